@@ -251,6 +251,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_queues: scenario.switch.backpressure.map(|_| results.queue_period.to_nanos()),
+        port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
@@ -342,6 +343,7 @@ pub(crate) fn claim(
         egress_queues,
         queue_pauses: scenario.switch.backpressure.is_some(),
         held_flows: scenario.results.held_flows,
+        port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         hpcc,
     };

@@ -68,8 +68,8 @@ fn scheme(scenario: &Scenario) -> SchemeSettings {
 
 fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
     match scenario.switch.threshold {
-        Threshold::Dt { .. } => ThresholdScheme::Dynamic,
-        Threshold::Static { .. } => ThresholdScheme::Static,
+        Threshold::Dt(_) | Threshold::Spfc(_) => ThresholdScheme::Dynamic,
+        Threshold::Static { .. } | Threshold::EqualShares { .. } => ThresholdScheme::Static,
     }
 }
 
@@ -193,17 +193,13 @@ pub fn configure(
     let fabric = scenario.fabric();
     let pools = scenario.buffer_pools(switch);
     let settings = scenario.switch_at(switch);
-    let (static_xoff, xon_offset) = match settings.threshold {
-        Threshold::Dt { xon_offset, .. } => (0, xon_offset.0),
-        Threshold::Static { xoff, xon } => (xoff.0, xoff.0 - xon.0),
-    };
     let ecn = settings.ecn.as_ref();
     let capacity = capacity(scenario, switch, &routes);
     let config = routes.policies.announced_in(map_abi::SwitchConfig {
         shared_pool_bytes: pools.shared.0,
         private_bytes: settings.private_per_queue.0,
-        static_xoff_bytes: static_xoff,
-        xon_offset_bytes: xon_offset,
+        static_xoff_bytes: scenario.static_xoff(switch).0,
+        xon_offset_bytes: settings.threshold.xon_offset().0,
         headroom_pool_bytes: pools.headroom.0,
         lossy_alpha_numerator: settings.lossy_threshold.alpha.numerator,
         lossy_alpha_denominator: settings.lossy_threshold.alpha.denominator,

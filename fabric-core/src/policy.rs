@@ -36,6 +36,8 @@ pub enum SchemeKind {
     Dsh = 2,
     /// [`crate::scheme::bfc`].
     Bfc = 3,
+    /// [`crate::scheme::spfc`].
+    Spfc = 4,
 }
 
 /// What the watchdog of a switch does to a queue that a PFC storm holds.
@@ -119,6 +121,7 @@ impl Policy {
             1 => SchemeKind::Oversubscribed,
             2 => SchemeKind::Dsh,
             3 => SchemeKind::Bfc,
+            4 => SchemeKind::Spfc,
             _ => SchemeKind::Pfc,
         }
     }
@@ -138,7 +141,7 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Bfc, Dsh, Oversubscribed, Pfc};
+    use SchemeKind::{Bfc, Dsh, Oversubscribed, Pfc, Spfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -147,7 +150,7 @@ mod tests {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
                 assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh, Bfc] {
+                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc] {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));

@@ -21,7 +21,7 @@
 //!    Look-up tables are [`Tables::scheme_block`]s.
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
 //! 4. Tests in the same folder, by [`Scheme::arrive`] and [`Scheme::depart`], which need no policy.
-//!    `scheme/tests/spfc.rs` has these four steps in one file.
+//!    `scheme/spfc.rs` has these four steps, and little else.
 //! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
 //!    other arms in `scheme/selected.rs`. It does not ask for two things: the number in
 //!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (add it to the list in the
@@ -41,6 +41,7 @@ pub mod ingress;
 pub mod oversubscribed;
 pub mod pfc;
 mod selected;
+pub mod spfc;
 pub mod state;
 
 use crate::arrival::{Outcome, arrival_under};
@@ -50,13 +51,14 @@ use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::{Descriptor, Pool, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
+use crate::priority::Priority;
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use crate::{admission, threshold};
 use units::Nanos;
 
 pub use crate::admission::Released;
-pub use ingress::{Arriving, Changes, FlowUse, Ingress, Leaving, PortUse, Verdict};
+pub use ingress::{Arriving, Changes, FlowUse, Ingress, IngressState, Leaving, PortUse, Verdict};
 pub use selected::{SchemeSettings, Selected};
 
 /// One scheme. Every method is a decision that the pipeline asks for; time and state are arguments.
@@ -259,6 +261,26 @@ pub trait Scheme: Sized {
         None
     }
 
+    /// What has a state by which the scheme treats packets, if something has: each ingress port or each ingress queue.
+    fn states(_policy: Policy) -> Option<PauseLevel> {
+        None
+    }
+
+    /// The state of an ingress queue, or of its port, if the scheme has [states](Self::states). It may be one of a
+    /// period that is over, until a packet or [`tick`](Self::tick) comes.
+    fn state<T: Tables>(
+        _tables: &T,
+        _policy: Policy,
+        _port: u32,
+        _priority: Priority,
+    ) -> Option<IngressState> {
+        None
+    }
+
+    /// Brings such a state up to date where time alone has changed it.
+    fn tick<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _priority: Priority, _now: Nanos) {
+    }
+
     /// Whether the scheme pauses whole ports.
     fn pauses_ports(_policy: Policy) -> bool {
         false
@@ -308,6 +330,3 @@ pub struct Room {
     /// Blocks, at least 1.
     pub blocks: u32,
 }
-
-#[cfg(test)]
-mod tests;

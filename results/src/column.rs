@@ -20,6 +20,7 @@ use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
+use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
 use super::summary::{SUMMARY_KEYS, Summary};
@@ -56,6 +57,7 @@ pub fn columns_markdown() -> String {
     table::<FlowTraceRow>(&mut text);
     table::<PauseRow>(&mut text);
     table::<PauseTimeRow>(&mut text);
+    table::<PortStateRow>(&mut text);
     table::<QueueRow>(&mut text);
     table::<EgressQueueRow>(&mut text);
     table::<FlowQueuesRow>(&mut text);
@@ -101,7 +103,8 @@ mod tests {
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
         let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
-        let tables = tables.chain(["queue_pauses", "flow_queues", "watchdog", "faults"]);
+        let tables =
+            tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -125,7 +128,7 @@ mod tests {
         assert_eq!(
             header::<PauseRow>(),
             "time_ns,node,port,peer,priority,event,\
-             occupancy_bytes,threshold_bytes,shared_free_bytes,level"
+             occupancy_bytes,threshold_bytes,shared_free_bytes,level,state"
         );
         assert_eq!(
             header::<FctBySizeRow>(),
@@ -151,6 +154,7 @@ mod tests {
             header::<FlowQueuesRow>(),
             "time_ns,node,port,flows,queues,paused,pausing,activations,collisions"
         );
+        assert_eq!(header::<PortStateRow>(), "time_ns,node,port,priority,state,cause");
         assert_eq!(header::<HeldFlowRow>(), "time_ns,node,port,by,queue,flow");
         assert_eq!(
             header::<LinkDelayRow>(),

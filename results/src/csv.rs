@@ -29,9 +29,14 @@ pub struct CsvTable<W: Write> {
 impl<W: Write> CsvTable<W> {
     /// Writes the header of `R`. `path` is what errors name.
     pub fn new<R: Row>(writer: W, path: &Path) -> Result<Self, ResultsError> {
+        Self::with_columns(writer, path, R::COLUMNS)
+    }
+
+    /// The same for rows that have only some of their columns.
+    pub fn with_columns(writer: W, path: &Path, columns: &[Column]) -> Result<Self, ResultsError> {
         let mut file = TextFile::new(writer, path);
         file.write(|out| {
-            for (index, column) in R::COLUMNS.iter().enumerate() {
+            for (index, column) in columns.iter().enumerate() {
                 let separator = if index == 0 { "" } else { "," };
                 write!(out, "{separator}{}", column.name)?;
             }

@@ -25,6 +25,7 @@ use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
+use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
 use super::staging::{self, Staging};
@@ -44,6 +45,7 @@ const FILES: &[&str] = &[
     FlowTraceRow::FILE,
     PauseRow::FILE,
     PauseTimeRow::FILE,
+    PortStateRow::FILE,
     QueueRow::FILE,
     EgressQueueRow::FILE,
     FlowQueuesRow::FILE,
@@ -86,6 +88,8 @@ pub struct ResultsOptions {
     pub queue_pauses: bool,
     /// Whether there is a `held_flows.csv`.
     pub held_flows: bool,
+    /// Whether there is a `port_states.csv`, and `pauses.csv` has the column of states.
+    pub port_states: bool,
     /// Whether there is a `watchdog.csv`.
     pub watchdog: bool,
 }
@@ -100,6 +104,7 @@ pub struct ResultsFolder {
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
+    port_states: Option<CsvTable<File>>,
     watchdog: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
@@ -136,12 +141,17 @@ impl ResultsFolder {
         let hpcc = hpcc.map(|options| HpccFiles::create(&staging, options)).transpose()?;
         Ok(Self {
             flows: table::<FlowRow>(&staging)?,
-            pauses: table::<PauseRow>(&staging)?,
+            pauses: CsvTable::with_columns(
+                staging.create(PauseRow::FILE)?,
+                &staging.path(PauseRow::FILE),
+                PauseRow::columns(options.port_states),
+            )?,
             queues: table::<QueueRow>(&staging)?,
             egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
             held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
+            port_states: optional_table::<PortStateRow>(&staging, options.port_states)?,
             watchdog: optional_table::<WatchdogRow>(&staging, options.watchdog)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
@@ -223,6 +233,14 @@ impl ResultsFolder {
     /// Without [`ResultsOptions::held_flows`].
     pub fn held_flow(&mut self, row: &HeldFlowRow) -> Result<(), ResultsError> {
         self.held_flows.as_mut().expect("held flows are noted where it is asked for").row(row)
+    }
+
+    /// Adds a change of the state of a port.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::port_states`].
+    pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
+        self.port_states.as_mut().expect("a scheme with states of ports has the table").row(row)
     }
 
     /// Adds a PFC storm, once it is over or the run has ended.
@@ -307,7 +325,11 @@ impl ResultsFolder {
         let optional = self.throughput.into_iter().chain(flow_trace);
         let optional =
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
-        let optional = optional.chain(self.flow_queues).chain(self.held_flows).chain(self.watchdog);
+        let optional = optional
+            .chain(self.flow_queues)
+            .chain(self.held_flows)
+            .chain(self.port_states)
+            .chain(self.watchdog);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

@@ -7,6 +7,7 @@ use units::{Bytes, Nanos};
 
 use super::column::Column;
 use super::csv::{Row, Text};
+use super::port_state::PortState;
 
 /// What a switch decided about an upstream sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,16 @@ pub struct PauseRow<'a> {
     pub threshold: Bytes,
     /// Free bytes of the shared pool at that instant.
     pub shared_free: Bytes,
+    /// The state of the port, if ports have states: then each row has one.
+    pub state: Option<PortState>,
+}
+
+impl PauseRow<'_> {
+    /// The columns of a table in which ports have states, or have none.
+    pub(super) fn columns(has_states: bool) -> &'static [Column] {
+        let all = Self::COLUMNS;
+        if has_states { all } else { &all[..all.len() - 1] }
+    }
 }
 
 impl Row for PauseRow<'_> {
@@ -121,10 +132,16 @@ impl Row for PauseRow<'_> {
                     frame and a row for each class. A port's `xon` leaves out classes whose queues \
                     are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`).",
         },
+        Column {
+            name: "state",
+            about: "The column is there only with `switch.threshold.kind = \"spfc\"`. Whether the port was a `victim` or \
+                    `normal` when it decided: of an `xoff` before it, because the PAUSE of a victim makes it normal; of an \
+                    `xon` after it. With `state_of = \"queue\"` that of the ingress queue.",
+        },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(
+        write!(
             out,
             "{},{},{},{},{},{},{},{},{},{}",
             self.time.0,
@@ -137,7 +154,11 @@ impl Row for PauseRow<'_> {
             self.threshold.0,
             self.shared_free.0,
             self.level.name(),
-        )
+        )?;
+        if let Some(state) = self.state {
+            write!(out, ",{}", state.name())?;
+        }
+        writeln!(out)
     }
 }
 
@@ -160,7 +181,17 @@ mod tests {
             occupancy: Bytes(200_000),
             threshold: Bytes(190_000),
             shared_free: Bytes(380_000),
+            state: Some(PortState::Victim),
         };
-        assert_eq!(line(&row), "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000,port\n");
+        let shown = "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000,port";
+        assert_eq!(line(&row), format!("{shown},victim\n"));
+        let mut out = Vec::new();
+        PauseRow { state: None, ..row }.write_fields(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), format!("{shown}\n"));
+        let names = |has_states| PauseRow::columns(has_states).iter().map(|column| column.name);
+        assert_eq!(
+            (names(true).next_back(), names(false).next_back()),
+            (Some("state"), Some("level"))
+        );
     }
 }

@@ -251,6 +251,7 @@ mod tests {
                 occupancy: Bytes(0),
                 threshold: Bytes(0),
                 shared_free: Bytes(0),
+                state: None,
             });
         }
         for &(time, until) in frames {

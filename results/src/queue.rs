@@ -26,6 +26,8 @@ pub enum QueueKind {
     IngressSharedHeadroom,
     /// Bytes of one ingress port in its insurance headroom (DSH).
     Insurance,
+    /// X_off of that queue.
+    Threshold,
     /// Bytes waiting in the egress queues of one (egress port, priority).
     Egress,
 }
@@ -42,6 +44,7 @@ impl QueueKind {
             Self::IngressHeadroom => "ingress-headroom",
             Self::IngressSharedHeadroom => "ingress-shared-headroom",
             Self::Insurance => "insurance",
+            Self::Threshold => "threshold",
             Self::Egress => "egress",
         }
     }
@@ -78,7 +81,8 @@ impl Row for QueueRow<'_> {
                     its part `ingress-headroom`; `egress` (bytes waiting at an egress port in a priority, over all of its queues). Under DSH \
                     headroom is insurance headroom, `insurance` is that of an ingress port, and \
                     `ingress-shared-headroom` is tau, the shared headroom that an ingress queue is \
-                    allocated (no bytes that it holds).",
+                    allocated (no bytes that it holds). With `results.thresholds` also `threshold`: X_off of a lossless \
+                    ingress queue; of a victim (SPFC) all of the shared pool.",
         },
         Column { name: "port", about: "Port; empty for counters of the whole switch." },
         Column { name: "priority", about: "Priority; empty for counters of a switch or port." },

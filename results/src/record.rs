@@ -26,6 +26,7 @@ use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
+use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
 use super::report::{
@@ -51,6 +52,7 @@ pub struct Record {
     pause_times: PauseTimes,
     queue_pauses: Option<QueuePauses>,
     active_flows: Option<ActiveFlowsMeter>,
+    port_states: Option<PortStates>,
     pause_frames: u64,
     refresh_frames: u64,
     resume_frames: u64,
@@ -78,6 +80,8 @@ pub struct RecordOptions {
     pub window: Option<Window>,
     /// Where switches pause single queues: the time between two samples of their flows.
     pub flow_queues: Option<Nanos>,
+    /// Whether ports have states.
+    pub port_states: bool,
     /// Whether switches have a watchdog.
     pub watchdog: bool,
     /// Counts what receivers get, if there is a folder to write it to.
@@ -106,6 +110,7 @@ impl Record {
             capacities,
             window,
             flow_queues,
+            port_states,
             watchdog,
             throughput,
         } = options;
@@ -119,6 +124,7 @@ impl Record {
             pause_times: PauseTimes::new(window),
             queue_pauses: flow_queues.map(|_| QueuePauses::default()),
             active_flows: flow_queues.map(|period| ActiveFlowsMeter::new(period, window)),
+            port_states: port_states.then(PortStates::default),
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
@@ -198,6 +204,9 @@ impl Record {
     /// Adds a decision to pause, refresh or resume one class.
     pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
         self.pause_times.order(row);
+        if let Some(states) = &mut self.port_states {
+            states.pause(row);
+        }
         self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
     }
 
@@ -274,6 +283,13 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
     }
 
+    /// Adds a change of the state of a port.
+    pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
+        let folder = &mut self.folder;
+        let states = self.port_states.get_or_insert_default();
+        states.take(row, |row| folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row)))
+    }
+
     /// Adds a flow that a pause of one queue holds.
     pub fn held_flow(&mut self, row: &HeldFlowRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.held_flow(row))
@@ -337,6 +353,13 @@ impl Record {
         mut counted: Summary,
     ) -> Result<RunReport, ResultsError> {
         let end = now.to_nanos();
+        if let Some(states) = &mut self.port_states {
+            let folder = &mut self.folder;
+            let write = |row: &PortStateRow| {
+                folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row))
+            };
+            states.settle(end, write)?;
+        }
         let pause_times = self.pause_times.finish(end);
         let sum =
             |time: fn(&PauseTimeRow) -> Nanos| pause_times.iter().map(|row| time(row).0).sum();
@@ -383,6 +406,7 @@ impl Record {
             pause_ordered_by_level: ordered(|ordered| ordered.by_level),
             queue_pauses: self.queue_pauses.map(|pauses| pauses.finish(end)),
             active_flows: self.active_flows.and_then(|meter| meter.finish(end)),
+            port_states: self.port_states.map(|states| states.finish(end)),
             buffer_bytes: self.buffer_bytes.of_run(),
             window,
             deadlock: self.deadlocks,

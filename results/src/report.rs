@@ -3,6 +3,7 @@
 mod blame;
 mod chart;
 mod files;
+mod port_states;
 mod quantity;
 mod queue_pauses;
 mod style;
@@ -289,6 +290,10 @@ impl RunReport {
     }
 
     fn pauses(&self, out: &mut String, style: Style) -> fmt::Result {
+        if let Some(totals) = &self.summary.port_states {
+            port_states::port_states(out, totals, style)?;
+            out.push('\n');
+        }
         if let Some(totals) = &self.summary.queue_pauses {
             let flows = self.summary.flow_queues.as_ref();
             queue_pauses::queue_pauses(out, totals, flows, style)?;

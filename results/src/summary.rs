@@ -14,6 +14,7 @@ use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
+use super::port_state::PortStateTotals;
 use super::queue_pause::QueuePauseTotals;
 use super::size_class::SizeClassSummary;
 use super::watchdog::WatchdogTotals;
@@ -62,6 +63,9 @@ pub struct Summary {
     /// How many flows had packets at ports, if switches give flows queues and any had some.
     #[serde(default)]
     pub active_flows: Option<ActiveFlows>,
+    /// How often and how long ports were victims, if ports have states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_states: Option<PortStateTotals>,
     /// Bytes that switches held, each switch at each instant of the run, if the scenario asks for them.
     #[serde(default)]
     pub buffer_bytes: Option<OccupancySummary>,
@@ -205,6 +209,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 `busiest_share_change` is how much a flow's fair share there (the rate by the number of \
                 flows) changed in the mean from one sample to the next, as a part of the earlier share. Null without such \
                 flows.",
+    },
+    Column {
+        name: "port_states",
+        about: "The key is there only with `switch.threshold.kind = \"spfc\"`: `victims`, how often a port became one, \
+                `ports` that ever did, `victim_ns`, their time as victims, summed, and by the state in which they were \
+                decided `pauses_of_victims` and `pauses_of_normal`, the rows of `pauses.csv` that are `xoff`. With \
+                `state_of = \"queue\"` ingress queues instead of ports.",
     },
     Column {
         name: "buffer_bytes",
@@ -458,7 +469,8 @@ mod tests {
             nodes: [("leaf0".into(), lateness)].into(),
         });
         let watchdog = Some(WatchdogTotals::default());
-        let json = Summary { watchdog, fidelity, ..summary() }.to_json();
+        let port_states = Some(PortStateTotals::default());
+        let json = Summary { port_states, watchdog, fidelity, ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });

@@ -306,6 +306,9 @@ impl Scenario {
 
     /// The scheme of a switch.
     pub fn scheme(&self, switch: SwitchId) -> SchemeSettings {
+        if let Some(spfc) = self.spfc() {
+            return self.switch.headroom.scheme_with_states(self.spfc_settings(spfc));
+        }
         let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else {
             return self.switch.headroom.scheme();
         };

@@ -112,6 +112,18 @@ impl Scenario {
         (by_port, all, Bytes(private))
     }
 
+    /// X_off of the switch's lossless ingress queues, if it is fixed; otherwise 0.
+    pub fn static_xoff(&self, switch: SwitchId) -> Bytes {
+        match self.switch.threshold {
+            Threshold::Static { xoff, .. } => xoff,
+            Threshold::EqualShares { .. } => {
+                let queues = self.port_count(switch) * u64::from(self.switch.lossless.count());
+                Bytes(self.buffer_pools(switch).shared.0.checked_div(queues).unwrap_or(0))
+            }
+            Threshold::Dt(_) | Threshold::Spfc(_) => Bytes(0),
+        }
+    }
+
     /// Ports of a switch for which buffer is set aside, with a link or without.
     pub fn port_count(&self, switch: SwitchId) -> u64 {
         let linked = self.fabric.switch(switch).ports.len() as u64;
@@ -231,6 +243,20 @@ impl Scenario {
                 );
                 let help = "no PAUSE would be sent before the shared pool is full: write less";
                 Err(document.error("switch.threshold.xoff", &title, help))
+            }
+            Threshold::EqualShares { xon_offset } => {
+                let share = self.static_xoff(switch);
+                if share > xon_offset || self.switch.lossless.count() == 0 {
+                    return Ok(());
+                }
+                let title = format!(
+                    "xon_offset ({}) is as large as a port's share of switch `{name}` ({})",
+                    display(xon_offset),
+                    display(share),
+                );
+                let help =
+                    "the shared pool is divided evenly: write a smaller offset, or a larger buffer";
+                Err(document.error("switch.threshold.xon_offset", &title, help))
             }
             _ => Ok(()),
         }

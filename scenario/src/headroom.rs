@@ -3,7 +3,7 @@
 mod advice;
 mod reserve;
 
-use fabric_core::scheme::{SchemeSettings, dsh};
+use fabric_core::scheme::{SchemeSettings, dsh, spfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Picos};
@@ -106,6 +106,14 @@ impl Headroom {
             Self::Dsh(dsh) => SchemeSettings::Dsh(dsh.settings()),
         }
     }
+
+    /// The same with ports, or queues, that are victims or normal.
+    pub(super) fn scheme_with_states(&self, spfc: spfc::Settings) -> SchemeSettings {
+        let Self::Dsh(dsh) = self else { return SchemeSettings::Spfc(spfc) };
+        let plain = dsh.settings();
+        let options = dsh::Options { victims: true, ..plain.options };
+        SchemeSettings::Dsh(dsh::Settings { options, spfc, ..plain })
+    }
 }
 
 impl Dsh {
@@ -115,12 +123,17 @@ impl Dsh {
             Estimation::Conceptual => dsh::EstimationForm::Conceptual,
         };
         dsh::Settings {
-            options: dsh::Options { estimation, shared_headroom: self.shared_headroom },
+            options: dsh::Options {
+                estimation,
+                shared_headroom: self.shared_headroom,
+                victims: false,
+            },
             port_xon_offset: self.port_xon_offset,
             single_queue_window: self.single_queue_window.to_nanos(),
             gradient_weight_shift: self.gradient_weight.right_shift(),
             deviation_weight_shift: self.deviation_weight.right_shift(),
             deviation_gain_shift: self.deviation_gain.left_shift(),
+            ..dsh::Settings::default()
         }
     }
 }

@@ -41,6 +41,7 @@ mod ratio;
 mod reliability;
 pub mod report;
 mod results;
+mod round_trip;
 mod routes;
 mod scheduling;
 mod schema;
@@ -51,6 +52,7 @@ mod storm;
 mod switch;
 mod switches;
 mod telemetry;
+mod threshold;
 mod threshold_update;
 mod topology_keys;
 pub mod transport;
@@ -105,9 +107,10 @@ pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
 pub use storm::Storm;
-pub use switch::{AlphaOfRate, LossyThreshold, PrivateFill, Scheduler, Switch, Threshold};
+pub use switch::{LossyThreshold, PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
+pub use threshold::{AlphaOfRate, Dt, Spfc, StateOf, Threshold};
 pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
 pub use watchdog::{Watchdog, WatchdogAction};
@@ -189,6 +192,9 @@ pub struct Scenario {
     flow_routes: FlowRoutes,
     #[serde(skip)]
     unused_routes: Vec<UnusedRoute>,
+    /// Where the default of a key depends on it; otherwise zero.
+    #[serde(skip)]
+    longest_round_trip: Picos,
 }
 
 /// What ends a run before its duration is over, besides that all flows are done.
@@ -499,6 +505,7 @@ impl ScenarioKeys {
             transports,
             flow_routes,
             unused_routes: Vec::new(),
+            longest_round_trip: Picos::ZERO,
         };
         for (workload, paths) in &expected_paths {
             let workload = topology::in_32_bits(*workload);
@@ -507,6 +514,10 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
+        scenario.check_spfc(document)?;
+        if scenario.spfc().is_some() {
+            scenario.longest_round_trip = scenario.find_longest_round_trip();
+        }
         scenario.check_scheduling(document)?;
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;

@@ -20,6 +20,7 @@ const MAX_CLASSES: usize = 16;
 
 /// What is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub struct Results {
     /// Emulated time between two samples in `queues.csv`.
     #[serde(serialize_with = "quantity::serialize")]
@@ -42,6 +43,9 @@ pub struct Results {
     /// Whether `held_flows.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held_flows: bool,
+    /// Whether `queues.csv` has the thresholds of ingress queues.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thresholds: bool,
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -111,6 +115,7 @@ fn covers(patterns: &[String], label: &str) -> bool {
 /// What is written.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub(super) struct ResultsKeys {
     /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
     queue_period: Time,
@@ -137,6 +142,9 @@ pub(super) struct ResultsKeys {
     /// Whether `held_flows.csv` is written: which flows each pause of a single queue finds in it, not those that come later. Needs `switch.backpressure`. Default
     /// false.
     held_flows: bool,
+    /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
+    /// it changed. Default false.
+    thresholds: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
     /// Asks for `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
@@ -187,6 +195,7 @@ impl Default for ResultsKeys {
             occupancy: false,
             distributions: false,
             held_flows: false,
+            thresholds: false,
             throughput: None,
             flow_trace: None,
             hpcc: None,
@@ -229,6 +238,7 @@ impl ResultsKeys {
             occupancy: self.occupancy,
             distributions: self.distributions,
             held_flows: self.held_flows,
+            thresholds: self.thresholds,
             throughput,
             flow_trace,
             hpcc,

@@ -14,6 +14,7 @@ mod routes;
 mod scheduling;
 mod shape;
 mod shapes;
+mod spfc;
 mod storms;
 mod switches;
 mod transports;

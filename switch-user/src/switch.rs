@@ -11,6 +11,7 @@ mod exchange;
 mod observer;
 mod orders;
 mod port;
+mod states;
 mod storms;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use fabric_core::departure::{Departure, Fate};
 use fabric_core::headroom::LinkFrames;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::{Policy, StormAction};
-use fabric_core::priority;
+use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
 use fabric_core::tables::Tables;
@@ -39,9 +40,10 @@ use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
 use crate::watchdog::WatchdogConfig;
 
 pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
-pub use observer::{Admitted, ControlEvent, Departed, Observer};
+pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
+use states::States;
 use storms::Storms;
 pub use storms::{Storm, StormHistory, Traffic};
 use timers::{Timer, Timers};
@@ -93,6 +95,7 @@ pub struct Switch<F, S = Selected> {
     tables: SwitchTables,
     config: SwitchConfig,
     timers: Timers,
+    states: States,
     /// If there is a watchdog.
     storms: Option<Box<Storms>>,
     scheme: PhantomData<S>,
@@ -111,6 +114,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             woken: VecDeque::new(),
             discarded: Vec::new(),
             orders: Vec::new(),
+            states: States::new::<S>(config.policy, config.ports.len()),
             scheme: PhantomData,
             config,
             tables,
@@ -250,6 +254,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     self.send_order(now, port, order, event, *built, observer)?;
                     wake[0] = Some(port);
                 }
+                if !self.states.is_empty() {
+                    let priority = self.priority(slot);
+                    self.look_at_state(now, port, priority, observer)?;
+                }
                 Ok(Reaction { keeps_frame: true, pauses_changed: false, wake })
             }
             Outcome::ControlReceived(control) => {
@@ -321,6 +329,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             if !self.orders.is_empty() {
                 self.send_orders(now, ingress, observer)?;
             }
+            if !self.states.is_empty() {
+                self.look_at_state(now, ingress, priority, observer)?;
+            }
             let frame = self.frames[slot as usize];
             match fate {
                 Fate::Sent { mark } => {
@@ -362,6 +373,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             Some(Timer::PauseExpiry { port }) => Ok(Some(Due { port, pauses_changed: true })),
             Some(Timer::PauseRefresh { port, priority, pause }) => {
                 self.refresh(now, port, priority, pause, observer)?;
+                Ok(Some(Due { port, pauses_changed: false }))
+            }
+            Some(Timer::PeriodEnd { port, priority }) => {
+                self.end_period(now, port, priority, observer)?;
                 Ok(Some(Due { port, pauses_changed: false }))
             }
             Some(Timer::WatchdogLook) => {
@@ -423,6 +438,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return 0;
         }
         self.tables.descriptor(slot).map_or(0, |descriptor| descriptor.remaining().to_wire())
+    }
+
+    /// The priority of a packet.
+    fn priority(&self, slot: u32) -> Priority {
+        let descriptor = self.tables.descriptor(slot);
+        descriptor.expect("a queued slot has a descriptor").priority()
     }
 
     #[inline]

@@ -37,6 +37,7 @@ pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
+pub mod spfc;
 pub mod static_routes;
 pub mod storm;
 pub mod switch_buffers;
@@ -60,7 +61,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 23] = [
+const SAME_FILES: [&str; 24] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -70,6 +71,7 @@ const SAME_FILES: [&str; 23] = [
     "queues.csv",
     "egress_queues.csv",
     "queue_pauses.csv",
+    "port_states.csv",
     "flow_queues.csv",
     "held_flows.csv",
     "occupancy.csv",

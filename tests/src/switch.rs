@@ -33,7 +33,7 @@ pub use kernel::{KernelSwitch, TestRunTime, in_namespace};
 pub use native::NativeSwitch;
 pub use row::{
     AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
-    PauseRow, PortRow, StormRow, SwitchRow,
+    PauseRow, PortRow, SpfcRow, StormRow, SwitchRow,
 };
 pub use state::{State, first_difference};
 
@@ -51,7 +51,11 @@ pub const CAPACITY: Capacity = Capacity {
     next_hops: 256,
     policies: 64,
     scheme: Room {
-        lines: larger(dsh_state::lines(PORTS), bfc_state::lines(BfcOptions::EVERY[2], PORTS)),
+        // The states of ports beside DSH are behind its own lines.
+        lines: larger(
+            dsh_state::lines(PORTS) + PORTS,
+            bfc_state::lines(BfcOptions::EVERY[2], PORTS),
+        ),
         blocks: larger(dsh_state::blocks(PORTS), bfc_state::blocks(PORTS)),
     },
     ..Capacity::new(PORTS, HOSTS, 64)

@@ -15,6 +15,7 @@ mod made_up;
 mod observation;
 mod outcome;
 pub mod report;
+mod spfc;
 mod survival;
 
 #[cfg(test)]
@@ -45,7 +46,7 @@ pub struct Paper {
 }
 
 /// Every paper.
-pub const PAPERS: [&Paper; 2] = [&dsh::PAPER, &bfc::PAPER];
+pub const PAPERS: [&Paper; 3] = [&dsh::PAPER, &bfc::PAPER, &spfc::PAPER];
 
 /// One sweep, and the figures of the paper that it reproduces.
 #[derive(Debug)]
@@ -136,13 +137,50 @@ pub enum Source {
     LeastRateBefore,
     /// Of all flows of `throughput.csv` together, the mean rate over the run's window, in Mbit/s.
     MeanRate,
+    /// The same of one flow, by its number.
+    RateOf(u64),
+    /// How long after the window's start that flow has nine tenths of its mean rate before it again, and keeps them
+    /// to the window's end: in nanoseconds, whole intervals of `throughput.csv`. A run in which it has them never is
+    /// censored, as with `Onset`.
+    RecoveryOf(u64),
+    /// The mean rate at which the flows of more bytes than this completed, each counted once, in Mbit/s of payload; none
+    /// where one of them has not completed.
+    RateAbove(u64),
+    /// Decisions to pause in the window, refreshes not counted.
+    Pauses(Peers),
+    /// The mean of what the ingress queues held that these were for, in bytes; none if there were none.
+    OccupancyAtPause(Peers),
+    /// The sum of the same over one part of the neighbours, divided by that over another.
+    OccupancyRatio(Peers, Peers),
+}
+
+/// Which neighbours of switches are paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peers {
+    /// Any.
+    All,
+    /// The one of this name.
+    Only(&'static str),
+    /// Any but the one of this name.
+    Except(&'static str),
+}
+
+impl Peers {
+    /// Whether a neighbour is one of them.
+    fn contains(self, peer: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(name) => peer == name,
+            Self::Except(name) => peer != name,
+        }
+    }
 }
 
 impl Source {
     /// What a cell has of it.
     pub const fn statistic(self) -> Statistic {
         match self {
-            Self::Onset(_) => Statistic::Median,
+            Self::Onset(_) | Self::RecoveryOf(_) => Statistic::Median,
             Self::Share(_) => Statistic::Share,
             Self::Metric(_)
             | Self::LargestOf(_)
@@ -152,7 +190,12 @@ impl Source {
             | Self::ShareUpTo { .. }
             | Self::LeastRate
             | Self::LeastRateBefore
-            | Self::MeanRate => Statistic::Mean,
+            | Self::MeanRate
+            | Self::RateOf(_)
+            | Self::RateAbove(_)
+            | Self::Pauses(_)
+            | Self::OccupancyAtPause(_)
+            | Self::OccupancyRatio(..) => Statistic::Mean,
         }
     }
 }

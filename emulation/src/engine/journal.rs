@@ -6,7 +6,7 @@ use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{PauseEvent, QueueKind, Record};
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{ControlEvent, Storm};
+use switch_user::switch::{ControlEvent, StateChange, Storm};
 use topology::{NodeId, WireId};
 use units::{Bytes, Nanos, Picos};
 
@@ -77,6 +77,8 @@ pub enum Note {
         classes: u8,
         /// Pause, resume or renewal.
         event: ControlEvent,
+        /// Whether the port was a victim, if ports have states.
+        victim: Option<bool>,
         /// Why.
         reason: Reason,
     },
@@ -90,6 +92,15 @@ pub enum Note {
         paused: bool,
         /// Why.
         reason: Reason,
+    },
+    /// A port, or an ingress queue, has become a victim or normal.
+    StateChanged {
+        /// The port.
+        port: u16,
+        /// The priority of the queue, if it is one.
+        priority: Option<u8>,
+        /// Why.
+        change: StateChange,
     },
     /// A pause of a queue came in, and holds a flow.
     Held {

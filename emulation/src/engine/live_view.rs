@@ -147,6 +147,12 @@ impl Engine<'_, KernelWires> {
             paused: paused.map(Priority::number).collect(),
             pause_frames: self.pause_frames(inward.wire),
             paused_ns: self.paused_ns(inward.wire),
+            victim: node.switch.states().map(|_| {
+                let lossless = priority::of_mask(queues.lossless_classes);
+                let is_victim =
+                    |it: &Priority| node.switch.state(port, *it).is_some_and(|state| state.victim);
+                lossless.filter(is_victim).map(Priority::number).collect()
+            }),
         }
     }
 

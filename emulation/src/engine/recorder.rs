@@ -9,11 +9,11 @@ use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
     DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow,
-    Record, ResultsError, StormTraffic, WatchdogRow,
+    HeldFlowRow, LinkDelayRow, PauseEvent, PauseReceived, PauseRow, PortState, PortStateRow,
+    QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
-use switch_user::switch::{ControlEvent, Storm, Traffic};
+use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
@@ -96,8 +96,11 @@ impl<'a> Recorder<'a> {
                 ));
                 Ok(())
             }
-            Note::Told { port, classes, event, reason } => {
-                self.told(entry, port, classes, event, reason)
+            Note::Told { port, classes, event, victim, reason } => {
+                self.told(entry, port, classes, event, victim, reason)
+            }
+            Note::StateChanged { port, priority, change } => {
+                record.port_state(&port_state_row(time, node, port, priority, change))
             }
             Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
                 time,
@@ -136,16 +139,14 @@ impl<'a> Recorder<'a> {
             }
             Note::Lost { wire, priority, length, is_pause, reason } => {
                 let wire = fabric.wire(wire);
-                if let (true, NodeKind::Switch(SwitchId(switch))) =
-                    (is_pause, fabric.node(wire.from).kind)
-                {
-                    *self.lost_pauses.entry(switch).or_default() += 1;
+                if is_pause {
+                    self.count_lost_pause(wire.from);
                 }
                 let (place, port) = match reason {
                     DropReason::Corrupted => (node, Some(wire.to_port)),
                     _ => (&wire.name, None),
                 };
-                record.drop_event(&drop_row(time, place, port, priority, reason, length))
+                self.record.drop_event(&drop_row(time, place, port, priority, reason, length))
             }
             Note::StormDetected(_) => Ok(()),
             Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
@@ -182,6 +183,13 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// A PAUSE of a node has not arrived.
+    fn count_lost_pause(&mut self, from: NodeId) {
+        if let NodeKind::Switch(SwitchId(switch)) = self.scenario.fabric().node(from).kind {
+            *self.lost_pauses.entry(switch).or_default() += 1;
+        }
+    }
+
     /// Tells the record of a PFC storm that is over, or that the run's end has found, at `now`.
     pub fn storm(&mut self, node: NodeId, storm: &Storm, now: Picos) -> Result<(), ResultsError> {
         let Self { scenario, record, .. } = self;
@@ -212,6 +220,7 @@ impl<'a> Recorder<'a> {
         port: u16,
         classes: u8,
         event: ControlEvent,
+        victim: Option<bool>,
         reason: Reason,
     ) -> Result<(), ResultsError> {
         let fabric = self.scenario.fabric();
@@ -229,6 +238,8 @@ impl<'a> Recorder<'a> {
                 occupancy: Bytes(reason.occupancy),
                 threshold: Bytes(reason.threshold),
                 shared_free: Bytes(reason.shared_free),
+                state: victim
+                    .map(|victim| if victim { PortState::Victim } else { PortState::Normal }),
             })?;
         }
         Ok(())
@@ -249,6 +260,22 @@ impl Recorder<'_> {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
     }
+}
+
+fn port_state_row(
+    time: Nanos,
+    node: &str,
+    port: u16,
+    priority: Option<u8>,
+    change: StateChange,
+) -> PortStateRow<'_> {
+    let cause = match change {
+        StateChange::Fast => StateCause::Fast,
+        StateChange::Resumed => StateCause::Resume,
+        StateChange::Slow => StateCause::Slow,
+        StateChange::Paused => StateCause::Pause,
+    };
+    PortStateRow { time, node, port, priority, cause }
 }
 
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {

@@ -34,13 +34,16 @@ pub struct Sampler {
     last_of_queues: Box<[u64]>,
     /// By port: how flows were spread over its queues; empty unless the scheme gives flows queues.
     last_of_flows: Box<[FlowUse]>,
+    /// By port and priority: the last threshold; empty unless thresholds are sampled.
+    last_thresholds: Box<[u64]>,
     ports: u16,
     spread: u8,
 }
 
 impl Sampler {
-    /// All counters zero. `spread` are the priorities whose queues have a table of their own.
-    pub fn new(switch: &Switch<FrameId>, ports: u16, spread: u8) -> Self {
+    /// All counters zero. `spread` are the priorities whose queues have a table of their own; `thresholds` says whether
+    /// thresholds are sampled.
+    pub fn new(switch: &Switch<FrameId>, ports: u16, spread: u8, thresholds: bool) -> Self {
         let queues = match spread {
             0 => 0,
             _ => usize::from(ports) * places(&switch.tables().settings().queues),
@@ -50,6 +53,8 @@ impl Sampler {
             changed: 0,
             last_of_queues: vec![0; queues].into(),
             last_of_flows: (0..ports).filter_map(|port| switch.flow_use(port)).collect(),
+            last_thresholds: vec![0; if thresholds { usize::from(ports) * PRIORITIES } else { 0 }]
+                .into(),
             ports,
             spread,
         }
@@ -102,6 +107,9 @@ impl Sampler {
                 counter(place + 3, QueueKind::Egress, port, priority, egress);
             }
         }
+        if !self.last_thresholds.is_empty() {
+            changed.extend(self.thresholds(switch, now, classes));
+        }
         self.changed = changed.len();
         if !changed.is_empty() {
             journal.note(now, node, Note::Sampled(changed));
@@ -115,6 +123,33 @@ impl Sampler {
         if self.spread & classes != 0 {
             self.sample_queues(switch, now, node, classes, journal);
         }
+    }
+
+    /// The thresholds that have changed, of lossless queues.
+    fn thresholds(
+        &mut self,
+        switch: &Switch<FrameId>,
+        now: Picos,
+        classes: u8,
+    ) -> Vec<SampledCounter> {
+        let tables = switch.tables();
+        let lossless = tables.settings().lossless_classes & classes;
+        let mut changed = Vec::new();
+        for port in 0..self.ports {
+            for class in priority::of_mask(lossless) {
+                Selected::tick(tables, switch.policy(), port.into(), class, now.to_nanos());
+                let at = Ingress::of(tables, switch.policy(), port.into(), class)
+                    .expect("the port is the switch's");
+                let bytes = Selected::threshold(&at).saturating_sub(Selected::margin(&at));
+                let place = usize::from(port) * PRIORITIES + class.index();
+                if std::mem::replace(&mut self.last_thresholds[place], bytes) != bytes {
+                    let (port, priority) = (Some(port), Some(class.number()));
+                    let kind = QueueKind::Threshold;
+                    changed.push(SampledCounter { kind, port, priority, bytes });
+                }
+            }
+        }
+        changed
     }
 
     /// Samples each queue of the priorities that have several.

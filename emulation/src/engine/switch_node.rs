@@ -68,8 +68,9 @@ impl SwitchNode {
         };
         let switch = Switch::new(switch_config(scenario, id), tables);
         let ports: Box<[Port]> = fabric.switch(id).ports.iter().map(port).collect();
-        let sampler =
-            Sampler::new(&switch, ports.len() as u16, switch_settings::spread_classes(scenario));
+        let spread = switch_settings::spread_classes(scenario);
+        let thresholds = scenario.results.thresholds;
+        let sampler = Sampler::new(&switch, ports.len() as u16, spread, thresholds);
         let rates = ports.iter().map(|port| port.out.timing.rate);
         let stamper = scenario
             .transports()

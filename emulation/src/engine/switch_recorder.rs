@@ -10,7 +10,7 @@ use fabric_core::tables::Tables;
 use results::{Measurements, Occupancy, PoolLevels};
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, Storm};
+use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, StateChange, Storm};
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::{Bytes, Picos};
@@ -197,8 +197,9 @@ impl Observer for SwitchRecorder<'_> {
         order: &Order,
         classes: u8,
         event: ControlEvent,
+        victim: Option<bool>,
     ) -> Result<(), Infallible> {
-        let what = Note::Told { port, classes, event, reason: order.into() };
+        let what = Note::Told { port, classes, event, victim, reason: order.into() };
         self.journal.note(now, self.followed.node, what);
         Ok(())
     }
@@ -213,6 +214,18 @@ impl Observer for SwitchRecorder<'_> {
     ) -> Result<(), Infallible> {
         let (queue, reason) = (queue.number(), order.into());
         self.journal.note(now, self.followed.node, Note::QueueTold { port, queue, paused, reason });
+        Ok(())
+    }
+
+    fn state_changed(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Option<Priority>,
+        change: StateChange,
+    ) -> Result<(), Infallible> {
+        let priority = priority.map(Priority::number);
+        self.journal.note(now, self.followed.node, Note::StateChanged { port, priority, change });
         Ok(())
     }
 

@@ -234,6 +234,10 @@ pub struct PortView {
     pub pause_frames: [u64; 8],
     /// How long they have stopped each priority, in nanoseconds of emulated time.
     pub paused_ns: [u64; 8],
+    /// If the scheme has victims (SPFC), the lossless priorities in which what comes in is a victim's: all or none of them,
+    /// unless each has a state of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Vec<u8>>,
 }
 
 /// A host.

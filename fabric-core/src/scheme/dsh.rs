@@ -12,6 +12,8 @@
 //! [`crate::headroom`] covers these, whatever T(t), tau and the other ports do. Some of them may go to the shared
 //! pool: a port that is OFF still uses its share there, as an ingress queue that is OFF does in Algorithm 1. That
 //! does not weaken the bound, and it ends OFF sooner.
+//!
+//! [`victims`] gives ports that are victims (SPFC) another T(t).
 
 pub mod activity;
 pub mod estimation;
@@ -20,12 +22,18 @@ pub mod pools;
 pub mod settings;
 pub mod state;
 pub mod two_level;
+pub mod victims;
 
-use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme, highest_threshold};
+use super::spfc::state::StateLine;
+use super::{
+    Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
+    highest_threshold,
+};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, PauseLevel};
 use crate::map_abi::Pool;
 use crate::policy::{Policy, ThresholdScheme};
+use crate::priority::Priority;
 use crate::tables::Tables;
 use units::Nanos;
 
@@ -36,6 +44,11 @@ pub use settings::{EstimationForm, Options, Settings};
 pub struct Dsh;
 
 impl Scheme for Dsh {
+    #[inline(always)]
+    fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+        victims::threshold(at, victims::is_victim(at))
+    }
+
     /// tau in Eq. 10.
     #[inline(always)]
     fn margin<T: Tables>(at: &Ingress<'_, T>) -> u64 {
@@ -44,7 +57,9 @@ impl Scheme for Dsh {
 
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-        pools::admit(packet, Self::threshold(&packet.ingress))
+        let at = &packet.ingress;
+        let victim = victims::line(at).is_some_and(|line| line.is_victim(packet.now));
+        pools::admit(packet, victims::threshold(at, victim))
     }
 
     #[inline(always)]
@@ -63,12 +78,27 @@ impl Scheme for Dsh {
         pool: Pool,
         send: &mut impl FnMut(&Order),
     ) {
-        two_level::after_arrival(&packet.ingress, pool, packet.now, send);
+        let at = &packet.ingress;
+        victims::tick(at, packet.now);
+        let told = &mut |order: &Order| {
+            victims::paused(at, order);
+            send(order);
+        };
+        two_level::after_arrival(at, pool, packet.now, told);
+    }
+
+    #[inline(always)]
+    fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
+        victims::count(&packet.ingress, packet.length, packet.now);
+        Verdict::Send(Changes::default())
     }
 
     #[inline]
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        if let Some(order) = two_level::after_departure(&packet.ingress) {
+        let at = &packet.ingress;
+        victims::tick(at, packet.now);
+        if let Some(order) = two_level::after_departure(at) {
+            victims::resumed(at, &order);
             send(&order);
         }
     }
@@ -83,9 +113,14 @@ impl Scheme for Dsh {
         at: &Ingress<'_, T>,
         level: PauseLevel,
         pause: u32,
-        _now: Nanos,
+        now: Nanos,
     ) -> Option<Order> {
-        two_level::renewal(at, level, pause)
+        victims::tick(at, now);
+        let order = two_level::renewal(at, level, pause)?;
+        if order.resumes {
+            victims::resumed(at, &order);
+        }
+        Some(order)
     }
 
     /// A queue turns ON at a renewal of its pause if it is at or below X_qon.
@@ -122,7 +157,7 @@ impl Scheme for Dsh {
     }
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
-        at.queue.stored_threshold_bytes.store(Self::threshold(at));
+        at.queue.stored_threshold_bytes.store(victims::threshold(at, false));
         if let Some((port, estimator)) = state::port(at).zip(estimation::Estimator::of(at)) {
             let tau = two_level::tau(at, &estimator, port.single_queue.load() != 0);
             estimator.queue.tau_bytes.store(tau);
@@ -141,7 +176,29 @@ impl Scheme for Dsh {
         true
     }
 
-    fn room(_policy: Policy, ports: u32) -> Room {
-        Room { lines: state::lines(ports), blocks: state::blocks(ports) }
+    fn states(policy: Policy) -> Option<PauseLevel> {
+        Options::of_bits(policy.options).victims.then_some(PauseLevel::Port)
+    }
+
+    fn state<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        _priority: Priority,
+    ) -> Option<IngressState> {
+        Self::states(policy)?;
+        victims::line_of(tables, port).map(StateLine::shown)
+    }
+
+    fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, _priority: Priority, now: Nanos) {
+        let line = Self::states(policy).and_then(|_| victims::line_of(tables, port));
+        if let Some(line) = line {
+            line.tick(now);
+        }
+    }
+
+    fn room(policy: Policy, ports: u32) -> Room {
+        let circuits = if Options::of_bits(policy.options).victims { ports } else { 0 };
+        Room { lines: state::lines(ports) + circuits, blocks: state::blocks(ports) }
     }
 }

@@ -119,6 +119,19 @@ pub struct PortUse {
     pub off: bool,
 }
 
+/// The state of an ingress port or queue, if the scheme has states (SPFC, Fig. 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IngressState {
+    /// Whether it is a victim of congestion elsewhere, and not normal.
+    pub victim: bool,
+    /// Whether a PAUSE keeps it normal.
+    pub paused: bool,
+    /// Whether it was a victim when it last paused its neighbour.
+    pub victim_before_pause: bool,
+    /// When the period ends in which it was last brought up to date.
+    pub period_ends: Nanos,
+}
+
 /// How flows are spread over the queues of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowUse {

@@ -4,7 +4,10 @@ use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
-use super::{Arriving, FlowUse, Ingress, Leaving, PortUse, Released, Room, Scheme, Verdict};
+use super::spfc::{self, Spfc};
+use super::{
+    Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
+};
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::Departure;
 use crate::drop_reason::DropReason;
@@ -12,6 +15,7 @@ use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::{Descriptor, Pool};
 use crate::policy::{Policy, SchemeKind};
+use crate::priority::Priority;
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
@@ -37,6 +41,10 @@ macro_rules! select {
                 type $scheme = Bfc;
                 $body
             }
+            SchemeKind::Spfc => {
+                type $scheme = Spfc;
+                $body
+            }
         }
     };
 }
@@ -53,6 +61,8 @@ pub enum SchemeSettings {
     Dsh(dsh::Settings),
     /// [`Bfc`].
     Bfc(bfc::Settings),
+    /// [`Spfc`].
+    Spfc(spfc::Settings),
 }
 
 impl SchemeSettings {
@@ -62,8 +72,10 @@ impl SchemeSettings {
             dsh::Options::EVERY.map(|options| dsh::Settings { options, ..Default::default() });
         let bfc =
             bfc::Options::EVERY.map(|options| bfc::Settings { options, ..Default::default() });
+        let spfc =
+            spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
         let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
-        plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc))
+        plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc)).chain(spfc.map(Self::Spfc))
     }
 
     /// `policy` with this scheme.
@@ -73,6 +85,7 @@ impl SchemeSettings {
             Self::Oversubscribed => policy.with_scheme(SchemeKind::Oversubscribed, 0),
             Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
             Self::Bfc(bfc) => policy.with_scheme(SchemeKind::Bfc, bfc.options.to_bits()),
+            Self::Spfc(spfc) => policy.with_scheme(SchemeKind::Spfc, spfc.options.to_bits()),
         }
     }
 
@@ -87,6 +100,7 @@ impl SchemeSettings {
             Self::Pfc | Self::Oversubscribed => {}
             Self::Dsh(dsh) => dsh.write(tables, ports),
             Self::Bfc(bfc) => bfc.write(tables, ports),
+            Self::Spfc(spfc) => spfc.write(tables, ports),
         }
     }
 
@@ -94,7 +108,7 @@ impl SchemeSettings {
     /// which [`write`](Self::write) has written. Only [`Bfc`] knows such turns.
     pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         match self {
-            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) => {}
+            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) | Self::Spfc(_) => {}
             Self::Bfc(bfc) => bfc.elide(tables, turns),
         }
     }
@@ -278,6 +292,24 @@ impl Scheme for Selected {
 
     fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {
         select!(policy, S => S::flow_use(tables, policy, port))
+    }
+
+    fn states(policy: Policy) -> Option<PauseLevel> {
+        select!(policy, S => S::states(policy))
+    }
+
+    #[inline]
+    fn state<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        priority: Priority,
+    ) -> Option<IngressState> {
+        select!(policy, S => S::state(tables, policy, port, priority))
+    }
+
+    fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority, now: Nanos) {
+        select!(policy, S => S::tick(tables, policy, port, priority, now));
     }
 
     fn pauses_ports(policy: Policy) -> bool {

@@ -18,6 +18,7 @@ fn options() -> ResultsOptions {
         egress_queues: true,
         queue_pauses: true,
         held_flows: true,
+        port_states: true,
         watchdog: true,
         hpcc: Some(hpcc()),
     }
@@ -73,6 +74,7 @@ fn pause(time: Nanos, event: PauseEvent) -> PauseRow<'static> {
         occupancy: Bytes(9),
         threshold: Bytes(8),
         shared_free: Bytes(7),
+        state: None,
     }
 }
 
@@ -176,6 +178,8 @@ fn a_row_of_each_kind_is_in_its_file() {
     results.flow_queues(&row).unwrap();
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
     results.held_flow(&held).unwrap();
+    let (time, priority, cause) = (Nanos(70), Some(3), crate::StateCause::Pause);
+    results.port_state(&PortStateRow { time, node, port, priority, cause }).unwrap();
     results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
     results.capture(0, Nanos(56), &[0x5a; 60], None).unwrap();
@@ -189,6 +193,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (PauseRow::FILE, "42,s0,1,h1,3,xoff,"),
         (QueueRow::FILE, "43,s0,buffer,,,9"),
         (HeldFlowRow::FILE, "67,s0,2,s2,68,69"),
+        (PortStateRow::FILE, "70,s0,2,3,normal,pause"),
         (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
         (WatchdogRow::FILE, "500,,leaf0,3,h3,4,drop,1,1000,"),
         (DeadlockRow::FILE, "45,46,,47,"),

@@ -25,6 +25,7 @@ fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
         occupancy: Bytes(2),
         threshold: Bytes(1),
         shared_free: Bytes(3),
+        state: None,
     }
 }
 
@@ -43,6 +44,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         egress_queues: false,
         queue_pauses: false,
         held_flows: false,
+        port_states: false,
         watchdog: false,
         hpcc: None,
     };
@@ -52,6 +54,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         size_classes: SizeClasses::new(vec![Bytes(1_000)]),
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
         flow_queues: None,
+        port_states: false,
         watchdog: false,
         window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),

@@ -83,7 +83,7 @@ fn unknown_kind() {
     13 | threshold = { kind = "td" }
        |                      ^^^^
        |
-       = help: did you mean `dt`? it is one of `dt` and `static`
+       = help: did you mean `dt`? it is one of `dt`, `static`, `equal-shares` and `spfc`
     "#);
 }
 

@@ -59,6 +59,7 @@ impl Observer for Counts {
         _: &Order,
         classes: u8,
         event: ControlEvent,
+        _: Option<bool>,
     ) -> Result<(), Infallible> {
         let of_port = &mut self.ports[usize::from(port)];
         let counter = match event {

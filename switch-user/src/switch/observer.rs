@@ -28,6 +28,26 @@ impl ControlEvent {
     }
 }
 
+/// Why a port or ingress queue has become a victim or normal (SPFC, Fig. 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateChange {
+    /// A victim: enough has departed in the period.
+    Fast,
+    /// A victim: enough had departed, and its neighbour resumes.
+    Resumed,
+    /// Normal: a period has ended in which not enough departed.
+    Slow,
+    /// Normal: it has paused its neighbour.
+    Paused,
+}
+
+impl StateChange {
+    /// Whether it is a victim now.
+    pub const fn to_victim(self) -> bool {
+        matches!(self, Self::Fast | Self::Resumed)
+    }
+}
+
 /// A packet that is buffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
@@ -105,7 +125,8 @@ pub trait Observer {
     /// A hop control frame is to be sent.
     fn control_queued(&mut self, _event: ControlEvent) {}
 
-    /// It tells the neighbour at `port` of `classes`, for the reasons in `order`.
+    /// It tells the neighbour at `port` of `classes`, for the reasons in `order`. If the scheme has states: whether the
+    /// port, or the ingress queue, was a `victim` then.
     fn classes_told(
         &mut self,
         _now: Picos,
@@ -113,6 +134,7 @@ pub trait Observer {
         _order: &Order,
         _classes: u8,
         _event: ControlEvent,
+        _victim: Option<bool>,
     ) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -131,6 +153,17 @@ pub trait Observer {
 
     /// The pause of the whole port was due for renewal: the port may have turned ON without an arrival or departure.
     fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
+
+    /// A port, or the ingress queue of a priority, has become a victim or normal.
+    fn state_changed(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _priority: Option<Priority>,
+        _change: StateChange,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// The switch no longer obeys the pause of (port, priority), because its watchdog forwards in spite of it.
     fn pause_ignored(

@@ -51,7 +51,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             observer.port_renewed(now, &self.tables, port);
         }
         let event = if order.resumes { ControlEvent::Resume } else { ControlEvent::Renewal };
-        self.send_order(now, port, &order, event, None, observer)
+        self.send_order(now, port, &order, event, None, observer)?;
+        if self.states.is_empty() {
+            return Ok(());
+        }
+        self.look_at_state(now, port, class, observer)
     }
 
     fn renewal(
@@ -111,7 +115,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return self.tell_resume(now, port, order, &pauses, observer);
         }
         observer.control_queued(event);
-        observer.classes_told(now, port, order, pauses.named, event)?;
+        let victim = self.was_victim(port, pauses.named, event);
+        observer.classes_told(now, port, order, pauses.named, event, victim)?;
         let due = now + self.config.ports[usize::from(port)].refresh_period;
         match level {
             PauseLevel::Port => {
@@ -143,14 +148,18 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         } else {
             ControlEvent::Renewal
         });
-        observer.classes_told(now, port, order, pauses.resumed(), ControlEvent::Resume)?;
+        let (classes, event) = (pauses.resumed(), ControlEvent::Resume);
+        let victim = self.was_victim(port, classes, event);
+        observer.classes_told(now, port, order, classes, event, victim)?;
         let due = now + self.config.ports[usize::from(port)].refresh_period;
         for class in priority::of_mask(pauses.paused()) {
             let pause = self.tables.ingress(port.into(), class).pauses.load();
             let renewed = self
                 .renewal(now, port, class, PauseLevel::Queue, pause)
                 .expect("its queue is OFF and its port is ON");
-            observer.classes_told(now, port, &renewed, class.bit(), ControlEvent::Renewal)?;
+            let (classes, event) = (class.bit(), ControlEvent::Renewal);
+            let victim = self.was_victim(port, classes, event);
+            observer.classes_told(now, port, &renewed, classes, event, victim)?;
             self.timers.set(due, Timer::PauseRefresh { port, priority: Some(class), pause });
         }
         Ok(())

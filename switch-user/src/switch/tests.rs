@@ -2,6 +2,7 @@
 
 mod link_delay;
 mod orders;
+mod states;
 mod storms;
 mod verdicts;
 
@@ -9,7 +10,7 @@ use std::convert::Infallible;
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
-use fabric_core::hop_control::{ClassPauses, HopControl, Order};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
 use fabric_core::map_abi::{self, FIRST_HOST_ADDRESS, address_to_u64, port_shift};
 use fabric_core::policy::{MarkingScheme, ThresholdScheme};
 use fabric_core::priority::Priority;
@@ -73,13 +74,40 @@ const fn address(port: u16) -> [u8; 6] {
 enum Told {
     Admitted(Admitted),
     Departed(Departed),
-    Dropped { port: u16, reason: DropReason, priority: Option<Priority>, length: u32 },
-    Received { port: u16, control: HopControl },
+    Dropped {
+        port: u16,
+        reason: DropReason,
+        priority: Option<Priority>,
+        length: u32,
+    },
+    Received {
+        port: u16,
+        control: HopControl,
+    },
     Queued(ControlEvent),
-    Classes { port: u16, classes: u8, event: ControlEvent, pause: u32 },
+    Classes {
+        port: u16,
+        classes: u8,
+        event: ControlEvent,
+        pause: u32,
+    },
     PortRenewed(u16),
-    Headroom { port: u16, bytes: Bytes, measured: Option<Measurement> },
-    PauseIgnored { port: u16, priority: Priority },
+    /// Beside `Classes`, if the scheme has states.
+    Victim(bool),
+    State {
+        port: u16,
+        priority: Option<Priority>,
+        change: StateChange,
+    },
+    Headroom {
+        port: u16,
+        bytes: Bytes,
+        measured: Option<Measurement>,
+    },
+    PauseIgnored {
+        port: u16,
+        priority: Priority,
+    },
     Detected(Storm),
     Restored(Storm),
 }
@@ -144,8 +172,21 @@ impl Observer for Log {
         order: &Order,
         classes: u8,
         event: ControlEvent,
+        victim: Option<bool>,
     ) -> Result<(), Infallible> {
         self.0.push(Told::Classes { port, classes, event, pause: order.pause });
+        self.0.extend(victim.map(Told::Victim));
+        Ok(())
+    }
+
+    fn state_changed(
+        &mut self,
+        _now: Picos,
+        port: u16,
+        priority: Option<Priority>,
+        change: StateChange,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::State { port, priority, change });
         Ok(())
     }
 

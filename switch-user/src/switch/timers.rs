@@ -25,6 +25,13 @@ pub(super) enum Timer {
         /// Which of the queue's or the port's pauses; an older one has been resumed since.
         pause: u32,
     },
+    /// When a period ends of an ingress queue, or of its port, that is a victim.
+    PeriodEnd {
+        /// The port.
+        port: u16,
+        /// The priority of the queue.
+        priority: Priority,
+    },
     /// When the watchdog looks at all ports.
     WatchdogLook,
     /// Right after a look that has found it: a storm begins or is over.

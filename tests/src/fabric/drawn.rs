@@ -30,6 +30,8 @@ pub struct Drawn {
     pub lossless: Vec<u8>,
     /// The keys of `switch.threshold`.
     pub threshold: &'static str,
+    /// Instead: the keys of SPFC, period apart.
+    pub victims: Option<&'static str>,
     /// How often the control plane computes thresholds, in nanoseconds, if it does.
     pub threshold_period: Option<u64>,
     /// How headroom is set aside.
@@ -271,6 +273,7 @@ fn drawn(
                 telemetry_hops,
                 lossless,
                 threshold,
+                victims: victims(&flows[0], headroom, backpressure.is_some()),
                 threshold_period,
                 headroom,
                 backpressure,
@@ -285,6 +288,21 @@ fn drawn(
             }
         },
     )
+}
+
+/// SPFC, in two of five scenarios that may have it. Nothing is drawn for it, so that other scenarios stay as they were.
+fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'static str> {
+    const KEYS: [&str; 3] = [
+        "alpha = \"1/4\", k_spfc = 3",
+        "alpha = 1, xon_offset = \"2kB\"",
+        "alpha = \"1/2\", k_spfc = \"5/2\", state_of = \"queue\"",
+    ];
+    if has_bfc || headroom == Headroom::Oversubscribed || flow.bytes % 5 > 1 {
+        return None;
+    }
+    let is_dsh = matches!(headroom, Headroom::Dsh | Headroom::DshInsuranceAlone);
+    let kinds = if is_dsh { 2 } else { 3 };
+    Some(KEYS[usize::try_from(flow.start_ns % kinds).expect("three kinds")])
 }
 
 impl Shape {
@@ -342,6 +360,10 @@ impl Drawn {
         let thresholds = self.threshold_period.map_or("\"per-packet\"".to_owned(), |period| {
             format!("{{ period = \"{}\" }}", ns(period))
         });
+        let threshold = match self.victims {
+            None => self.threshold.to_owned(),
+            Some(keys) => format!("kind = \"spfc\", period = \"{}\", {keys}", ns(5000)),
+        };
         let ecn = self.ecn.map_or(String::new(), |ecn| format!("ecn = {{ {ecn} }}\n"));
         let backpressure = self.backpressure.as_ref();
         let backpressure = backpressure.map_or(String::new(), |bfc| bfc.line(&ns(10_000)));
@@ -357,7 +379,7 @@ stop = "deadlock"
 lossless = {:?}
 private_per_queue = "{}B"
 private_fill = "{}"
-threshold = {{ {} }}
+threshold = {{ {threshold} }}
 thresholds = {thresholds}
 headroom = {{ {headroom} }}
 scheduler = {{ {} }}
@@ -378,7 +400,6 @@ queue_period = "{}"
             self.without_loss(),
             self.private,
             self.private_fill,
-            self.threshold,
             self.scheduler,
             self.payload,
             self.ack_interval,

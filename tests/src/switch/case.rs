@@ -1,6 +1,7 @@
 //! Generated cases: any policy, any configuration, any state, any sequence of frames and departures.
 
 mod bfc;
+mod spfc;
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
@@ -312,6 +313,7 @@ fn config() -> impl Strategy<Value = State> {
                 gradient_weight_shift,
                 deviation_weight_shift,
                 deviation_gain_shift,
+                ..dsh::Settings::default()
             };
             config.ecmp_seed = seed;
             config.queues = queues;
@@ -450,10 +452,12 @@ impl History {
 
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
-    (0..policies().len(), config(), history(), 0..1_000_000u64, steps(), bfc::extras()).prop_map(
-        |(policy, mut state, history, start, mut steps, extra)| {
+    let extras = (bfc::extras(), spfc::lines());
+    (0..policies().len(), config(), history(), 0..1_000_000u64, steps(), extras).prop_map(
+        |(policy, mut state, history, start, mut steps, (extra, lines))| {
             history.apply(&mut state);
             extra.apply(policies()[policy], &mut state, &mut steps);
+            spfc::apply(lines, policies()[policy], &mut state, &mut steps);
             Case { policy, state, start, steps }
         },
     )

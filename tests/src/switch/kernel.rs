@@ -22,6 +22,9 @@ const TC_ACT_OK: u32 = 0;
 /// The shortest packet that `BPF_PROG_TEST_RUN` takes whole at XDP: an Ethernet header.
 const ETHERNET_HEADER: usize = 14;
 
+/// Interfaces beyond the ports: where more switches are attached than one has ports.
+const SPARE_INTERFACES: u32 = 2;
+
 /// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a thread of its own.
 pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let end = |port: u32| EndSpec {
@@ -33,7 +36,7 @@ pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let link = |port| LinkSpec { a: end(port), b: end(port + 1), mtu: 1500 };
     let plan = Plan {
         namespaces: vec![NamespaceSpec { name: "switch".to_owned(), forwarding: false }],
-        links: (0..PORTS).step_by(2).map(link).collect(),
+        links: (0..PORTS + SPARE_INTERFACES).step_by(2).map(link).collect(),
         ..Plan::default()
     };
     let deployment = netns::deploy(&plan)

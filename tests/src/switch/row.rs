@@ -5,6 +5,7 @@ use fabric_core::map_abi::{
 };
 use fabric_core::scheme::bfc::state::FlowEntry;
 use fabric_core::scheme::dsh::state::{PortLine, QueueLine};
+use fabric_core::scheme::spfc::state::StateLine;
 
 /// Declares the plain value of each row. The pattern in `of` names every field of the row, so that a
 /// field that the map ABI gains does not compile until it is compared.
@@ -35,6 +36,16 @@ macro_rules! rows {
 }
 
 rows! {
+    SpfcRow = StateLine {
+        period_ns: u64,
+        victim_bytes: u64,
+        period_ends_ns: u64,
+        departed_bytes: u64,
+        overhead_bytes: u32,
+        paused_classes: u32,
+        victim: u32,
+        victim_before_pause: u32,
+    }
     SwitchRow = SwitchState {
         private_bytes: u64,
         shared_bytes: u64,

@@ -12,7 +12,7 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority;
 use fabric_core::queue::one_per_priority;
 use fabric_core::scheme::dsh::{self, state as dsh_state};
-use fabric_core::scheme::{Ingress, SchemeSettings};
+use fabric_core::scheme::{Ingress, SchemeSettings, spfc};
 use fabric_core::tables::Tables;
 use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::{Marking, PortSettings};
@@ -24,7 +24,7 @@ use super::bfc::BfcState;
 use super::frame::{peer_address, port_address};
 use super::row::{
     AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
-    PortRow, StormRow, SwitchRow,
+    PortRow, SpfcRow, StormRow, SwitchRow,
 };
 use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
 
@@ -46,6 +46,9 @@ pub struct State {
     pub required_headroom: u64,
     /// What BFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
     pub bfc: Option<BfcState>,
+    /// What has a state under SPFC, in the order of its lines, if the policy runs that: alone, or beside DSH if
+    /// `dsh.options` has victims.
+    pub spfc: Option<(spfc::Options, Vec<SpfcRow>)>,
     /// What DSH is configured to, should the policy run it.
     pub dsh: dsh::Settings,
     /// What DSH keeps of each port.
@@ -109,6 +112,7 @@ impl State {
             gradient_weight_shift: 2,
             deviation_weight_shift: 2,
             deviation_gain_shift: 2,
+            ..dsh::Settings::default()
         };
         let port = |number| PortRow {
             rate_bps: rate.0,
@@ -168,9 +172,12 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        let scheme = match &self.bfc {
-            Some(bfc) => SchemeSettings::Bfc(bfc.settings),
-            None => SchemeSettings::Dsh(self.dsh),
+        let scheme = match (&self.bfc, &self.spfc) {
+            (Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
+            (None, Some((options, _))) if !self.dsh.options.victims => {
+                SchemeSettings::Spfc(spfc::Settings { options: *options, ..Default::default() })
+            }
+            (None, _) => SchemeSettings::Dsh(self.dsh),
         };
         store(
             &[],
@@ -188,9 +195,16 @@ impl State {
         let class = |index| tables.egress_class(index);
         store(&self.pauses, |index| class(index).map(|class| &class.pause), PauseRow::store);
         store(&self.storms, |index| tables.storm(index), StormRow::store);
+        let is_alone = !self.dsh.options.victims;
+        if let Some((_, rows)) = &self.spfc {
+            let first = if is_alone { 0 } else { dsh_state::lines(self.config.ports) };
+            for (number, row) in (first..).zip(rows) {
+                row.store(tables.scheme_line(number).expect("it has its line").view());
+            }
+        }
         if let Some(bfc) = &self.bfc {
             bfc.write(tables);
-        } else {
+        } else if self.spfc.is_none() || !is_alone {
             let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();
             store(&self.dsh_ports, of_port, DshPortRow::store);
             store(&self.dsh_queues, |index| dsh_queue(tables, index), DshQueueRow::store);

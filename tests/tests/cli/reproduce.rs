@@ -54,6 +54,11 @@ fn every_figure_of_bfc_repeats_the_numbers_that_ship() {
 }
 
 #[test]
+fn every_figure_of_spfc_repeats_the_numbers_that_ship() {
+    repeats_the_numbers_that_ship("spfc");
+}
+
+#[test]
 fn a_run_repeats_the_numbers_that_ship() {
     let folder = ScenarioFolder::new();
     let (out, file) = (folder.path("out"), folder.path("check.csv"));

@@ -21,6 +21,7 @@ mod fabric_pfc;
 mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;
+mod fabric_spfc;
 mod fabric_static_routes;
 mod fabric_storm;
 mod fabric_tcp;

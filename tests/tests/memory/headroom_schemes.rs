@@ -77,6 +77,31 @@ fn dsh_never_loses_in_its_other_forms() {
     }
 }
 
+/// Alone, with states of queues, and beside DSH; periods are short, so that ports often change.
+#[test]
+fn spfc_never_loses() {
+    for (headroom, more) in [
+        ("kind = \"sih\"", ""),
+        ("kind = \"sih\"", ", state_of = \"queue\""),
+        ("kind = \"adaptive\", period = \"20us\"", ""),
+        ("kind = \"dsh\"", ""),
+        ("kind = \"dsh\", shared_headroom = false", ""),
+    ] {
+        let (victims, of_victims) = (Cell::new(0), Cell::new(0));
+        let spfc = format!(
+            "switch.threshold={{ kind = \"spfc\", alpha = \"1/2\", period = \"4us\"{more} }}"
+        );
+        assert_never_loses(summarised, headroom, &[&spfc], |run| {
+            let states = run.summary.port_states.expect("ports have states");
+            count(&victims, states.victims > 0);
+            count(&of_victims, states.pauses_of_victims > 0);
+        });
+        println!("{headroom}{more}: {} and {}", victims.get(), of_victims.get());
+        assert_often("ports that are victims", &victims);
+        assert!(of_victims.get() * 20 >= cases(), "{headroom}{more}: victims that pause");
+    }
+}
+
 /// With neighbours that take their time, so that as much is measured as Eq. 1 counts; with neighbours that
 /// obey at once; and where more was configured than any of these links takes.
 #[test]

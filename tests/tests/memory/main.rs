@@ -25,6 +25,7 @@ mod reference;
 mod selective_repeat;
 mod shapes;
 mod simulator_files;
+mod spfc;
 mod static_routes;
 mod storm;
 mod tcp;

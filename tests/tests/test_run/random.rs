@@ -11,7 +11,7 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
-use fabric_core::scheme::{SchemeSettings, bfc};
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;
@@ -20,7 +20,8 @@ use tests::switch::frame::{
     link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
 use tests::switch::{
-    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, class_row, in_namespace,
+    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, SpfcRow, State, class_row,
+    in_namespace,
 };
 use units::Nanos;
 
@@ -203,6 +204,14 @@ fn small_buffer(policy: Policy) -> State {
         });
         bfc.ports[1].elided = vec![0, 2];
         state.bfc = Some(bfc);
+    }
+    if Selected::states(policy).is_some() {
+        let is_dsh = policy.scheme() == SchemeKind::Dsh;
+        let options = if is_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };
+        let lines = if options.per == spfc::Per::Port { PORTS } else { 8 * PORTS };
+        state.dsh.options.victims = is_dsh;
+        let row = SpfcRow { period_ns: 20_000, victim_bytes: 4000, ..SpfcRow::default() };
+        state.spfc = Some((options, vec![row; lines as usize]));
     }
     state
 }

@@ -452,8 +452,8 @@ mod tests {
         };
         assert_eq!(tried(|policy| policy.threshold), 3);
         assert_eq!(tried(|policy| policy.marking), 3);
-        assert_eq!(tried(|policy| policy.scheme), 4);
-        assert_eq!(tried(|policy| policy.options), 6);
+        assert_eq!(tried(|policy| policy.scheme), 5);
+        assert_eq!(tried(|policy| policy.options), 8);
     }
 
     #[test]

@@ -56,6 +56,9 @@ pub struct PortGlance {
     pub paused_ns: [u64; 8],
     /// PAUSE frames of the peer in the period, by the priorities that they stop.
     pub pause_frames: [u64; 8],
+    /// If the scheme has victims (SPFC), the priorities in which what comes in at this port of a switch is a victim's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Vec<u8>>,
 }
 
 /// A priority that a node has paused at a neighbour's port.
@@ -218,6 +221,7 @@ fn of_port(node: &str, then: &PortView, port: &PortView, period_ns: u64) -> Port
         paused: port.paused.clone(),
         paused_ns: difference(then.paused_ns, port.paused_ns),
         pause_frames: difference(then.pause_frames, port.pause_frames),
+        victim: port.victim.clone(),
     }
 }
 
@@ -235,6 +239,7 @@ fn of_nic(then: &HostView, host: &HostView, period_ns: u64) -> PortGlance {
         paused: host.paused.clone(),
         paused_ns: difference(then.paused_ns, host.paused_ns),
         pause_frames: difference(then.pause_frames, host.pause_frames),
+        victim: None,
     }
 }
 

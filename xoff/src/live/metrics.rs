@@ -237,6 +237,28 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
         "xoff_port_ingress_bytes",
         "Bytes in the buffer that came in at a port of a switch, by priority",
         of_queues(|port| port.ingress_bytes),
+    )?;
+    of_victims(families, view)
+}
+
+/// Victims, where the scheme has some.
+fn of_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
+    if !view.switches.iter().flat_map(|switch| &switch.ports).any(|port| port.victim.is_some()) {
+        return Ok(());
+    }
+    let victims = view.switches.iter().flat_map(|switch| {
+        switch.ports.iter().filter_map(move |port| {
+            let victim = port.victim.as_ref()?;
+            let of_priority =
+                |it: usize| u64::from(victim.iter().any(|&priority| usize::from(priority) == it));
+            let labels = of_wire(&switch.name, &port.peer, &port.wire);
+            Some(by_priority(&labels, std::array::from_fn(of_priority)))
+        })
+    });
+    families.gauge(
+        "xoff_port_victim",
+        "1 while what comes in at a port of a switch in a priority is a victim's (SPFC)",
+        victims.flatten(),
     )
 }
 
@@ -349,7 +371,16 @@ mod tests {
 
     /// As queries name them.
     fn exported() -> BTreeSet<String> {
-        let text = render("lab", &now());
+        let plain = render("lab", &now());
+        assert!(!plain.contains("xoff_port_victim"), "the scheme has no states");
+        let mut view = now();
+        view.switches[0].ports[1].victim = Some(vec![3]);
+        let text = render("lab", &view);
+        let port = "fabric=\"lab\",node=\"leaf0\",peer=\"h1\",wire=\"leaf0->h1\",priority";
+        for (priority, value) in [(3, 1), (4, 0)] {
+            let line = format!("xoff_port_victim{{{port}=\"{priority}\"}} {value}\n");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
+        }
         let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         types
             .map(|line| {

@@ -210,9 +210,28 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
             *rate_bps as f64 / 1e9,
             port.queued_bytes.iter().sum::<u64>(),
             port.ingress_bytes.iter().sum::<u64>(),
-            state(&port.wire_state, &port.paused),
+            port_state(port),
         )
         .expect(WRITES);
+    }
+}
+
+/// How a port is, as what leaves and as what comes in there.
+fn port_state(port: &PortView) -> String {
+    let state = state(&port.wire_state, &port.paused);
+    match victim_words(port.victim.as_deref()) {
+        Some(words) => format!("{state}; {words}"),
+        None => state,
+    }
+}
+
+/// In what a port is a victim (SPFC), if it is one.
+pub fn victim_words(priorities: Option<&[u8]>) -> Option<String> {
+    let numbers: Vec<String> = priorities?.iter().map(u8::to_string).collect();
+    match numbers.len() {
+        0 => None,
+        1 => Some(format!("victim in priority {}", numbers[0])),
+        _ => Some(format!("victim in priorities {}", numbers.join(", "))),
     }
 }
 
@@ -311,5 +330,16 @@ mod tests {
         };
         assert_eq!(state(&plain, &[]), "up");
         assert_eq!([1, 12_345, 500_000].map(percent), ["0.0001%", "1.2345%", "50%"]);
+    }
+
+    #[test]
+    fn a_port_that_is_a_victim_is_told() {
+        let wire_state = WireView { is_up: true, ..WireView::default() };
+        let port = |victim: Option<Vec<u8>>| {
+            port_state(&PortView { wire_state, victim, ..PortView::default() })
+        };
+        assert_eq!([None, Some(vec![])].map(port), ["up", "up"]);
+        assert_eq!(port(Some(vec![3])), "up; victim in priority 3");
+        assert_eq!(port(Some(vec![3, 4])), "up; victim in priorities 3, 4");
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Onset, Source};
+use super::{Onset, Peers, Source};
 use crate::sweep::{Decimal, Metrics, RunResult, Sample};
 
 /// What one run says of a quantity.
@@ -64,7 +64,27 @@ impl Source {
             Self::LeastRateBefore => window(metrics).and_then(|Range { start, end }| {
                 least_rate(folder, start.saturating_sub(end - start)..start)
             }),
-            Self::MeanRate => window(metrics).and_then(|window| mean_rate(folder, window)),
+            Self::MeanRate => window(metrics).and_then(|window| mean_rate(folder, None, window)),
+            Self::RateOf(flow) => {
+                window(metrics).and_then(|window| mean_rate(folder, Some(flow), window))
+            }
+            Self::RecoveryOf(flow) => {
+                let recovery = window(metrics).and_then(|window| recovery(folder, flow, window));
+                return recovery.map(Observation::Onset);
+            }
+            Self::RateAbove(bytes) => return rate_above(folder, bytes),
+            Self::Pauses(peers) => {
+                window(metrics).and_then(|window| Some(pauses(folder, peers, window)?.count))
+            }
+            Self::OccupancyAtPause(peers) => window(metrics).and_then(|window| {
+                let pauses = pauses(folder, peers, window)?;
+                (pauses.count.0 > 0).then(|| Decimal::ratio(pauses.bytes.0, pauses.count.0))
+            }),
+            Self::OccupancyRatio(part, whole) => window(metrics).and_then(|window| {
+                let part = pauses(folder, part, window.clone())?.bytes;
+                let whole = pauses(folder, whole, window)?.bytes;
+                (whole.0 > 0).then(|| Decimal::ratio(part.0, whole.0))
+            }),
         };
         number.map(Observation::Number)
     }
@@ -121,12 +141,14 @@ fn window(metrics: &Metrics) -> Option<Range<u64>> {
     Some(instant("window.from_ns")?..instant("window.to_ns")?)
 }
 
-/// The rows of `throughput.csv`: starts of intervals, in nanoseconds, with payload bytes and rates.
-fn throughput(folder: &Path) -> Option<Vec<(u64, u64, u64)>> {
+/// The rows of `throughput.csv`, of one flow or of all: starts of intervals, in nanoseconds, with payload bytes and
+/// rates.
+fn throughput(folder: &Path, of: Option<u64>) -> Option<Vec<(u64, u64, u64)>> {
     let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
     let row = |line: &str| {
         let mut fields = line.split(',').map(|field| field.parse::<u64>().ok());
-        let (start, _flow) = (fields.next()??, fields.next()??);
+        let (start, flow) = (fields.next()??, fields.next()??);
+        of.is_none_or(|of| of == flow).then_some(())?;
         Some((start, fields.next()??, fields.next()??))
     };
     Some(text.lines().filter_map(row).collect())
@@ -134,7 +156,7 @@ fn throughput(folder: &Path) -> Option<Vec<(u64, u64, u64)>> {
 
 /// The table has no row where nothing arrived: then the least is 0.
 fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
-    let rows = throughput(folder)?;
+    let rows = throughput(folder, None)?;
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
     let within = || rows.iter().filter(|(start, ..)| span.contains(start));
     let expected = (span.end - span.start) / interval.max(1);
@@ -147,8 +169,8 @@ fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
 }
 
 /// Intervals that begin in the span count whole.
-fn mean_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
-    let rows = throughput(folder)?;
+fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Decimal> {
+    let rows = throughput(folder, of)?;
     let within = rows.iter().filter(|(start, ..)| span.contains(start));
     let bytes: u64 = within.map(|(_, bytes, _)| bytes).sum();
     let nanoseconds = span.end.checked_sub(span.start).filter(|span| *span > 0)?;
@@ -156,8 +178,90 @@ fn mean_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
     Some(Decimal::ratio(i128::from(bytes) * 8000, nanoseconds.into()))
 }
 
+/// The instant after the last interval of the window in which the flow has less than it should.
+fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
+    let rows = throughput(folder, Some(flow))?;
+    let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min().filter(|it| *it > 0)?;
+    let bytes = |range: Range<u64>| -> u64 {
+        let within = rows.iter().filter(|(start, ..)| range.contains(start));
+        within.map(|(_, bytes, _)| bytes).sum()
+    };
+    let before = u128::from(bytes(0..span.start));
+    let is_low = |start: &u64| {
+        let sent = bytes(*start..start + interval);
+        u128::from(sent) * u128::from(span.start) * 10 < before * u128::from(interval) * 9
+    };
+    let first = span.start.next_multiple_of(interval);
+    let starts = || (first..span.end).step_by(usize::try_from(interval).unwrap_or(usize::MAX));
+    let recovered = starts().filter(is_low).last().map_or(span.start, |low| low + interval);
+    let elapsed = |instant: u64| Decimal::ratio((instant - span.start).into(), 1);
+    Some(if recovered < span.end {
+        Onset::At(elapsed(recovered))
+    } else {
+        Onset::After(elapsed(span.end))
+    })
+}
+
+/// From `flows.csv`.
+fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
+    let text = fs::read_to_string(folder.join("flows.csv")).ok()?;
+    let (mut sum, mut count) = (0, 0);
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [
+            ..,
+            size,
+            _start,
+            elapsed,
+            _ideal,
+            _slowdown,
+            _retransmitted,
+            _cnps,
+            _transport,
+            _control,
+        ] = fields[..]
+        else {
+            return None;
+        };
+        let size: i128 = size.parse().ok()?;
+        if size <= i128::from(bytes) {
+            continue;
+        }
+        let Ok(elapsed) = elapsed.parse::<i128>() else { return Some(Observation::Incomplete) };
+        sum += Decimal::ratio(size * 8000, elapsed.max(1)).0;
+        count += 1;
+    }
+    (count > 0).then(|| Observation::Number(Decimal(sum / count)))
+}
+
+/// Decisions to pause.
+struct Pauses {
+    count: Decimal,
+    /// What their ingress queues held, summed.
+    bytes: Decimal,
+}
+
+/// Those of `pauses.csv` in a span.
+fn pauses(folder: &Path, peers: Peers, span: Range<u64>) -> Option<Pauses> {
+    let text = fs::read_to_string(folder.join("pauses.csv")).ok()?;
+    let (mut count, mut bytes) = (0, 0);
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [time, _node, _port, peer, _priority, "xoff", occupancy, ..] = fields[..] else {
+            continue;
+        };
+        if peers.contains(peer) && span.contains(&time.parse().ok()?) {
+            count += 1;
+            bytes += occupancy.parse::<i128>().ok()?;
+        }
+    }
+    Some(Pauses { count: Decimal::ratio(count, 1), bytes: Decimal::ratio(bytes, 1) })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
     use crate::sweep::made_up::run_with;
 
@@ -208,5 +312,82 @@ mod tests {
         assert_eq!(read(Source::MeanRate).as_deref(), Some("16000"));
         let elsewhere = Path::new("nowhere");
         assert_eq!(Source::MeanRate.read(&run, elsewhere).map(|it| it.to_string()), None);
+    }
+
+    /// Flow 0 has 10,000 bytes an interval before the window, half of it in its first two intervals, none in the
+    /// fourth, and 9000 in the others; flow 1 never has less.
+    #[test]
+    fn a_flow_has_recovered_after_its_last_low_interval() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut table = "start_ns,flow,bytes,bits_per_second\n".to_owned();
+        for (start, bytes) in
+            [(0, 10_000_u64), (1000, 10_000), (2000, 5000), (3000, 5000), (4000, 9000)]
+        {
+            let rate = bytes * 8_000_000;
+            writeln!(table, "{start},0,{bytes},{rate}\n{start},1,700,5600000000").unwrap();
+        }
+        table += "5000,1,700,5600000000\n6000,0,9000,72000000000\n6000,1,700,5600000000\n";
+        fs::write(folder.path().join("throughput.csv"), table).unwrap();
+        let read = |source: Source, to: i32| {
+            let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", to)]);
+            source.read(&run, folder.path()).map(|it| it.to_string())
+        };
+        assert_eq!(read(Source::RecoveryOf(0), 7000).as_deref(), Some("4000"));
+        assert_eq!(read(Source::RecoveryOf(0), 5000).as_deref(), Some("2000"));
+        assert_eq!(read(Source::RecoveryOf(0), 4000).as_deref(), Some("not by 2000"));
+        assert_eq!(read(Source::RecoveryOf(1), 7000).as_deref(), Some("0"));
+        assert_eq!(read(Source::RecoveryOf(2), 7000), None);
+        assert_eq!(read(Source::RateOf(0), 4000).as_deref(), Some("40000"));
+        assert_eq!(read(Source::RateOf(1), 4000).as_deref(), Some("5600"));
+    }
+
+    #[test]
+    fn pauses_are_those_of_the_window_and_of_the_neighbours() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = "time_ns,node,port,peer,priority,event,occupancy_bytes,threshold_bytes\n\
+                     1000,s0,0,h0,3,xoff,7,7\n\
+                     2000,s0,0,h0,3,xoff,100,90\n\
+                     2100,s0,1,h1,3,xoff,40,40\n\
+                     2200,s0,1,h1,3,xoff-refresh,60,40\n\
+                     2300,s0,1,h1,3,xon,20,20\n\
+                     2400,s0,2,h10,3,xoff,10,10\n\
+                     4000,s0,0,h0,3,xoff,7,7\n";
+        fs::write(folder.path().join("pauses.csv"), table).unwrap();
+        let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
+        let read = |source: Source| source.read(&run, folder.path()).map(|it| it.to_string());
+        let (h0, others) = (Peers::Only("h0"), Peers::Except("h0"));
+        for (source, expected) in [
+            (Source::Pauses(Peers::All), Some("3")),
+            (Source::Pauses(h0), Some("1")),
+            (Source::Pauses(Peers::Only("h1")), Some("1")),
+            (Source::Pauses(Peers::Only("h2")), Some("0")),
+            (Source::OccupancyAtPause(others), Some("25")),
+            (Source::OccupancyAtPause(Peers::Only("h2")), None),
+            (Source::OccupancyRatio(h0, others), Some("2")),
+            (Source::OccupancyRatio(h0, Peers::Only("h2")), None),
+        ] {
+            assert_eq!(read(source).as_deref(), expected, "{source:?}");
+        }
+    }
+
+    /// 2 MB in 1 ms are 16 Gbit/s, 4 MB in 4 ms are 8.
+    #[test]
+    fn rates_of_large_flows_count_each_flow_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = "flow,label,src,dst,priority,bytes,start_ns,fct_ns,ideal_ns,slowdown,\
+                      retransmitted_packets,cnps,transport,congestion_control\n";
+        let flow = |bytes: &str, fct: &str| {
+            format!("0,\"a, b\",h0,h1,3,{bytes},5,{fct},1,1.0000,0,0,roce-rc,dcqcn\n")
+        };
+        let read = |rows: &[String]| {
+            fs::write(folder.path().join("flows.csv"), header.to_owned() + &rows.concat()).unwrap();
+            let observation = Source::RateAbove(1_000_000).read(&run_with(&[]), folder.path());
+            observation.map(|it| it.to_string())
+        };
+        let (two, four) = (flow("2000000", "1000000"), flow("4000000", "4000000"));
+        let small = flow("1000000", "1");
+        assert_eq!(read(&[two.clone(), small.clone(), four]).as_deref(), Some("12000"));
+        assert_eq!(read(&[two, flow("2000000", "")]).as_deref(), Some("incomplete"));
+        assert_eq!(read(&[small]), None);
     }
 }

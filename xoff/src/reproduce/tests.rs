@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{PAPERS, Source, check};
+use scenario::Scenario;
+
+use super::{PAPERS, Peers, Source, check};
 use crate::sweep::{Plan, Sweep, SweepOptions};
 
 fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
@@ -55,11 +57,34 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                     Source::Percentile { .. } | Source::ShareUpTo { .. } => {
                         assert!(results.distributions);
                     }
-                    Source::LeastRate | Source::LeastRateBefore | Source::MeanRate => {
+                    Source::LeastRate
+                    | Source::LeastRateBefore
+                    | Source::MeanRate
+                    | Source::RateOf(_)
+                    | Source::RecoveryOf(_) => {
                         assert!(results.throughput.is_some() && results.window.is_some());
+                    }
+                    // `flows.csv` is always there.
+                    Source::RateAbove(_) => {}
+                    Source::Pauses(peers) | Source::OccupancyAtPause(peers) => {
+                        has_peers(&scenario, &[peers], name);
+                    }
+                    Source::OccupancyRatio(part, whole) => {
+                        has_peers(&scenario, &[part, whole], name);
                     }
                 }
             }
+        }
+    }
+}
+
+/// Pauses are counted in a window, and of neighbours that there are.
+fn has_peers(scenario: &Scenario, peers: &[Peers], quantity: &str) {
+    assert!(scenario.results.window.is_some(), "{quantity}");
+    let fabric = scenario.fabric();
+    for peers in peers {
+        if let Peers::Only(name) | Peers::Except(name) = peers {
+            assert!(fabric.host_named(name).is_some(), "{quantity}: {name}");
         }
     }
 }

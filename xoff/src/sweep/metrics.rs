@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::DropReason;
 use results::{
     ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary,
-    OccupancySummary, PausedByLevel, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary,
-    SizeClasses, Slowdown, SlowdownSummary, Summary, WatchdogTotals, WindowSummary,
+    OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals, SizeClassSlowdown,
+    SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary, WatchdogTotals,
+    WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -143,9 +144,11 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
     let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
     let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
+    let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let mut summary = Summary {
         active_flows,
+        port_states,
         queue_pauses,
         flow_queues,
         faults,

@@ -1,7 +1,8 @@
 //! The configuration of DSH.
 
 use super::look_up::{fill_logarithms, fill_steps};
-use super::state;
+use super::{state, victims};
+use crate::scheme::spfc;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
 
@@ -22,17 +23,22 @@ pub struct Options {
     pub estimation: EstimationForm,
     /// Whether queues get headroom from the shared pool; if not, there is insurance headroom alone.
     pub shared_headroom: bool,
+    /// Whether ports are victims or normal (SPFC).
+    pub victims: bool,
 }
 
 const CONCEPTUAL: u32 = 1;
 const INSURANCE_ALONE: u32 = 2;
+const VICTIMS: u32 = 4;
 
 impl Options {
     /// Every form that a program can have.
-    pub const EVERY: [Self; 3] = [
-        Self { estimation: EstimationForm::Practical, shared_headroom: true },
-        Self { estimation: EstimationForm::Conceptual, shared_headroom: true },
-        Self { estimation: EstimationForm::Practical, shared_headroom: false },
+    pub const EVERY: [Self; 5] = [
+        Self::of_bits(0),
+        Self::of_bits(CONCEPTUAL),
+        Self::of_bits(INSURANCE_ALONE),
+        Self::of_bits(VICTIMS),
+        Self::of_bits(INSURANCE_ALONE | VICTIMS),
     ];
 
     /// As [`Policy::options`](crate::policy::Policy::options).
@@ -40,6 +46,7 @@ impl Options {
         let conceptual = matches!(self.estimation, EstimationForm::Conceptual);
         (if conceptual { CONCEPTUAL } else { 0 })
             | (if self.shared_headroom { 0 } else { INSURANCE_ALONE })
+            | (if self.victims { VICTIMS } else { 0 })
     }
 
     /// The inverse of [`to_bits`](Self::to_bits).
@@ -48,7 +55,8 @@ impl Options {
         let conceptual = bits & CONCEPTUAL != 0;
         let estimation =
             if conceptual { EstimationForm::Conceptual } else { EstimationForm::Practical };
-        Self { estimation, shared_headroom: bits & INSURANCE_ALONE == 0 }
+        let victims = bits & VICTIMS != 0;
+        Self { estimation, shared_headroom: bits & INSURANCE_ALONE == 0, victims }
     }
 }
 
@@ -73,6 +81,8 @@ pub struct Settings {
     pub deviation_weight_shift: u8,
     /// log2 of k in Eq. 7.
     pub deviation_gain_shift: u8,
+    /// When a port is a victim, if the options have victims; each port has one state.
+    pub spfc: spfc::Settings,
 }
 
 impl Settings {
@@ -93,6 +103,9 @@ impl Settings {
         fill_logarithms(state::logarithms(tables).expect(ROOM));
         for (port, (rate, phi)) in (0..).zip(ports) {
             fill_steps(state::steps(tables, port).expect(ROOM), rate, phi);
+            if self.options.victims {
+                self.spfc.write_line(victims::line_of(tables, port).expect(ROOM), rate);
+            }
         }
     }
 }
@@ -104,8 +117,10 @@ mod tests {
     #[test]
     fn options_are_what_they_were_made_of() {
         for estimation in [EstimationForm::Practical, EstimationForm::Conceptual] {
-            for shared_headroom in [false, true] {
-                let options = Options { estimation, shared_headroom };
+            for (shared_headroom, victims) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                let options = Options { estimation, shared_headroom, victims };
                 assert_eq!(Options::of_bits(options.to_bits()), options);
             }
         }

@@ -100,7 +100,7 @@ pub fn queue<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<&'a QueueLine> {
     at.tables.scheme_line(first.wrapping_add(row)).map(SchemeLine::view)
 }
 
-/// Lines for a switch with so many ports.
+/// Lines of ports and queues, and the settings', for a switch with so many ports.
 pub const fn lines(ports: u32) -> u32 {
     FIRST_PORT + (1 + PRIORITIES as u32) * ports
 }

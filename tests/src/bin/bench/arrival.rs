@@ -9,14 +9,14 @@ use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use fabric_core::queue::QueueRange;
-use fabric_core::scheme::bfc;
+use fabric_core::scheme::{bfc, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, RocePacket};
 use scenario::Scenario;
 use switch_user::hook::Hook;
 use switch_user::tables::Capacity;
 use tests::switch::frame::{bytes, data, inbound, pfc_bytes, port_address};
-use tests::switch::{BfcState, CAPACITY, KernelSwitch, State, in_namespace};
+use tests::switch::{BfcState, CAPACITY, KernelSwitch, SpfcRow, State, in_namespace};
 use units::Nanos;
 
 use crate::fabric;
@@ -38,6 +38,7 @@ const BATCHES: usize = 2000;
 const SLOTS: u32 = 256;
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
 const DSH: Policy = SIH.with_scheme(SchemeKind::Dsh, 0);
+const SPFC: Policy = SIH.with_scheme(SchemeKind::Spfc, 0);
 const BFC: Policy = SIH.with_scheme(SchemeKind::Bfc, bfc::Options::EVERY[0].to_bits());
 
 /// What an arrival takes, nanoseconds.
@@ -51,6 +52,9 @@ pub struct ArrivalBench {
     data_bfc: Series,
     /// `data_bfc` divided by `data`, round by round.
     bfc_to_sih: Series,
+    data_spfc: Series,
+    /// `data_spfc` divided by `data`, round by round.
+    spfc_to_sih: Series,
     pfc: Series,
     in_fabric: Series,
 }
@@ -63,8 +67,10 @@ impl ArrivalBench {
             let mut switch = load(SIH, Some(RING_BYTES));
             let mut small = load(SIH, None);
             let mut dsh = load(DSH, Some(RING_BYTES));
+            let mut spfc = load(SPFC, Some(RING_BYTES));
             let mut bfc = load(BFC, Some(RING_BYTES));
-            let attached = [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3)];
+            let attached =
+                [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3), spfc.attach(4)];
             for attached in &attached {
                 ensure!(attached.is_ok(), "{attached:?}");
             }
@@ -78,6 +84,9 @@ impl ArrivalBench {
                 let dsh_ns = round(&mut dsh, DSH, &packet, REPEAT)?;
                 figures.data.push(sih_ns);
                 figures.data_dsh.push(dsh_ns);
+                let spfc_ns = round(&mut spfc, SPFC, &packet, REPEAT)?;
+                figures.data_spfc.push(spfc_ns);
+                figures.spfc_to_sih.push(spfc_ns / sih_ns);
                 let bfc_ns = round(&mut bfc, BFC, &packet, REPEAT)?;
                 figures.dsh_to_sih.push(dsh_ns / sih_ns);
                 figures.data_bfc.push(bfc_ns);
@@ -99,6 +108,9 @@ impl ArrivalBench {
         println!("{:<44}{} ns", "  1000 bytes of data, DT, DSH", self.data_dsh);
         let ratio = Aim::AtMost(1.5).of(&self.dsh_to_sih);
         println!("{:<44}{}  {ratio}", "  DSH / SIH", self.dsh_to_sih);
+        println!("{:<44}{} ns", "  1000 bytes of data, SPFC, a victim", self.data_spfc);
+        let ratio = Aim::AtMost(1.15).of(&self.spfc_to_sih);
+        println!("{:<44}{}  {ratio}", "  SPFC / SIH", self.spfc_to_sih);
         println!("{:<44}{} ns", "  1000 bytes of data, DT, BFC beyond Th", self.data_bfc);
         let ratio = Aim::AtMost(2.2).of(&self.bfc_to_sih);
         println!("{:<44}{}  {ratio}", "  BFC / SIH", self.bfc_to_sih);
@@ -125,6 +137,10 @@ fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
         let (options, threshold) = (bfc::Options::of(policy), Nanos(90));
         let settings = bfc::Settings { options, threshold, ..bfc::Settings::default() };
         state.bfc = Some(BfcState::fresh(settings));
+    }
+    if policy.scheme() == SchemeKind::Spfc {
+        let row = SpfcRow { period_ns: 80_000, victim_bytes: 1, ..SpfcRow::default() };
+        state.spfc = Some((spfc::Options::of(policy), vec![row; CAPACITY.ports as usize]));
     }
     state.write(switch.tables_mut());
     switch

@@ -11,7 +11,7 @@ use units::Nanos;
 use super::{Screen, Table};
 use crate::live::glance::{Glance, Hold, HostGlance, PortGlance, SwitchGlance};
 use crate::live::rates::{bits_per_second, bytes};
-use crate::live::report;
+use crate::live::report::{self, victim_words};
 
 /// Below so many lines there is the table alone.
 const ROOM_FOR_PANELS: u16 = 16;
@@ -277,6 +277,9 @@ fn paused(port: &PortGlance, period_ns: u64, names_peer: bool) -> Line<'static> 
     }
     if !port.is_up {
         spans.push("down".red());
+    }
+    if let Some(words) = victim_words(port.victim.as_deref()) {
+        spans.push(format!(" {words}").cyan());
     }
     spans.into()
 }

@@ -34,6 +34,7 @@ fn tables() -> OwnedTables {
         gradient_weight_shift: 2,
         deviation_weight_shift: 2,
         deviation_gain_shift: 2,
+        ..Settings::default()
     };
     settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(PHI)); 2]);
     tables

@@ -1,0 +1,275 @@
+//! Victims by hand, and under any traffic.
+
+use proptest::prelude::*;
+use units::{BitsPerSecond, Bytes};
+
+use super::super::{Dsh, Settings};
+use super::*;
+use crate::arrival::{Outcome, Queued};
+use crate::drop_reason::DropReason;
+use crate::frame::ByteFrame;
+use crate::hop_control::PauseLevel;
+use crate::map_abi::SwitchConfig;
+use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use crate::priority::Priority;
+use crate::scheme::spfc::{self, Threshold};
+use crate::scheme::{Room, Scheme};
+use crate::tables::owned::{MOST_SLOTS, OwnedTables, packet};
+use crate::wire::roce::Ecn;
+
+const CLASS: u8 = 3;
+const OTHER: u8 = 4;
+const LENGTH: u64 = 1058;
+/// What a packet takes at 100 Gbit/s, rounded up.
+const GAP: u64 = 85;
+/// Insurance of a port: the packet that pauses it, and three after it.
+const PHI: u64 = 5 * LENGTH;
+/// Two packets in it make a victim.
+const PERIOD: u64 = 10_000;
+
+struct Bench {
+    tables: OwnedTables,
+    /// What is held, oldest first: (port, class, slot).
+    held: Vec<(u32, u8, u32)>,
+}
+
+/// Level, classes that are paused, classes that are resumed.
+type Told = Option<(PauseLevel, u8, u8)>;
+
+impl Bench {
+    /// A shared pool for so many packets; DT leaves a queue a quarter of what is free.
+    fn new(room: u64) -> Self {
+        let config = SwitchConfig {
+            shared_pool_bytes: room * LENGTH,
+            pause_quanta: 500,
+            lossless_classes: 1 << CLASS | 1 << OTHER,
+            lossless_queues: 2,
+            ..SwitchConfig::default()
+        };
+        let mut tables = OwnedTables::new(config, PHI);
+        tables.config.slots = MOST_SLOTS as u32;
+        tables.switch.slots_limit.store(MOST_SLOTS as u64);
+        for port in &tables.ports {
+            port.alpha_numerator.store(1);
+            port.alpha_denominator.store(4);
+        }
+        let settings = Settings {
+            options: Options { victims: true, ..Options::default() },
+            single_queue_window: Nanos(10_000_000),
+            gradient_weight_shift: 2,
+            deviation_weight_shift: 2,
+            deviation_gain_shift: 2,
+            spfc: spfc::Settings {
+                period: Nanos(PERIOD),
+                threshold: Threshold::Bytes(Bytes(2 * (LENGTH + 24))),
+                ..spfc::Settings::default()
+            },
+            ..Settings::default()
+        };
+        settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(PHI)); 2]);
+        Self { tables, held: Vec::new() }
+    }
+
+    fn policy() -> Policy {
+        let options = Options { victims: true, ..Options::default() };
+        Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
+            .with_scheme(SchemeKind::Dsh, options.to_bits())
+    }
+
+    fn line(&self, port: u32) -> &StateLine {
+        line_of(&self.tables, port).expect("it has its line")
+    }
+
+    fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {
+        let mut bytes = packet(port, 1 - port, class, Ecn::NotCapable);
+        let frame = &mut ByteFrame(bytes.as_mut_slice());
+        let mut told = None;
+        let send = &mut |order: &Order| told = Some(said(order));
+        match Dsh::arrive(frame, &self.tables, Self::policy(), port, Nanos(now), send) {
+            Outcome::Queued(Queued { slot, .. }) => {
+                self.held.push((port, class, slot));
+                Ok(told)
+            }
+            Outcome::Dropped(reason) => Err(reason),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn depart(&mut self, port: u32, class: u8, now: u64) -> Told {
+        let found = self.held.iter().position(|&(of, it, _)| (of, it) == (port, class))?;
+        let (.., slot) = self.held.remove(found);
+        let mut told = None;
+        let send = &mut |order: &Order| told = Some(said(order));
+        Dsh::depart(&self.tables, Self::policy(), slot, Nanos(now), send).expect("it is there");
+        told
+    }
+
+    /// As if two packets had departed.
+    fn make_victim(&self, port: u32, now: u64) {
+        let line = self.line(port);
+        line.tick(Nanos(now));
+        for _ in 0..2 {
+            line.count::<OwnedTables>(LENGTH);
+        }
+        assert!(line.is_victim(Nanos(now)));
+    }
+
+    /// Packets of `class` come at line rate until one has the neighbour told: how many, and what is told.
+    fn fill(&mut self, port: u32, class: u8, now: u64) -> (u64, Told) {
+        for packets in 1.. {
+            let told = self.arrive(port, class, now + packets * GAP).expect("nothing is dropped");
+            if told.is_some() {
+                return (packets, told);
+            }
+        }
+        unreachable!("a switch has an end")
+    }
+}
+
+fn said(order: &Order) -> (PauseLevel, u8, u8) {
+    let HopControl::Classes(pauses) = order.control else { panic!("{order:?}") };
+    (order.level, pauses.paused(), pauses.resumed())
+}
+
+const QUEUE_PAUSES: Told = Some((PauseLevel::Queue, 1 << CLASS, 0));
+const ALL: u8 = 1 << CLASS | 1 << OTHER;
+const PORT_PAUSES: Told = Some((PauseLevel::Port, ALL, 0));
+
+/// X_qoff of a normal port: T - tau, T = (14 - n) / 4 packets, and tau may be 5 of them. A victim fills the pool, of which
+/// another port has 6 packets, and its insurance takes what is on its way then.
+#[test]
+fn a_victim_pauses_its_port_when_the_pool_is_full() {
+    let mut bench = Bench::new(14);
+    assert_eq!(bench.fill(0, CLASS, 0), (1, QUEUE_PAUSES), "a normal port's queue");
+
+    let mut bench = Bench::new(14);
+    bench.tables.switch.shared_bytes.store(6 * LENGTH);
+    bench.make_victim(0, 0);
+    assert_eq!(bench.fill(0, CLASS, 0), (9, PORT_PAUSES));
+    assert!(!bench.line(0).is_victim(Nanos(9 * GAP)), "a PAUSE makes it normal");
+    for packets in 10..=12 {
+        assert_eq!(bench.arrive(0, CLASS, packets * GAP), Ok(None));
+    }
+    assert_eq!(state::port_of(&bench.tables, 0).unwrap().insurance_bytes.load(), 4 * LENGTH);
+}
+
+/// Alone in the switch its queue reaches X_qoff, tau below the pool's size; and then the port is above what a normal
+/// one may hold, so that its next packet pauses the port.
+#[test]
+fn shared_headroom_of_a_victim_is_of_no_use_once_it_is_normal() {
+    let mut bench = Bench::new(14);
+    bench.make_victim(0, 0);
+    assert_eq!(bench.fill(0, CLASS, 0), (10, QUEUE_PAUSES));
+    assert_eq!(u64::from(state::queue(&bench.at(CLASS)).unwrap().tau_bytes.load()), PHI);
+    assert_eq!(bench.arrive(0, CLASS, 11 * GAP), Ok(PORT_PAUSES));
+}
+
+/// Another port has taken all: the victim's packet goes to insurance, and all classes stop.
+#[test]
+fn a_pause_of_the_port_resets_the_state_until_all_classes_resume() {
+    let mut bench = Bench::new(8);
+    bench.make_victim_of_insurance();
+    let shown = Dsh::state(&bench.tables, Bench::policy(), 0, Priority::new(OTHER)).unwrap();
+    assert!(shown.paused && shown.victim_before_pause && !shown.victim);
+    assert_eq!(u64::from(bench.line(0).paused_classes.load()), u64::from(ALL));
+    bench.tables.switch.shared_bytes.store(0);
+    let told = bench.depart(0, CLASS, 20);
+    assert_eq!(told, Some((PauseLevel::Port, 0, ALL)));
+    let line = bench.line(0);
+    assert_eq!((line.paused_classes.load(), line.is_victim(Nanos(20))), (0, true));
+    Dsh::tick(&bench.tables, Bench::policy(), 0, Priority::new(CLASS), Nanos(3 * PERIOD));
+    assert!(!Dsh::state(&bench.tables, Bench::policy(), 0, Priority::new(CLASS)).unwrap().victim);
+}
+
+impl Bench {
+    /// Port 0 is a victim, and pauses with a packet for which the shared pool has no room: others hold it all.
+    fn make_victim_of_insurance(&mut self) {
+        self.tables.switch.shared_bytes.store(8 * LENGTH);
+        self.make_victim(0, 2);
+        assert_eq!(self.arrive(0, CLASS, 3), Ok(Some((PauseLevel::Port, ALL, 0))));
+    }
+
+    fn at(&self, class: u8) -> Ingress<'_, OwnedTables> {
+        Ingress::of(&self.tables, Self::policy(), 0, Priority::new(class)).unwrap()
+    }
+}
+
+#[test]
+fn a_renewal_that_resumes_the_port_releases_the_state() {
+    let mut bench = Bench::new(8);
+    bench.make_victim_of_insurance();
+    bench.tables.switch.shared_bytes.store(0);
+    let renewed = Dsh::renewal(&bench.at(CLASS), PauseLevel::Port, 1, Nanos(30)).unwrap();
+    assert!(renewed.resumes, "insurance moves to the pool, which has room");
+    assert!(bench.line(0).is_victim(Nanos(30)));
+    assert_eq!(Dsh::renewal(&bench.at(CLASS), PauseLevel::Port, 1, Nanos(30)), None);
+}
+
+#[test]
+fn the_control_plane_stores_dt_for_a_victim() {
+    let bench = Bench::new(40);
+    bench.make_victim(0, 0);
+    let at = bench.at(CLASS);
+    assert_eq!(Dsh::threshold(&at), 40 * LENGTH);
+    Dsh::observe(&at, Nanos(0));
+    assert_eq!(at.queue.stored_threshold_bytes.load(), 10 * LENGTH);
+}
+
+#[test]
+fn without_the_option_there_are_no_states_and_no_room_for_them() {
+    let plain = Bench::policy().with_scheme(SchemeKind::Dsh, Options::default().to_bits());
+    let bench = Bench::new(8);
+    assert_eq!(Dsh::states(plain), None);
+    assert_eq!(Dsh::state(&bench.tables, plain, 0, Priority::new(CLASS)), None);
+    assert_eq!(Dsh::states(Bench::policy()), Some(PauseLevel::Port));
+    let Room { lines, .. } = Dsh::room(Bench::policy(), 2);
+    assert_eq!(lines, Dsh::room(plain, 2).lines + 2);
+}
+
+proptest! {
+    /// A neighbour sends three more packets after the PAUSE of its port, and three of a class after the PAUSE of the
+    /// class.
+    #[test]
+    fn any_traffic_is_kept(
+        events in prop::collection::vec(
+            (0..2u32, prop::sample::select(vec![CLASS, OTHER]), 0..5u8, 0..200u64),
+            1..400,
+        ),
+        room in 4..20u64,
+    ) {
+        let mut bench = Bench::new(room);
+        // By port: classes that are paused, what came after the PAUSE of each class, and after that of the port.
+        let mut paused = [0u8; 2];
+        let mut of_class = [[0; 8]; 2];
+        let mut of_port = [0; 2];
+        let mut now = 0;
+        for (port, class, kind, gap) in events {
+            now += gap;
+            let at = port as usize;
+            let told = if kind < 3 {
+                let is_paused = paused[at] >> class & 1 != 0;
+                if is_paused && (of_class[at][usize::from(class)] == 3 || of_port[at] == 3) {
+                    continue;
+                }
+                of_class[at][usize::from(class)] += u8::from(is_paused);
+                of_port[at] += u8::from(is_paused && paused[at] == ALL);
+                let told = bench.arrive(port, class, now);
+                prop_assert!(told.is_ok(), "a lossless packet is dropped: {told:?}");
+                told.unwrap()
+            } else {
+                bench.depart(port, class, now)
+            };
+            if let Some((_, pauses, resumes)) = told {
+                paused[at] = (paused[at] | pauses) & !resumes;
+                (of_class[at], of_port[at]) = ([0; 8], 0);
+            }
+            for port in 0..2 {
+                let line = bench.line(port);
+                prop_assert_eq!(line.paused_classes.load(), u32::from(paused[port as usize]));
+                prop_assert!(paused[port as usize] == 0 || !line.is_victim(Nanos(now)));
+                let silent = Nanos((now / PERIOD + 2) * PERIOD);
+                prop_assert!(!line.is_victim(silent), "a port without traffic is normal");
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The configuration of SPFC.
+
+use super::state::{self, StateLine};
+use crate::policy::Policy;
+use crate::priority;
+use crate::tables::Tables;
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+/// What has a state of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Per {
+    /// An ingress port, as in the paper.
+    #[default]
+    Port,
+    /// An ingress queue, (port, priority).
+    Queue,
+}
+
+/// The policy's options: constants of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What has a state of its own.
+    pub per: Per,
+}
+
+const PER_QUEUE: u32 = 1;
+
+impl Options {
+    /// Every form that a program can have.
+    pub const EVERY: [Self; 2] = [Self { per: Per::Port }, Self { per: Per::Queue }];
+
+    /// As [`Policy::options`].
+    pub const fn to_bits(self) -> u32 {
+        match self.per {
+            Per::Port => 0,
+            Per::Queue => PER_QUEUE,
+        }
+    }
+
+    /// Those of a policy.
+    #[inline(always)]
+    pub const fn of(policy: Policy) -> Self {
+        let per = if policy.options & PER_QUEUE == 0 { Per::Port } else { Per::Queue };
+        Self { per }
+    }
+}
+
+/// How much must depart in a period for the victim state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// One part in `K_spfc`, a fraction that is not zero, of what the port can send in a period (Section V-B).
+    Part {
+        /// `K_spfc`, numerator.
+        numerator: u32,
+        /// `K_spfc`, denominator.
+        denominator: u32,
+    },
+    /// As much at each port.
+    Bytes(Bytes),
+}
+
+/// All settings of a switch's SPFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What is a constant of the program.
+    pub options: Options,
+    /// TC, above zero.
+    pub period: Nanos,
+    /// The counting number.
+    pub threshold: Threshold,
+    /// What a frame takes on the wire beyond its length; less than 4 GiB.
+    pub overhead: Bytes,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            options: Options::default(),
+            period: Nanos(80_000),
+            threshold: Threshold::Part { numerator: 5, denominator: 1 },
+            overhead: Bytes(24),
+        }
+    }
+}
+
+impl Settings {
+    /// The counting number of a port of this rate: a count that reaches it shows a departure rate of C / `K_spfc` or more.
+    /// At least 1.
+    pub fn counting_number(&self, rate: BitsPerSecond) -> Bytes {
+        match self.threshold {
+            Threshold::Bytes(bytes) => bytes.max(Bytes(1)),
+            Threshold::Part { numerator, denominator } => {
+                let Bytes(most) = rate.bytes_in(Picos::from_nanos(self.period));
+                let part = u128::from(most) * u128::from(denominator);
+                let part = part.div_ceil(u128::from(numerator.max(1)));
+                Bytes(u64::try_from(part).unwrap_or(u64::MAX).max(1))
+            }
+        }
+    }
+
+    /// Writes the settings into the scheme's state, for ports of these rates.
+    pub fn write<T: Tables>(
+        &self,
+        tables: &T,
+        ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
+    ) {
+        for (port, (rate, _)) in (0..).zip(ports) {
+            for priority in priority::all() {
+                let line = state::line_of(tables, self.options, port, priority);
+                self.write_line(line.expect("the tables have room for the scheme's state"), rate);
+            }
+        }
+    }
+
+    /// Writes them into the circuit of a port of this rate, or of a queue there.
+    pub fn write_line(&self, line: &StateLine, rate: BitsPerSecond) {
+        let overhead = u32::try_from(self.overhead.0).expect("a frame's overhead is a few bytes");
+        line.period_ns.store(self.period.0);
+        line.victim_bytes.store(self.counting_number(rate).0);
+        line.overhead_bytes.store(overhead);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+
+    #[test]
+    fn options_are_what_they_were_made_of() {
+        let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+        for options in Options::EVERY {
+            let policy = plain.with_scheme(SchemeKind::Spfc, options.to_bits());
+            assert_eq!(Options::of(policy), options);
+        }
+    }
+
+    /// Section V-B.
+    #[test]
+    fn the_counting_number_is_the_ports_own() {
+        let part = |numerator, denominator| Threshold::Part { numerator, denominator };
+        for (gigabits, microseconds, threshold, expected) in [
+            (100, 80, part(5, 1), 200_000),
+            (400, 80, part(5, 1), 800_000),
+            (10, 80, part(5, 1), 20_000),
+            (100, 80, part(9, 2), 222_223),
+            (100, 80, part(u32::MAX, 1), 1),
+            (100, 80, Threshold::Bytes(Bytes(7)), 7),
+            (100, 80, Threshold::Bytes(Bytes(0)), 1),
+        ] {
+            let period = Nanos(microseconds * 1000);
+            let settings = Settings { period, threshold, ..Settings::default() };
+            let rate = BitsPerSecond(gigabits * 1_000_000_000);
+            let number = settings.counting_number(rate);
+            assert_eq!(number, Bytes(expected), "{gigabits} Gbit/s, {threshold:?}");
+        }
+    }
+}

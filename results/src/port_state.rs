@@ -1,0 +1,281 @@
+//! `port_states.csv`, and these states counted and timed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+use super::error::ResultsError;
+use super::pause::{PauseEvent, PauseRow};
+
+/// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// Much departs from it: it suffers from congestion elsewhere.
+    Victim,
+    /// It does not.
+    Normal,
+}
+
+impl PortState {
+    /// As tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Victim => "victim",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+/// Why a state has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateCause {
+    /// Enough has departed in the period.
+    Fast,
+    /// Enough had departed in the period, and the neighbour resumes.
+    Resume,
+    /// A period has ended in which not enough departed.
+    Slow,
+    /// The neighbour was paused.
+    Pause,
+}
+
+impl StateCause {
+    /// As `port_states.csv` names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Resume => "resume",
+            Self::Slow => "slow",
+            Self::Pause => "pause",
+        }
+    }
+
+    /// The state that it leads to.
+    pub const fn state(self) -> PortState {
+        match self {
+            Self::Fast | Self::Resume => PortState::Victim,
+            Self::Slow | Self::Pause => PortState::Normal,
+        }
+    }
+}
+
+/// A change of state, with its cause.
+#[derive(Clone, Copy, Debug)]
+pub struct PortStateRow<'a> {
+    /// When.
+    pub time: Nanos,
+    /// The switch.
+    pub node: &'a str,
+    /// The ingress port.
+    pub port: u16,
+    /// Of a queue that has its own state: its priority.
+    pub priority: Option<u8>,
+    /// Why.
+    pub cause: StateCause,
+}
+
+impl Row for PortStateRow<'_> {
+    const FILE: &'static str = "port_states.csv";
+    const ABOUT: &'static str = "Only with `switch.threshold.kind = \"spfc\"`. One row per change of the state of an ingress \
+                                 port. At first all are normal.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "time_ns", about: "Instant of the change." },
+        Column { name: "node", about: "Switch." },
+        Column { name: "port", about: "Its ingress port." },
+        Column {
+            name: "priority",
+            about: "With `state_of = \"queue\"`: the priority of the ingress queue that changes. Otherwise empty.",
+        },
+        Column { name: "state", about: "What it is from then on: `victim` or `normal`." },
+        Column {
+            name: "cause",
+            about: "Of a victim `fast` (the count of departures has reached the counting number) or `resume` (the same in \
+                    a period in which the port was paused, and its neighbour resumes). Of a normal one `slow` (a period has \
+                    ended below the counting number) or `pause` (it has paused its neighbour).",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { time, node, port, priority, cause } = *self;
+        let (node, priority, state) = (Text(node), Maybe(priority), cause.state().name());
+        writeln!(out, "{},{node},{port},{priority},{state},{}", time.0, cause.name())
+    }
+}
+
+/// How often and how long ports were victims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortStateTotals {
+    /// Times that a port became a victim.
+    pub victims: u64,
+    /// Ports, or queues, that ever did.
+    pub ports: u64,
+    /// Time as victims, summed over ports.
+    pub victim_ns: u64,
+    /// PAUSEs that a victim decided on.
+    pub pauses_of_victims: u64,
+    /// PAUSEs that a normal port decided on.
+    pub pauses_of_normal: u64,
+}
+
+/// A run has ended when its last frame arrives, but nodes run on for less than this, and with them the timers that end
+/// periods. What they change is not of the run.
+pub const LONGEST_OVERRUN: Nanos = Nanos(100_000);
+
+/// A change of which it is not known yet whether it is of the run.
+#[derive(Clone, Debug)]
+struct Waiting {
+    time: Nanos,
+    node: String,
+    port: u16,
+    priority: Option<u8>,
+    cause: StateCause,
+}
+
+/// Counts and times them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PortStates {
+    totals: PortStateTotals,
+    waiting: VecDeque<Waiting>,
+    /// By switch, port and priority: since when it is a victim, if it is.
+    ports: BTreeMap<(String, u16, Option<u8>), Option<Nanos>>,
+}
+
+impl PortStates {
+    /// Takes a row, the latest so far. `write` gets those that are of the run.
+    pub(super) fn take(
+        &mut self,
+        row: &PortStateRow,
+        write: impl FnMut(&PortStateRow) -> Result<(), ResultsError>,
+    ) -> Result<(), ResultsError> {
+        let PortStateRow { time, node, port, priority, cause } = *row;
+        self.waiting.push_back(Waiting { time, node: node.to_owned(), port, priority, cause });
+        match time.0.checked_sub(LONGEST_OVERRUN.0) {
+            Some(known) => self.settle(Nanos(known), write),
+            None => Ok(()),
+        }
+    }
+
+    /// The run has lasted at least until `known`.
+    pub(super) fn settle(
+        &mut self,
+        known: Nanos,
+        mut write: impl FnMut(&PortStateRow) -> Result<(), ResultsError>,
+    ) -> Result<(), ResultsError> {
+        while let Some(row) = self.waiting.pop_front_if(|row| row.time <= known) {
+            let Waiting { time, ref node, port, priority, cause } = row;
+            let row = PortStateRow { time, node, port, priority, cause };
+            self.record(&row);
+            write(&row)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, row: &PortStateRow) {
+        let since = self.ports.entry((row.node.to_owned(), row.port, row.priority)).or_default();
+        match row.cause.state() {
+            PortState::Victim => {
+                self.totals.victims += 1;
+                since.get_or_insert(row.time);
+            }
+            PortState::Normal => {
+                if let Some(since) = since.take() {
+                    self.totals.victim_ns += row.time.0.saturating_sub(since.0);
+                }
+            }
+        }
+    }
+
+    pub(super) fn pause(&mut self, row: &PauseRow) {
+        match (row.event, row.state) {
+            (PauseEvent::Xoff, Some(PortState::Victim)) => self.totals.pauses_of_victims += 1,
+            (PauseEvent::Xoff, Some(PortState::Normal)) => self.totals.pauses_of_normal += 1,
+            _ => {}
+        }
+    }
+
+    /// The totals of a run that ends at `end`.
+    pub(super) fn finish(self, end: Nanos) -> PortStateTotals {
+        let last = self.ports.values().flatten().map(|since| end.0.saturating_sub(since.0));
+        PortStateTotals {
+            ports: self.ports.len() as u64,
+            victim_ns: self.totals.victim_ns + last.sum::<u64>(),
+            ..self.totals
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn a_port_is_a_victim_until_it_is_normal_or_the_run_ends() {
+        let row = |time, port, priority, cause| PortStateRow {
+            time: Nanos(time),
+            node: "leaf0",
+            port,
+            priority,
+            cause,
+        };
+        assert_eq!(line(&row(7, 2, None, StateCause::Fast)), "7,leaf0,2,,victim,fast\n");
+        assert_eq!(line(&row(8, 2, Some(3), StateCause::Pause)), "8,leaf0,2,3,normal,pause\n");
+        let mut states = PortStates::default();
+        for (time, port, priority, cause) in [
+            (10, 0, None, StateCause::Fast),
+            (15, 1, Some(3), StateCause::Fast),
+            (30, 0, None, StateCause::Pause),
+            (35, 1, Some(4), StateCause::Fast),
+            (40, 0, None, StateCause::Resume),
+            (60, 0, None, StateCause::Slow),
+        ] {
+            states.record(&row(time, port, priority, cause));
+        }
+        let expected = PortStateTotals {
+            victims: 4,
+            ports: 3,
+            victim_ns: 20 + 20 + (100 - 15) + (100 - 35),
+            ..PortStateTotals::default()
+        };
+        assert_eq!(states.finish(Nanos(100)), expected);
+    }
+
+    #[test]
+    fn what_changes_after_the_end_is_not_of_the_run() {
+        let mut written = Vec::new();
+        let mut states = PortStates::default();
+        let known = LONGEST_OVERRUN.0;
+        for (time, cause) in [
+            (10, StateCause::Fast),
+            (11, StateCause::Slow),
+            (known + 10, StateCause::Fast),
+            (known + 20, StateCause::Slow),
+        ] {
+            let row =
+                PortStateRow { time: Nanos(time), node: "s0", port: 0, priority: None, cause };
+            let write = |row: &PortStateRow| {
+                written.push(row.time.0);
+                Ok(())
+            };
+            states.take(&row, write).unwrap();
+        }
+        assert_eq!(
+            written,
+            [10, 11],
+            "the run ends at the earliest with the last row less the overrun"
+        );
+        states
+            .settle(Nanos(known + 10), |row| {
+                written.push(row.time.0);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(written, [10, 11, known + 10]);
+        let totals = states.finish(Nanos(known + 10));
+        assert_eq!((totals.victims, totals.victim_ns), (2, 1));
+    }
+}

@@ -1,0 +1,48 @@
+//! The longest round trip of a fabric.
+
+use std::cmp::Reverse;
+
+use topology::{HostId, Racks, Reach};
+use units::Picos;
+
+use super::Scenario;
+
+impl Scenario {
+    /// Twice the longest time from host to host on an idle path, a longest frame on each link.
+    pub(super) fn find_longest_round_trip(&self) -> Picos {
+        let (fabric, groups) = (&self.fabric, Racks::by_routes(&self.fabric));
+        let ends: Vec<Vec<HostId>> =
+            (0..groups.len()).map(|group| self.farthest(groups.hosts(group))).collect();
+        let to_groups = (0..groups.len()).flat_map(|to| Reach::to_group(fabric, &groups, to, None));
+        let mut longest = Picos::ZERO;
+        for reach in to_groups.chain(Reach::of_flows(fabric, &groups)) {
+            let to = groups.of_host(reach.traffic.destination);
+            for &source in &reach.sources {
+                for &from in &ends[source] {
+                    let receivers = ends[to].iter().filter(|&&host| host != from);
+                    for &receiver in receivers {
+                        let path = reach.longest_path(fabric, from, receiver);
+                        let time = path.iter().map(|&wire| self.crossing(wire));
+                        longest = longest.max(time.fold(Picos::ZERO, |sum, time| sum + time));
+                    }
+                }
+            }
+        }
+        longest + longest
+    }
+
+    /// The two hosts of a group with the slowest links: routes are the same for all of them.
+    fn farthest(&self, hosts: &[HostId]) -> Vec<HostId> {
+        let mut hosts = hosts.to_vec();
+        hosts
+            .sort_by_key(|&host| (Reverse(self.crossing(self.fabric.host(host).ports[0])), host.0));
+        hosts.truncate(2);
+        hosts
+    }
+
+    /// How long a longest frame takes over a wire.
+    fn crossing(&self, wire: topology::WireId) -> Picos {
+        let wire = self.fabric.wire(wire);
+        wire.delay + self.frame_time().serialise(wire.rate, self.longest_frame().0)
+    }
+}

@@ -1,0 +1,195 @@
+//! `switch.threshold` of SPFC and of its baselines.
+
+use fabric_core::scheme::{SchemeSettings, spfc};
+use insta::assert_snapshot;
+use topology::SwitchId;
+use units::{BitsPerSecond, Bytes, Nanos};
+
+use super::{SMALL, parse, report};
+use crate::{Scenario, Threshold};
+
+fn with(keys: &str) -> String {
+    format!("[switch]\n{keys}\n{SMALL}")
+}
+
+fn good(keys: &str) -> Scenario {
+    let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
+    let written = scenario.to_toml();
+    let again = parse(&written).unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(again, scenario, "{written}");
+    scenario
+}
+
+fn settings(scenario: &Scenario) -> spfc::Settings {
+    match scenario.scheme(SwitchId(0)) {
+        SchemeSettings::Spfc(settings) => settings,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn spfc_has_the_papers_defaults_and_four_round_trips_of_the_longest_path() {
+    let plain = good("threshold = { kind = \"spfc\" }");
+    let of = settings(&plain);
+    // There and back over two links, 1 us each, with 1098 B on the wire at 80 ps a byte: 4 x 4 x 1.08784 us.
+    assert_eq!(of.period, Nanos(17_406));
+    assert_eq!(of.options.per, spfc::Per::Port);
+    assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 5, denominator: 1 });
+    assert_eq!(of.overhead, Bytes(24));
+    let dt = plain.switch.threshold.dt().expect("normal ports have DT");
+    assert_eq!((dt.alpha.numerator, dt.alpha.denominator, dt.xon_offset), (2, 1, Bytes(0)));
+    assert_eq!(plain.static_xoff(SwitchId(0)), Bytes(0));
+    assert_eq!(plain.warnings_of_spfc(), [""; 0]);
+}
+
+#[test]
+fn every_key_of_spfc_is_heard() {
+    let scenario = good(
+        "threshold = { kind = \"spfc\", alpha = 1, xon_offset = \"3kB\", k_spfc = \"9/2\", period = \"80us\", \
+         state_of = \"queue\" }",
+    );
+    let of = settings(&scenario);
+    assert_eq!((of.period, of.options.per), (Nanos(80_000), spfc::Per::Queue));
+    assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 9, denominator: 2 });
+    assert_eq!(scenario.switch.threshold.xon_offset(), Bytes(3000));
+    let scenario = good("threshold = { kind = \"spfc\", counting_number = \"200kB\" }");
+    assert_eq!(settings(&scenario).threshold, spfc::Threshold::Bytes(Bytes(200_000)));
+    let adaptive = good("headroom = { kind = \"adaptive\" }\nthreshold = { kind = \"spfc\" }");
+    assert_eq!(settings(&adaptive).period, Nanos(17_406));
+}
+
+/// Ports have states under DSH, too.
+#[test]
+fn spfc_goes_with_the_headroom_of_dsh() {
+    let headroom = "headroom = { kind = \"dsh\", shared_headroom = false }";
+    let scenario = good(&format!("{headroom}\nthreshold = {{ kind = \"spfc\", k_spfc = 4 }}"));
+    let SchemeSettings::Dsh(dsh) = scenario.scheme(SwitchId(0)) else { panic!("DSH") };
+    assert!(dsh.options.victims && !dsh.options.shared_headroom);
+    assert_eq!(dsh.spfc.threshold, spfc::Threshold::Part { numerator: 4, denominator: 1 });
+    let plain = good(headroom);
+    let SchemeSettings::Dsh(dsh) = plain.scheme(SwitchId(0)) else { panic!("DSH") };
+    assert!(!dsh.options.victims);
+}
+
+/// ST: B / N for each port.
+#[test]
+fn equal_shares_divide_the_shared_pool_among_ports_and_lossless_priorities() {
+    for (keys, queues) in [("", 3), ("lossless = [3, 4]\n", 6), ("ports = 32\n", 32)] {
+        let keys = format!("{keys}threshold = {{ kind = \"equal-shares\", xon_offset = \"3kB\" }}");
+        let scenario = good(&keys);
+        let Bytes(shared) = scenario.buffer_pools(SwitchId(0)).shared;
+        assert_eq!(scenario.static_xoff(SwitchId(0)), Bytes(shared / queues), "{keys}");
+        assert_eq!(scenario.switch.threshold.xon_offset(), Bytes(3000));
+        assert_eq!(scenario.scheme(SwitchId(0)), SchemeSettings::Pfc);
+        assert_eq!(scenario.switch.threshold.alpha(BitsPerSecond(1)), None);
+    }
+    let fixed = good("threshold = { kind = \"static\", xoff = \"9kB\", xon = \"7kB\" }");
+    assert_eq!(fixed.static_xoff(SwitchId(0)), Bytes(9000));
+    assert_eq!(fixed.switch.threshold.xon_offset(), Bytes(2000));
+    assert!(matches!(fixed.switch.threshold, Threshold::Static { .. }));
+}
+
+#[test]
+fn a_period_or_a_counting_number_that_makes_little_sense_is_told() {
+    let told =
+        |keys: &str| good(&format!("threshold = {{ kind = \"spfc\", {keys} }}")).warnings_of_spfc();
+    assert_snapshot!(told("period = \"10us\"").join("\n"), @r#"
+    SPFC counts departures for 10us, which is less than 4 round trips of the longest path (17405ns): the count then varies with the bursts of senders; write a longer `switch.threshold.period`, or leave it out
+    "#);
+    assert_snapshot!(told("counting_number = \"300kB\"").join("\n"), @r#"
+    ports of 100Gbps never send 300kB in 17406ns, so none of them is ever a victim: write a smaller `switch.threshold.counting_number`, or `k_spfc` instead
+    "#);
+    assert_eq!(told("period = \"18us\", k_spfc = 1"), [""; 0]);
+}
+
+#[test]
+fn what_spfc_cannot_be_is_an_error() {
+    let wrong = |keys: &str| report(&with(&format!("threshold = {{ kind = \"spfc\", {keys} }}")));
+    assert_snapshot!(wrong("k_spfc = \"1/2\""), @r#"
+    error: a k_spfc of 1/2
+     --> bad.toml:2:39
+      |
+    2 | threshold = { kind = "spfc", k_spfc = "1/2" }
+      |                                       ^^^^^
+      |
+      = help: no port could send as much, so none would be a victim: write 1 or more
+    "#);
+    assert_snapshot!(wrong("k_spfc = 5, counting_number = \"9kB\""), @r#"
+    error: two ways to a counting number
+     --> bad.toml:2:60
+      |
+    2 | threshold = { kind = "spfc", k_spfc = 5, counting_number = "9kB" }
+      |                                                            ^^^^^
+      |
+      = help: write this or `k_spfc`, which makes one for each rate
+    "#);
+    assert_snapshot!(wrong("counting_number = \"0B\""), @r#"
+    error: a counting number of no bytes
+     --> bad.toml:2:48
+      |
+    2 | threshold = { kind = "spfc", counting_number = "0B" }
+      |                                                ^^^^
+      |
+      = help: every port would be a victim: write a size such as "200kB"
+    "#);
+    assert_snapshot!(wrong("period = \"0us\""), @r#"
+    error: a period of less than a nanosecond
+     --> bad.toml:2:39
+      |
+    2 | threshold = { kind = "spfc", period = "0us" }
+      |                                       ^^^^^
+      |
+      = help: a switch counts nanoseconds: write a time such as "80us"
+    "#);
+    assert_snapshot!(wrong("xoff = \"9kB\""), @r#"
+    error: unknown key `xoff` in `switch.threshold`
+     --> bad.toml:2:30
+      |
+    2 | threshold = { kind = "spfc", xoff = "9kB" }
+      |                              ^^^^
+      |
+      = help: the keys here are `alpha`, `xon_offset`, `by_rate`, `k_spfc`, `counting_number`, `period` and `state_of`
+    "#);
+    let spfc = "threshold = { kind = \"spfc\" }";
+    let less = "headroom = { kind = \"oversubscribed\", ratio = 2 }";
+    assert_snapshot!(report(&with(&format!("{less}\n{spfc}"))), @r#"
+    error: SPFC with oversubscribed headroom
+     --> bad.toml:2:12
+      |
+    2 | headroom = { kind = "oversubscribed", ratio = 2 }
+      |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write headroom = { kind = "sih" }, { kind = "adaptive" } or { kind = "dsh" }
+    "#);
+    let dsh = "headroom = { kind = \"dsh\" }";
+    let queues = "threshold = { kind = \"spfc\", state_of = \"queue\" }";
+    assert_snapshot!(report(&with(&format!("{dsh}\n{queues}"))), @r#"
+    error: queues with states of their own beside DSH
+     --> bad.toml:3:41
+      |
+    3 | threshold = { kind = "spfc", state_of = "queue" }
+      |                                         ^^^^^^^
+      |
+      = help: DSH bounds what a port holds in sum, and pauses it whole: write state_of = "port"
+    "#);
+    let bfc = "backpressure = { kind = \"bfc\" }";
+    assert_snapshot!(report(&with(&format!("{bfc}\n{spfc}"))), @r#"
+    error: SPFC beside BFC
+     --> bad.toml:2:16
+      |
+    2 | backpressure = { kind = "bfc" }
+      |                ^^^^^^^^^^^^^^^^
+      |
+      = help: a switch runs one scheme: leave this key out, or write threshold = { kind = "dt" }
+    "#);
+    let shares = "threshold = { kind = \"equal-shares\", xon_offset = \"16MB\" }";
+    assert_snapshot!(report(&with(shares)), @r#"
+    error: xon_offset (16MB) is as large as a port's share of switch `s0` (5298115B)
+     --> bad.toml:2:51
+      |
+    2 | threshold = { kind = "equal-shares", xon_offset = "16MB" }
+      |                                                   ^^^^^^
+      |
+      = help: the shared pool is divided evenly: write a smaller offset, or a larger buffer
+    "#);
+}

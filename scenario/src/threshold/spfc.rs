@@ -1,0 +1,228 @@
+//! `switch.threshold.kind = "spfc"`: Selective-PFC (Huang et al., IEEE/ACM Transactions on Networking, 2024).
+
+use std::collections::BTreeSet;
+
+use fabric_core::scheme::spfc;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitsPerSecond, Bytes, Picos};
+
+use super::{AlphaOfRateKeys, Dt, Threshold, resolve_dt};
+use crate::document::Document;
+use crate::quantity::{self, Size, Time, display};
+use crate::ratio::Ratio;
+use crate::report::ScenarioError;
+use crate::{Headroom, Scenario};
+
+/// Round trips of the longest path in a period (Section V-B: "TC >= 4RTT is good enough for most cases").
+const ROUND_TRIPS: u64 = 4;
+
+/// The parameters of SPFC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Spfc {
+    /// `K_spfc`, at least 1; `None` where `counting_number` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k_spfc: Option<Ratio>,
+    /// The counting number of all ports, above zero.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub counting_number: Option<Bytes>,
+    /// TC, a nanosecond at least; `None`: four round trips of the fabric's longest path.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub period: Option<Picos>,
+    /// What is a victim or normal.
+    pub state_of: StateOf,
+    /// Thresholds of what is normal.
+    #[serde(flatten)]
+    pub dt: Dt,
+}
+
+/// What has a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StateOf {
+    /// Each ingress port, as in the paper.
+    #[default]
+    Port,
+    /// Each ingress queue: the lossless priorities of a port have states of their own.
+    Queue,
+}
+
+/// The parameters of SPFC.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub(in super::super) struct SpfcKeys {
+    /// Part of the free shared buffer that one ingress queue of a normal port may hold (DT); a ratio above zero. Default
+    /// "2".
+    alpha: Ratio,
+    /// RESUME that far below the threshold. Default "0B".
+    xon_offset: Size,
+    /// Another alpha for the ports whose links have a certain rate. Default: none.
+    by_rate: Vec<AlphaOfRateKeys>,
+    /// A port is a victim if at least a part in `K_spfc` of its rate departs from it: in a period, its rate x period /
+    /// `k_spfc`, rounded up to a byte (the counting number). At least 1. Default 5.
+    k_spfc: Option<Ratio>,
+    /// Instead of `k_spfc`: the counting number, for ports of all rates alike. It counts bytes on the wire, preamble
+    /// and gap included, of all packets that came in at the port and depart in a period; the paper counts packets, of
+    /// one length.
+    counting_number: Option<Size>,
+    /// How long departures are counted (TC). The clocks of all ports run freely from the run's start on. A port is a
+    /// victim from the packet on that reaches the counting number, at least to the end of the next period. Default:
+    /// four times the round trip of the fabric's longest path, a longest frame each way.
+    period: Option<Time>,
+    /// What is a victim or normal. "port": an ingress port, as in the paper; a PAUSE of any of its priorities makes it
+    /// normal until all have resumed. "queue": each priority of it by itself. Default "port".
+    state_of: StateOf,
+}
+
+impl Default for SpfcKeys {
+    /// The paper's, Section III (footnote 2) and IV-C.
+    fn default() -> Self {
+        Self {
+            alpha: Ratio::new(2, 1),
+            xon_offset: Size::default(),
+            by_rate: Vec::new(),
+            k_spfc: None,
+            counting_number: None,
+            period: None,
+            state_of: StateOf::default(),
+        }
+    }
+}
+
+impl SpfcKeys {
+    pub(super) fn resolve(
+        self,
+        rates: &BTreeSet<BitsPerSecond>,
+        document: &Document<'_>,
+    ) -> Result<Spfc, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.threshold.{key}"), title, help))
+        };
+        let Self { alpha, xon_offset, by_rate, k_spfc, counting_number, period, state_of } = self;
+        let k_spfc = match (k_spfc, counting_number) {
+            (Some(_), Some(_)) => {
+                let help = "write this or `k_spfc`, which makes one for each rate";
+                return wrong("counting_number", "two ways to a counting number", help);
+            }
+            (None, Some(number)) if number.0 == Bytes(0) => {
+                let help = "every port would be a victim: write a size such as \"200kB\"";
+                return wrong("counting_number", "a counting number of no bytes", help);
+            }
+            (Some(k), None) if k.numerator < k.denominator => {
+                let help = "no port could send as much, so none would be a victim: write 1 or more";
+                return wrong("k_spfc", &format!("a k_spfc of {k}"), help);
+            }
+            (None, Some(_)) => None,
+            (k, None) => Some(k.unwrap_or(Ratio::new(5, 1))),
+        };
+        let period = period.map(|period| period.0);
+        if period.is_some_and(|period| period < Picos::from_nanos(units::Nanos(1))) {
+            let help = "a switch counts nanoseconds: write a time such as \"80us\"";
+            return wrong("period", "a period of less than a nanosecond", help);
+        }
+        Ok(Spfc {
+            k_spfc,
+            counting_number: counting_number.map(|number| number.0),
+            period,
+            state_of,
+            dt: resolve_dt(alpha, xon_offset, by_rate, rates, document)?,
+        })
+    }
+}
+
+impl Scenario {
+    /// SPFC, if switches run it.
+    pub const fn spfc(&self) -> Option<&Spfc> {
+        match &self.switch.threshold {
+            Threshold::Spfc(spfc) => Some(spfc),
+            _ => None,
+        }
+    }
+
+    /// Checks what SPFC has to do with other keys.
+    pub(crate) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Some(spfc) = self.spfc() else { return Ok(()) };
+        let switch = &self.switch;
+        if matches!(switch.headroom, Headroom::Oversubscribed { .. }) {
+            let help = "a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write \
+                        headroom = { kind = \"sih\" }, { kind = \"adaptive\" } or { kind = \"dsh\" }";
+            return Err(document.error(
+                "switch.headroom",
+                "SPFC with oversubscribed headroom",
+                help,
+            ));
+        }
+        if matches!(switch.headroom, Headroom::Dsh(_)) && spfc.state_of == StateOf::Queue {
+            let help = "DSH bounds what a port holds in sum, and pauses it whole: write state_of = \"port\"";
+            let title = "queues with states of their own beside DSH";
+            return Err(document.error("switch.threshold.state_of", title, help));
+        }
+        if switch.backpressure.is_some() {
+            let help = "a switch runs one scheme: leave this key out, or write threshold = { kind = \"dt\" }";
+            return Err(document.error("switch.backpressure", "SPFC beside BFC", help));
+        }
+        Ok(())
+    }
+
+    /// What a switch's SPFC is set to.
+    pub(crate) fn spfc_settings(&self, of: &Spfc) -> spfc::Settings {
+        let threshold = match (of.counting_number, of.k_spfc) {
+            (Some(bytes), _) => spfc::Threshold::Bytes(bytes),
+            (None, k) => {
+                let Ratio { numerator, denominator } = k.unwrap_or(Ratio::new(5, 1));
+                spfc::Threshold::Part { numerator, denominator }
+            }
+        };
+        let per = match of.state_of {
+            StateOf::Port => spfc::Per::Port,
+            StateOf::Queue => spfc::Per::Queue,
+        };
+        let period = of.period.unwrap_or(Picos(ROUND_TRIPS * self.longest_round_trip.0));
+        spfc::Settings {
+            options: spfc::Options { per },
+            period: period.to_nanos_ceil(),
+            threshold,
+            overhead: Bytes(self.frame_time().overhead),
+        }
+    }
+
+    /// What a user of SPFC probably did not mean.
+    pub(crate) fn warnings_of_spfc(&self) -> Vec<String> {
+        let Some(spfc) = self.spfc() else { return Vec::new() };
+        let mut warnings = Vec::new();
+        let settings = self.spfc_settings(spfc);
+        let least = Picos(ROUND_TRIPS * self.longest_round_trip.0).to_nanos();
+        let period = Picos::from_nanos(settings.period);
+        if settings.period < least {
+            warnings.push(format!(
+                "SPFC counts departures for {}, which is less than 4 round trips of the longest path ({}): the count then \
+                 varies with the bursts of senders; write a longer `switch.threshold.period`, or leave it out",
+                display(period),
+                display(Picos::from_nanos(least))
+            ));
+        }
+        let most = |rate: BitsPerSecond| rate.bytes_in(period);
+        let slow = self
+            .shape
+            .rates()
+            .into_iter()
+            .find(|&rate| settings.counting_number(rate) > most(rate));
+        if let Some(rate) = slow {
+            warnings.push(format!(
+                "ports of {} never send {} in {}, so none of them is ever a victim: write a smaller \
+                 `switch.threshold.counting_number`, or `k_spfc` instead",
+                display(rate),
+                display(settings.counting_number(rate)),
+                display(period)
+            ));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,125 @@
+//! States of ports and queues under SPFC: what the observer is told, and when.
+
+use fabric_core::scheme::spfc::{Options, Per, Settings, Threshold};
+
+use super::*;
+
+const PERIOD: u64 = 1_000_000;
+/// 11 of them fit into the shared pool of 100 kB, one more into headroom.
+const LARGE: u32 = 9000;
+
+/// Two packets of [`LENGTH`] in a microsecond make a victim.
+fn bench(per: Per) -> Bench {
+    Bench::with(&SchemeSettings::Spfc(Settings {
+        options: Options { per },
+        period: Nanos(PERIOD / 1000),
+        threshold: Threshold::Bytes(Bytes(2 * (u64::from(LENGTH) + 24))),
+        overhead: Bytes(24),
+    }))
+}
+
+impl Bench {
+    /// What was told of states, and of pauses that states belong to.
+    fn told_of_states(&mut self) -> Vec<Told> {
+        let mut told = self.told();
+        told.retain(|it| matches!(it, Told::Victim(_) | Told::State { .. } | Told::Classes { .. }));
+        told
+    }
+
+    /// So many packets pass from [`IN`] to [`OUT`].
+    fn pass(&mut self, now: Picos, class: Priority, packets: u32) {
+        for _ in 0..packets {
+            self.packet(now, [IN, OUT], class, LENGTH);
+            assert!(matches!(self.sends(now, OUT), Some(Sent::Packet(_))));
+        }
+    }
+}
+
+const fn changed(priority: Option<Priority>, change: StateChange) -> Told {
+    Told::State { port: IN, priority, change }
+}
+
+const fn pauses(event: ControlEvent) -> Told {
+    Told::Classes { port: IN, classes: CLASS.bit(), event, pause: 1 }
+}
+
+#[test]
+fn a_victim_is_told_with_the_packet_that_makes_it_one_and_when_a_slow_period_ends() {
+    let mut bench = bench(Per::Port);
+    bench.pass(Picos(500_000), CLASS, 1);
+    assert_eq!((bench.told_of_states(), bench.deadlines()), (vec![], vec![]));
+    bench.pass(Picos(900_000), CLASS, 1);
+    assert_eq!(bench.told_of_states(), [changed(None, StateChange::Fast)]);
+    assert_eq!(bench.deadlines(), [Picos(PERIOD)]);
+    bench.pass(Picos(950_000), CLASS, 1);
+    assert_eq!(bench.deadlines(), [Picos(PERIOD)], "one timer");
+    assert_eq!(bench.due(Picos(PERIOD)), Some(Due { port: IN, pauses_changed: false }));
+    assert_eq!(bench.told_of_states(), [], "the last period was fast");
+    assert_eq!(bench.deadlines(), [Picos(2 * PERIOD)]);
+    bench.due(Picos(2 * PERIOD));
+    assert_eq!(bench.told_of_states(), [changed(None, StateChange::Slow)]);
+    assert_eq!(bench.deadlines(), [], "nothing to look at until it is a victim again");
+}
+
+/// An arrival of the instant comes before the timer, and finds the port normal.
+#[test]
+fn an_arrival_at_the_end_of_a_period_tells_it() {
+    let mut bench = bench(Per::Port);
+    bench.pass(Picos(0), CLASS, 2);
+    bench.due(Picos(PERIOD));
+    bench.told();
+    bench.packet(Picos(2 * PERIOD), [IN, OUT], CLASS, LENGTH);
+    assert_eq!(bench.told_of_states(), [changed(None, StateChange::Slow)]);
+    bench.due(Picos(2 * PERIOD));
+    assert_eq!((bench.told_of_states(), bench.deadlines()), (vec![], vec![]));
+}
+
+#[test]
+fn a_pause_tells_what_the_port_was_and_a_resume_what_it_is() {
+    let mut bench = bench(Per::Port);
+    bench.burst(Picos(0));
+    let told = bench.told_of_states();
+    assert_eq!(told, [pauses(ControlEvent::Pause), Told::Victim(false)], "it stays normal");
+    while bench.sends(Picos(0), OUT).is_some() {}
+    let [resume, victim, change] = bench.told_of_states()[..] else { panic!("three") };
+    assert_eq!(resume, pauses(ControlEvent::Resume));
+    // One packet has left when it resumes, and the second makes it a victim.
+    assert_eq!([victim, change], [Told::Victim(false), changed(None, StateChange::Fast)]);
+
+    for _ in 0..12 {
+        bench.packet(Picos(10), [IN, OUT], CLASS, LARGE);
+    }
+    let told = bench.told_of_states();
+    let pause =
+        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Pause, pause: 2 };
+    assert_eq!(told, [pause, Told::Victim(true), changed(None, StateChange::Paused)]);
+    while bench.sends(Picos(20), OUT).is_some() {}
+    let resume =
+        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Resume, pause: 2 };
+    let told = bench.told_of_states();
+    assert_eq!(told, [resume, Told::Victim(true), changed(None, StateChange::Resumed)]);
+}
+
+#[test]
+fn queues_with_states_of_their_own_are_told_by_priority() {
+    let mut bench = bench(Per::Queue);
+    assert_eq!(bench.switch.states(), Some(PauseLevel::Queue));
+    bench.pass(Picos(0), CLASS, 1);
+    bench.pass(Picos(0), OTHER, 1);
+    assert_eq!(bench.told_of_states(), [], "the port is fast, and neither queue is");
+    bench.pass(Picos(0), OTHER, 1);
+    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateChange::Fast)]);
+    let victims = [CLASS, OTHER].map(|class| bench.switch.state(IN, class).unwrap().victim);
+    assert_eq!(victims, [false, true]);
+    bench.due(Picos(PERIOD));
+    bench.due(Picos(2 * PERIOD));
+    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateChange::Slow)]);
+}
+
+#[test]
+fn schemes_without_states_tell_of_none() {
+    let mut bench = Bench::new();
+    bench.burst(Picos(0));
+    assert_eq!(bench.told_of_states(), [pauses(ControlEvent::Pause)]);
+    assert_eq!((bench.switch.states(), bench.switch.state(IN, CLASS)), (None, None));
+}

@@ -1,0 +1,160 @@
+//! One switch, a victim and a burst (Sections III-A, III-B and VII-A).
+
+use super::{
+    BUFFER, Bound, CONTROL, Claim, Criterion, DT_1, DT_2, DT_4, Decimal, Expected, MORE, NONE,
+    PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC, SPFC_400, ST, Source, Unit, View, claim,
+};
+use crate::reproduce::Figure;
+
+const N_4: (&str, &str) = ("N", "4");
+const N_8: (&str, &str) = ("N", "8");
+const N_16: (&str, &str) = ("N", "16");
+const N_24: (&str, &str) = ("N", "24");
+const N_29: (&str, &str) = ("N", "29");
+
+const RATE_OF_P0: Quantity =
+    Quantity { name: "rate of P0", unit: Unit::Gigabits, source: Source::MeanRate };
+/// F1 is the first flow of its scenarios.
+const RATE_OF_F1: Quantity =
+    Quantity { name: "rate of F1", unit: Unit::Gigabits, source: Source::RateOf(0) };
+const RECOVERY: Quantity =
+    Quantity { name: "recovery of F1", unit: Unit::Milliseconds, source: Source::RecoveryOf(0) };
+/// 64 % less than a link carries, which is 80 % within a fifth.
+const A_FIFTH_OF_P0: Decimal = Decimal::per_mille(33_264);
+const ALL_READINGS: &[&str] = &[CONTROL, BUFFER, SCHEME];
+
+pub(super) const FIG04: Figure = Figure {
+    name: "fig04",
+    also: &["fig05"],
+    title: "Fig. 4 and 5: a victim port during a burst (III)",
+    notes: "PAUSEs are decisions from 1 to 12 ms, without refreshes. Rates are of payload, of which a link carries 92.4 Gbit/s, \
+            over the same time. \"29, once\" is one flow of 64 kB from each. N = 24 is Fig. 5.",
+    has_small: false,
+    baseline: DT_2,
+    quantities: &[PAUSES_OF_P0, PAUSES_OF_BURST, RATE_OF_P0, RATE_OF_F1, RECOVERY],
+    claims: &[
+        claim(
+            "Fig. 5, IV-E",
+            "PAUSEs at P0 with SPFC, N = 24",
+            ("completely avoided", Criterion::Each(Bound::AtMost(NONE))),
+            (0, View::Itself),
+            &[SPFC, SPFC_400, N_24],
+            ALL_READINGS,
+        ),
+        claim(
+            "Fig. 5",
+            "PAUSEs at P0 with DT and ST, N = 24",
+            ("P0 pauses H0", MORE),
+            (0, View::Itself),
+            &[DT_1, DT_2, DT_4, ST, N_24],
+            ALL_READINGS,
+        ),
+        claim(
+            "Fig. 4(a)",
+            "SPFC reduces PAUSEs at P0 against DT",
+            ("eliminates them", Criterion::Each(Bound::AtLeast(Decimal::ONE))),
+            (0, View::Reduction),
+            &[SPFC, SPFC_400, N_16, N_24, N_29],
+            ALL_READINGS,
+        ),
+        claim(
+            "Fig. 4(b)",
+            "rate of P0 with DT, N = 29",
+            ("up to 80 % less", Criterion::Each(Bound::AtMost(A_FIFTH_OF_P0))),
+            (2, View::Itself),
+            &[DT_2, N_29],
+            &[CONTROL, BUFFER],
+        ),
+        claim(
+            "Fig. 4(b)",
+            "throughput of P0 with SPFC against DT, increase",
+            ("eliminates the victim phenomenon", MORE),
+            (2, View::Increase),
+            &[SPFC, SPFC_400, N_16, N_24, N_29],
+            ALL_READINGS,
+        ),
+    ],
+    check: &[("N", "24"), SPFC],
+};
+
+pub(super) const FIG06: Figure = Figure {
+    name: "fig06",
+    also: &[],
+    title: "Fig. 6: a longer burst, and longer round trips (III-B)",
+    notes: "N = 20; the burst lasts from 1 to 21 ms. F1 has recovered when it has nine tenths of its rate before the burst, 46 Gbit/s, and keeps \
+            them to the burst's end, in intervals of 20 us.",
+    has_small: false,
+    baseline: DT_2,
+    quantities: &[RECOVERY, PAUSES_OF_P0, RATE_OF_F1],
+    claims: &[
+        Claim {
+            paper: Expected::About(Decimal::whole(9)),
+            holds: Criterion::within_a_fifth(Expected::About(Decimal::whole(9))),
+            ..claim(
+                "Fig. 6(a)",
+                "recovery of F1 with DT, in ms",
+                ("", MORE),
+                (0, View::Itself),
+                &[DT_2, ("round trip", "20 us")],
+                &[CONTROL, BUFFER],
+            )
+        },
+        claim(
+            "Fig. 6(a)",
+            "the same with SPFC",
+            ("less than 1 ms", Criterion::Each(Bound::AtMost(Decimal::ONE))),
+            (0, View::Itself),
+            &[SPFC, SPFC_400, ("round trip", "20 us")],
+            ALL_READINGS,
+        ),
+        claim(
+            "Fig. 6(a)",
+            "it takes longer with DT than with SPFC",
+            ("9 ms against less than 1 ms", MORE),
+            (0, View::Reduction),
+            &[SPFC, SPFC_400, ("round trip", "20 us")],
+            ALL_READINGS,
+        ),
+    ],
+    check: &[SPFC],
+};
+
+const K_5: (&str, &str) = (SCHEME, "spfc, K 5");
+const MIXES: &[&str] = &["flows to r2", BUFFER];
+
+pub(super) const FIG11: Figure = Figure {
+    name: "fig11",
+    also: &[],
+    title: "Fig. 11: the choice of K (VII-A)",
+    notes: "DCQCN with its paper's parameters; the period of counting is the default, four round trips between senders, 145 us.",
+    has_small: false,
+    baseline: K_5,
+    quantities: &[PAUSES_OF_P0, PAUSES_OF_BURST, RATE_OF_P0],
+    claims: &[
+        claim(
+            "VII-A",
+            "PAUSEs at P0 with K of 7 and 9, N = 4, against K = 5, increase",
+            ("a larger pause rate", MORE),
+            (0, View::Increase),
+            &[(SCHEME, "spfc, K 7"), (SCHEME, "spfc, K 9"), N_4],
+            MIXES,
+        ),
+        claim(
+            "VII-A",
+            "rate of P0 with K = 3, N = 29, against K = 5",
+            ("not a good throughput", MORE),
+            (2, View::Reduction),
+            &[(SCHEME, "spfc, K 3"), N_29],
+            MIXES,
+        ),
+        claim(
+            "VII-A",
+            "rate of P0 with DT against K = 5",
+            ("SPFC still performs better", MORE),
+            (2, View::Reduction),
+            &[DT_2, N_8, N_16, N_24, N_29],
+            MIXES,
+        ),
+    ],
+    check: &[K_5, N_24],
+};

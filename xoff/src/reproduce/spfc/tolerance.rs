@@ -1,0 +1,116 @@
+//! Bursts among flows of WebSearch (Section VII-C).
+
+use super::{
+    Bound, CONTROL, Cells, Claim, Criterion, DCQCN, DCQCN_HPCC, DT_1, Decimal, Expected, MORE, P0,
+    PAUSES_OF_BURST, PAUSES_OF_P0, Peers, Quantity, SCHEME, SPFC, SPFC_400, Source, TIMELY, Unit,
+    View, claim, plain,
+};
+use crate::reproduce::Figure;
+
+const H0: &str = "load of h0";
+const BURSTS: &str = "bursts";
+const READINGS: &[&str] = &[CONTROL, H0, BURSTS, SCHEME];
+
+const PAUSES: Quantity = plain("PAUSEs", Source::Pauses(Peers::All));
+const LARGE: Quantity =
+    plain("slowdown of h0 above 1 MB", metric("labels.h0.sizes.above-1MB.slowdown.mean"));
+const LARGE_P95: Quantity =
+    plain("slowdown of h0 above 1 MB p95", metric("labels.h0.sizes.above-1MB.slowdown.p95"));
+const SMALL: Quantity =
+    plain("slowdown of h0 up to 10 kB", metric("labels.h0.sizes.up-to-10kB.slowdown.mean"));
+const BURST_SMALL: Quantity =
+    plain("slowdown of bursts up to 10 kB", metric("labels.burst.sizes.up-to-10kB.slowdown.mean"));
+const BURST_LARGE: Quantity =
+    plain("slowdown of bursts above 1 MB", metric("labels.burst.sizes.above-1MB.slowdown.mean"));
+
+const fn metric(name: &'static str) -> Source {
+    Source::Metric(name)
+}
+
+/// A reduction against DT that the paper gives in numbers.
+const fn reduction(text: &'static str, permille: i32, quantity: usize, cells: Cells) -> Claim {
+    let paper = Expected::About(Decimal::per_mille(permille));
+    let holds = Criterion::Each(Bound::AtLeast(Decimal::per_mille(permille * 4 / 5)));
+    Claim {
+        paper,
+        holds,
+        ..claim("VII-C", text, ("", holds), (quantity, View::Reduction), cells, READINGS)
+    }
+}
+
+pub(super) const FIG13: Figure = Figure {
+    name: "fig13",
+    also: &["table2"],
+    title: "Fig. 13 and Table II: burst tolerance (VII-C)",
+    notes: "alpha 1. Flows start within 200 ms, and PAUSEs are counted in this time, over all ports and at P0; all flows complete. \
+            WebSearch is W1 of Table II. The paper says \"pause rate\" of the switch here and \"on non-bursty ports\" in its abstract: both are judged.",
+    has_small: false,
+    baseline: DT_1,
+    quantities: &[PAUSES, PAUSES_OF_P0, LARGE, LARGE_P95, SMALL, BURST_SMALL, BURST_LARGE],
+    claims: &[
+        reduction(
+            "SPFC reduces PAUSEs against DT, DCQCN",
+            316,
+            0,
+            &[DCQCN, DCQCN_HPCC, SPFC, SPFC_400],
+        ),
+        reduction("PAUSEs at P0, likewise", 316, 1, &[DCQCN, DCQCN_HPCC, SPFC, SPFC_400]),
+        reduction("SPFC reduces PAUSEs against DT, TIMELY", 365, 0, &[TIMELY, SPFC, SPFC_400]),
+        reduction("PAUSEs at P0, likewise", 365, 1, &[TIMELY, SPFC, SPFC_400]),
+        reduction(
+            "mean slowdown of large flows of h0, DCQCN",
+            579,
+            2,
+            &[DCQCN, DCQCN_HPCC, SPFC, SPFC_400],
+        ),
+        reduction("mean slowdown of large flows of h0, TIMELY", 394, 2, &[TIMELY, SPFC, SPFC_400]),
+        claim(
+            "VII-C",
+            "slowdown of small flows of h0, increase, DCQCN",
+            ("similar", Criterion::Each(Bound::AtMost(Decimal::per_mille(100)))),
+            (4, View::Increase),
+            &[DCQCN, DCQCN_HPCC, SPFC, SPFC_400],
+            READINGS,
+        ),
+    ],
+    check: &[("bursts", "without control"), SPFC],
+};
+
+pub(super) const FIG14: Figure = Figure {
+    name: "fig14",
+    also: &[],
+    title: "Fig. 14: ingress queues that pause (VII-C)",
+    notes: "DCQCN with its paper's parameters; h0 asks for 0.4 of r2's link. The ratio is the paper's: the bytes of P0 at its PAUSEs, \
+            summed, over those of the other ports at theirs.",
+    has_small: false,
+    baseline: DT_1,
+    quantities: &[
+        Quantity {
+            name: "burst queue at a PAUSE",
+            unit: Unit::Kilobytes,
+            source: Source::OccupancyAtPause(Peers::Except("h0")),
+        },
+        plain("P0's to the burst ports'", Source::OccupancyRatio(P0, Peers::Except("h0"))),
+        PAUSES_OF_P0,
+        PAUSES_OF_BURST,
+    ],
+    claims: &[
+        claim(
+            "Fig. 14(a)",
+            "burst queue when it pauses, SPFC against DT, reduction",
+            ("lowest with SPFC", MORE),
+            (0, View::Reduction),
+            &[SPFC, SPFC_400],
+            &[BURSTS, SCHEME],
+        ),
+        claim(
+            "Fig. 14(b)",
+            "the ratio, SPFC against DT, reduction",
+            ("significantly lower", Criterion::Each(Bound::AtLeast(Decimal::per_mille(100)))),
+            (1, View::Reduction),
+            &[SPFC, SPFC_400],
+            &[BURSTS, SCHEME],
+        ),
+    ],
+    check: &[("bursts", "without control"), SPFC],
+};
