@@ -3,7 +3,7 @@
 //! may hold the whole shared pool until it pauses its neighbour itself.
 //!
 //! [`state`] is the circuit of Fig. 10, one for each ingress port, or for each ingress queue
-//! ([`Per`](settings::Per)), and [`settings`] is what it is set to. Everything else is PFC's: DT for normal ports, each
+//! ([`Per`]), and [`settings`] is what it is set to. Everything else is PFC's: DT for normal ports, each
 //! queue's own headroom, X_on below X_off.
 //!
 //! **No lossless packet is lost.** Whatever the threshold, a packet goes to the shared pool only if that has room, and
