@@ -37,6 +37,8 @@
 
 pub mod bfc;
 pub mod dsh;
+#[cfg(test)]
+mod held;
 pub mod ingress;
 pub mod oversubscribed;
 pub mod pfc;

@@ -218,9 +218,13 @@ fn ctrl_c_ends_a_run_in_memory_and_keeps_what_was_measured() {
         assert_eq!(summary["ended"], "interrupted");
         assert_eq!(summary["books"], Value::Array(Vec::new()));
         let at = summary["emulated_ns"].as_u64().expect("a number");
-        let why = format!("the run was interrupted at {at} ns, with 8 flows under way");
+        // Where the signal comes late, the scenario's second flow has completed.
+        let flows = read("flows.csv");
+        assert_eq!(flows.lines().count(), 1 + 8, "each flow has a row");
+        let under_way = flows.lines().filter(|row| row.split(',').nth(7) == Some("")).count();
+        assert!(under_way >= 7, "{flows}");
+        let why = format!("the run was interrupted at {at} ns, with {under_way} flows under way");
         assert_eq!(summary["unfinished"], Value::String(why.clone()));
-        assert_eq!(read("flows.csv").lines().count(), 1 + 8, "each flow has a row");
         assert!(!Path::new(&out).join(PARTIAL).exists());
         if more.is_empty() {
             assert!(finished.stdout.contains(", until the interrupt; "), "{}", finished.stdout);

@@ -21,8 +21,8 @@ fcntl.ioctl(socket.socket(), 0x8946, request)
 print(struct.unpack("II", value)[1])
 "#;
 
-/// Pauses priority 3 of the switch at eth0 for good: a PAUSE every 50 ms.
-pub(super) const STORM: &str = r#"
+/// Pauses priority 3 of the switch at eth0 for good: a PAUSE every so many seconds.
+const STORM: &str = r#"
 import socket, struct, time
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 wire.bind(("eth0", 0))
@@ -31,7 +31,7 @@ quanta = [0, 0, 0, 65535, 0, 0, 0, 0]
 pause = (head + struct.pack("!9H", 1 << 3, *quanta)).ljust(60, bytes(1))
 while True:
     wire.send(pause)
-    time.sleep(0.05)
+    time.sleep(SECONDS)
 "#;
 
 /// A folder in which commands of a shell run, on a machine of its own.
@@ -59,6 +59,14 @@ impl Shell {
 
     pub(super) fn run(&self, text: &str) -> Finished {
         finish(&mut self.command(text))
+    }
+
+    /// Has h3 pause priority 3 of its switch for good: a PAUSE every so many `seconds`.
+    pub(super) fn storm(&self, seconds: &str) -> Running {
+        let program = STORM.replace("SECONDS", seconds);
+        let python = "${XOFF_PYTHON:-python3}";
+        let line = format!("exec ip netns exec h3 {python} -c '{program}'");
+        Running::start(&mut self.command(&line))
     }
 
     /// Starts a node, and waits until it says that it is there.
@@ -230,9 +238,7 @@ fn the_watchdog_of_a_switch_ends_a_storm() {
     let line = format!("{} --set 'switch.watchdog={watchdog}'", star(&shell));
     let reported = shell.0.path("reported.json");
     let switch = shell.start("switch", &format!("{line} >{reported}"));
-    let python = "${XOFF_PYTHON:-python3}";
-    let storm = shell.command(&format!("exec ip netns exec h3 {python} -c '{STORM}'"));
-    let storm = Running::start(&mut { storm });
+    let storm = shell.storm("0.05");
     // Type of service 0x60 is DSCP 24, priority 3.
     let ping = |options: &str| {
         let ping = format!("ip netns exec h1 ping -c 2 -i 0.2 -W 1 {options} 10.0.3.1");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tests::command::{Running, await_that, finish, limit, with_capabilities};
 
-use super::standalone::{ASK_CHECKSUMS, Node, STORM, Shell, count, is_bare, star};
+use super::standalone::{ASK_CHECKSUMS, Node, Shell, count, is_bare, star};
 
 const NET_ADMIN: libc::c_ulong = 12;
 const NET_RAW: libc::c_ulong = 13;
@@ -215,9 +215,7 @@ fn the_watchdog_of_a_switch_forwards_in_spite_of_a_storm() {
     let line = star(&shell);
     let line = format!("{line} --set 'switch.watchdog={watchdog}' >{reported}");
     let switch = shell.start("switch", &line);
-    let python = "${XOFF_PYTHON:-python3}";
-    let storm = shell.command(&format!("exec ip netns exec h3 {python} -c '{STORM}'"));
-    let storm = Running::start(&mut { storm });
+    let storm = shell.storm("0.05");
     // The first is held until the storm is detected.
     await_that("packets are sent in spite of the storm", || {
         shell.run("ip netns exec h1 ping -c 2 -i 0.2 -W 1 -Q 0x60 10.0.3.1");
@@ -246,10 +244,7 @@ fn the_watchdog_of_a_switch_that_is_late_detects_a_storm() {
     let line = star(&shell);
     let settings = format!("--set ports.2.rate=1Gbps --set 'switch.watchdog={watchdog}'");
     let switch = shell.start("switch", &format!("{line} {settings} >{reported}"));
-    let storm = STORM.replace("sleep(0.05)", "sleep(0.005)");
-    let python = "${XOFF_PYTHON:-python3}";
-    let storm = shell.command(&format!("exec ip netns exec h3 {python} -c '{storm}'"));
-    let storm = Running::start(&mut { storm });
+    let storm = shell.storm("0.005");
     await_that("the storm is detected", || {
         shell.run("ip netns exec h1 ping -c 1 -W 0.1 -Q 0x60 10.0.3.1");
         for _ in 0..5 {

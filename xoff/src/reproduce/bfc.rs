@@ -9,6 +9,7 @@ mod elephants;
 mod links;
 mod variants;
 
+use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 use active::{FIG03, FIG04, FIG10C};
@@ -115,17 +116,6 @@ const COLLISIONS: Quantity = Quantity {
 /// Choices by axis.
 type Cells = &'static [(&'static str, &'static str)];
 
-const fn claim(
-    place: &'static str,
-    text: &'static str,
-    (paper, holds): (&'static str, Criterion),
-    (quantity, view): (usize, View),
-    cells: Cells,
-) -> Claim {
-    let paper = Expected::Words(paper);
-    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
-}
-
 /// A number of the paper, met within a fifth on both sides.
 const fn about(
     place: &'static str,
@@ -137,11 +127,6 @@ const fn about(
     let paper = Expected::About(value);
     let holds = Criterion::within_a_fifth(paper);
     Claim { place, text, paper, holds, quantity, view: View::Itself, cells, readings: &[] }
-}
-
-/// Axes that the paper leaves open.
-const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
-    Claim { readings, ..claim }
 }
 
 /// So many tenths of BFC's value, met within a fifth, as an increase over it.

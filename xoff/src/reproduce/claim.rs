@@ -25,6 +25,23 @@ pub struct Claim {
     pub readings: &'static [&'static str],
 }
 
+/// What the paper says in words; it can be read in one way.
+pub const fn words(
+    place: &'static str,
+    text: &'static str,
+    (paper, holds): (&'static str, Criterion),
+    (quantity, view): (usize, View),
+    cells: &'static [(&'static str, &'static str)],
+) -> Claim {
+    let paper = Expected::Words(paper);
+    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
+}
+
+/// The same claim where the paper leaves these axes open.
+pub const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
+    Claim { readings, ..claim }
+}
+
 /// What a paper says of a quantity, as a part of 1 if it is a percentage and else in the unit in
 /// which it is shown.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 mod deadlocks;
 mod large_scale;
 
+use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Figure, Paper, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 use deadlocks::{FIG16, FIG16_READINGS};
@@ -135,22 +136,6 @@ const fn up_to(
 ) -> Claim {
     let paper = Expected::UpTo(percent(tenths));
     claim(place, text, paper, (quantity, View::Reduction), cells)
-}
-
-const fn words(
-    place: &'static str,
-    text: &'static str,
-    (paper, holds): (&'static str, Criterion),
-    (quantity, view): (usize, View),
-    cells: &'static [(&'static str, &'static str)],
-) -> Claim {
-    let paper = Expected::Words(paper);
-    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
-}
-
-/// Axes that the paper leaves open.
-const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
-    Claim { readings, ..claim }
 }
 
 /// "Comparable" and "no degradation": worse by a tenth at most.

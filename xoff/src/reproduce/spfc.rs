@@ -6,6 +6,7 @@ mod fabrics;
 mod star;
 mod tolerance;
 
+use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Paper, Peers, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 use fabrics::{FIG12, FIG15, FIG17, HEADROOM, TABLE3};
@@ -76,13 +77,12 @@ const fn plain(name: &'static str, source: Source) -> Quantity {
 const fn claim(
     place: &'static str,
     text: &'static str,
-    (paper, holds): (&'static str, Criterion),
-    (quantity, view): (usize, View),
+    paper: (&'static str, Criterion),
+    seen: (usize, View),
     cells: Cells,
     readings: &'static [&'static str],
 ) -> Claim {
-    let paper = Expected::Words(paper);
-    Claim { place, text, paper, holds, quantity, view, cells, readings }
+    read_by(words(place, text, paper, seen, cells), readings)
 }
 
 const NONE: Decimal = Decimal(0);

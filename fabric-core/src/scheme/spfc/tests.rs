@@ -8,14 +8,11 @@ use units::{BitsPerSecond, Bytes, Nanos};
 use super::settings::{Options, Per, Settings, Threshold};
 use super::state::{StateLine, line_of};
 use super::*;
-use crate::arrival::{Outcome, Queued};
-use crate::departure::Fate;
-use crate::frame::ByteFrame;
 use crate::hop_control::HopControl;
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
-use crate::tables::owned::{MOST_SLOTS, OwnedTables, packet};
-use crate::wire::roce::Ecn;
+use crate::scheme::held::Held;
+use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
 /// Another lossless class.
@@ -36,22 +33,28 @@ fn policy(per: Per) -> Policy {
 /// Port 0 has 100 Gbit/s, of which 12,500 bytes depart in a period at most; a victim's neighbour has sent a sixth of
 /// that, two packets. Port 1 has 400 Gbit/s, so that it takes eight. DT allows one packet: alpha is 1/2.
 fn tables(per: Per) -> OwnedTables {
-    let config = SwitchConfig {
-        shared_pool_bytes: POOL,
+    let config =
+        SwitchConfig { lossy_alpha_numerator: 1, lossy_alpha_denominator: 1, ..two_classes(POOL) };
+    configured(config, &a_sixth(per))
+}
+
+fn two_classes(pool: u64) -> SwitchConfig {
+    SwitchConfig {
+        shared_pool_bytes: pool,
         pause_quanta: 500,
         lossless_classes: 1 << CLASS | 1 << OTHER,
         lossless_queues: 2,
-        lossy_alpha_numerator: 1,
-        lossy_alpha_denominator: 1,
         ..SwitchConfig::default()
-    };
-    let settings = Settings {
+    }
+}
+
+fn a_sixth(per: Per) -> Settings {
+    Settings {
         options: Options { per },
         period: Nanos(PERIOD),
         threshold: Threshold::Part { numerator: 6, denominator: 1 },
         overhead: Bytes(24),
-    };
-    configured(config, &settings)
+    }
 }
 
 fn configured(config: SwitchConfig, settings: &Settings) -> OwnedTables {
@@ -72,11 +75,10 @@ fn configured(config: SwitchConfig, settings: &Settings) -> OwnedTables {
     tables
 }
 
-/// A switch, and the packets that it holds of each port and class, the oldest first.
 struct Bench {
     tables: OwnedTables,
     per: Per,
-    held: Vec<(u32, u8, u32)>,
+    held: Held,
 }
 
 /// What a step tells the neighbour at the port.
@@ -90,7 +92,7 @@ enum Say {
 
 impl Bench {
     fn new(per: Per) -> Self {
-        Self { tables: tables(per), per, held: Vec::new() }
+        Self { tables: tables(per), per, held: Held::default() }
     }
 
     fn policy(&self) -> Policy {
@@ -104,30 +106,16 @@ impl Bench {
 
     /// A packet comes in at `port` and is bound for the other: what the neighbour is told, or why it is dropped.
     fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {
-        let mut bytes = packet(port, 1 - port, class, Ecn::NotCapable);
-        let frame = &mut ByteFrame(bytes.as_mut_slice());
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(said(order, class));
         let policy = self.policy();
-        match Spfc::arrive(frame, &self.tables, policy, port, Nanos(now), send) {
-            Outcome::Queued(Queued { slot, .. }) => {
-                self.held.push((port, class, slot));
-                Ok(told)
-            }
-            Outcome::Dropped(reason) => Err(reason),
-            other => panic!("{other:?}"),
-        }
+        let told = self.held.arrive::<Spfc>(&self.tables, policy, (port, class), now);
+        Ok(told?.map(|order| said(order, class)))
     }
 
     /// The oldest packet of (`port`, `class`) is sent: what the neighbour is told.
     fn depart(&mut self, port: u32, class: u8, now: u64) -> Told {
-        let found = self.held.iter().position(|&(of, it, _)| (of, it) == (port, class))?;
-        let (.., slot) = self.held.remove(found);
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(said(order, class));
-        let left = Spfc::depart(&self.tables, self.policy(), slot, Nanos(now), send);
-        assert_eq!(left.expect("it is there").fate, Fate::Sent { mark: false });
-        told
+        let policy = self.policy();
+        let told = self.held.depart::<Spfc>(&self.tables, policy, (port, class), now);
+        told.map(|order| said(order, class))
     }
 
     /// So many packets of (`port`, `class`) come in and leave at once.
@@ -149,7 +137,7 @@ impl Bench {
     }
 }
 
-fn said(order: &Order, class: u8) -> Say {
+fn said(order: Order, class: u8) -> Say {
     let HopControl::Classes(pauses) = order.control else { panic!("{order:?}") };
     assert_eq!(pauses.named, 1 << class, "the queue's own class");
     if order.resumes { Say::Resume } else { Say::Pause }
@@ -394,7 +382,7 @@ fn a_port_is_reset_until_the_last_of_its_classes_resumes() {
         }
     }
     let mut told = Vec::new();
-    while let Some(&(_, class, _)) = bench.held.first() {
+    while let Some((_, class)) = bench.held.first() {
         told.extend(bench.depart(0, class, 10));
         let paused = [CLASS, OTHER].iter().any(|&it| bench.tables.queue(0, it).off.load() != 0);
         let counted = bench.line(0, CLASS).departed_bytes.load() >= 2 * ON_THE_WIRE;

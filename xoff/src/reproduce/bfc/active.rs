@@ -1,6 +1,6 @@
 //! How many flows are active (Sections 2.1, 2.3 and 6.2.2).
 
-use super::{BFC, COLLISIONS, Cells, DROPS, NONE, WORSE, claim, plain};
+use super::{BFC, COLLISIONS, Cells, DROPS, NONE, WORSE, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, View};
 use crate::sweep::Decimal;
 
@@ -14,7 +14,7 @@ const fn at_most(flows: i32) -> Criterion {
 
 /// The change of a fair share at 100 Gbit/s above that at 10.
 const fn faster(text: &'static str, workload: Cells) -> Claim {
-    claim(
+    words(
         "2.1",
         text,
         ("changes more rapidly as link speeds increase", WORSE),
@@ -67,7 +67,7 @@ pub(super) const FIG04: Figure = Figure {
     baseline: FAIR_QUEUES,
     quantities: LINK,
     claims: &[
-        claim(
+        words(
             "2.3",
             "p99 at 100 Gbit/s under fair queueing, loads up to 85 %",
             (
@@ -77,21 +77,21 @@ pub(super) const FIG04: Figure = Figure {
             (P99, View::Itself),
             &[FAIR_QUEUES, HUNDRED, ("load", "0.5"), ("load", "0.7"), ("load", "0.85")],
         ),
-        claim(
+        words(
             "2.3",
             "likewise, 95 %",
             ("exceeds them there", Criterion::Each(Bound::Above(Decimal::whole(32)))),
             (P99, View::Itself),
             &[FAIR_QUEUES, HUNDRED, ("load", "0.95")],
         ),
-        claim(
+        words(
             "2.3",
             "p99 with SRF above fair queueing's",
             ("holds even more strongly", Criterion::Each(Bound::AtMost(NONE))),
             (P99, View::Increase),
             &[("scheduling", "srf")],
         ),
-        claim(
+        words(
             "2.3",
             "p99 with FIFO above fair queueing's",
             ("much larger", Criterion::Each(Bound::AtLeast(Decimal::whole(1)))),
@@ -120,14 +120,14 @@ pub(super) const FIG10C: Figure = Figure {
         DROPS,
     ],
     claims: &[
-        claim(
+        words(
             "6.2.2",
             "p99 without incasts",
             ("smaller than the queues (32) 99 % of the time", at_most(31)),
             (P99, View::Itself),
             &[("incasts", "without"), BFC],
         ),
-        claim(
+        words(
             "6.2.2",
             "p99 with incasts above that without",
             ("increases", WORSE),

@@ -1,6 +1,6 @@
 //! Traffic classes in strict order (Appendix A.3).
 
-use super::{BFC, COLLISIONS, DCTCP, DROPS, HPCC, SIMILAR, WORSE, claim, plain};
+use super::{BFC, COLLISIONS, DCTCP, DROPS, HPCC, SIMILAR, WORSE, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
@@ -36,12 +36,12 @@ const EIGHT: (&str, &str) = ("scheme", "bfc 8");
 
 /// Short flows of a class, which is the place of their quantity and 1.
 const fn with_dctcp(text: &'static str, class: usize, paper: (&'static str, Criterion)) -> Claim {
-    claim("A.3", text, paper, (class - 1, View::Increase), &[DCTCP])
+    words("A.3", text, paper, (class - 1, View::Increase), &[DCTCP])
 }
 
 const fn with_more_queues(text: &'static str, class: usize) -> Claim {
     let paper = ("only slightly better", SIMILAR);
-    claim("A.3", text, paper, (class - 1, View::Reduction), &[BFC])
+    words("A.3", text, paper, (class - 1, View::Reduction), &[BFC])
 }
 
 /// BFC is up to 5 times better than DCTCP, in a class that the paper does not name: it is better where the two do not
@@ -67,7 +67,7 @@ pub(super) const FIG20: Figure = Figure {
         with_more_queues("likewise, class 2", 2),
         with_more_queues("likewise, class 3", 3),
         with_more_queues("likewise, class 4", 4),
-        claim(
+        words(
             "A.3",
             "p99 of long flows of class 1 over that of short flows of class 4, HPCC",
             ("significantly worse", Criterion::Each(Bound::AtLeast(Decimal::per_mille(1100)))),

@@ -2,7 +2,7 @@
 
 use super::{
     BFC, COLLISIONS, Cells, DCQCN, DCTCP, DROPS, HPCC, NO_DROPS, NONE, PFC_PAUSES, SIMILAR, WORSE,
-    claim, plain, times,
+    plain, times, words,
 };
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
@@ -103,7 +103,7 @@ pub(super) const fn increase(
     quantity: usize,
     cells: Cells,
 ) -> Claim {
-    claim(place, text, paper, (quantity, View::Increase), cells)
+    words(place, text, paper, (quantity, View::Increase), cells)
 }
 
 const DEPLOYED: Cells = &[HPCC, DCTCP, DCQCN];
@@ -193,14 +193,14 @@ pub(super) const FIG09: Figure = Figure {
         ),
         MEDIUM_FLOWS,
         SMALLER_BUFFERS,
-        claim(
+        words(
             "6.2.2",
             "drops of HPCC without PFC",
             ("suffers packet loss", Criterion::Largest(Bound::Above(NONE))),
             (DROPPED, View::Itself),
             &[("scheme", "hpcc without pfc")],
         ),
-        claim(
+        words(
             "6.2.2",
             "drops of BFC over a lossy buffer",
             NO_DROPS,
@@ -236,14 +236,14 @@ pub(super) const FIG10: Figure = Figure {
             SHORT_TAIL,
             &[HPCC, FACEBOOK],
         ),
-        claim(
+        words(
             "6.2.2",
             "p99 of short flows with fair queues below BFC's",
             ("BFC closely tracks optimal", SIMILAR),
             (SHORT_TAIL, View::Reduction),
             &[FAIR_QUEUES],
         ),
-        claim(
+        words(
             "6.2.2",
             "mean of long flows with fair queues below BFC's",
             ("BFC closely tracks optimal", SIMILAR),
@@ -251,7 +251,7 @@ pub(super) const FIG10: Figure = Figure {
             &[FAIR_QUEUES],
         ),
         MEDIUM_FLOWS,
-        claim(
+        words(
             "Fig. 10",
             "time paused by PFC",
             ("PFC was never triggered", each(Bound::AtMost(NONE))),
@@ -289,14 +289,14 @@ pub(super) const FIG12: Figure = Figure {
             LONG_MEAN,
             &[HPCC, DCTCP, DCQCN, UP_TO_80[0], UP_TO_80[1], UP_TO_80[2], UP_TO_80[3]],
         ),
-        claim(
+        words(
             "6.3",
             "p99 of short flows with BFC 32, loads up to 80 %",
             ("close to the perfect value of 1", each(Bound::AtMost(Decimal::per_mille(1100)))),
             (SHORT_TAIL, View::Itself),
             &[BFC, UP_TO_80[0], UP_TO_80[1], UP_TO_80[2], UP_TO_80[3]],
         ),
-        claim(
+        words(
             "6.3",
             "p99 of short flows with BFC 128 below BFC 32's, loads from 90 %",
             ("BFC 128 has the better one", WORSE),
@@ -330,7 +330,7 @@ pub(super) const FIG13: Figure = Figure {
             LONG_MEAN,
             &[HPCC, DCTCP, ("degree", "2000")],
         ),
-        claim(
+        words(
             "6.3",
             "p99 of short flows with BFC 128 below BFC 32's",
             ("increasing the number of queues reduces collisions", WORSE),
@@ -381,7 +381,7 @@ pub(super) const FIG28: Figure = Figure {
             SHORT_TAIL,
             &[("flow table", "10x")],
         ),
-        claim(
+        words(
             "A.11",
             "p99 of short flows with a table of 200x, reduction",
             ("moderately improves", WORSE),

@@ -1,6 +1,6 @@
 //! Traffic between two data centers (Appendix A.9).
 
-use super::{BFC, DCQCN, DROPS, HPCC, PFC_PAUSES, WORSE, claim, plain};
+use super::{BFC, DCQCN, DROPS, HPCC, PFC_PAUSES, WORSE, plain, words};
 use crate::reproduce::{Bound, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
@@ -31,7 +31,7 @@ pub(super) const FIG26: Figure = Figure {
         DROPS,
     ],
     claims: &[
-        claim(
+        words(
             "A.9",
             "rate between data centers with BFC",
             (
@@ -41,14 +41,14 @@ pub(super) const FIG26: Figure = Figure {
             (BETWEEN, View::Itself),
             &[BFC],
         ),
-        claim(
+        words(
             "A.9",
             "rate below BFC's, HPCC and DCQCN",
             ("neither keeps the link full", WORSE),
             (BETWEEN, View::Reduction),
             &[HPCC, DCQCN],
         ),
-        claim(
+        words(
             "A.9",
             "p99 of short flows above BFC's, HPCC and DCQCN",
             ("BFC is better", WORSE),

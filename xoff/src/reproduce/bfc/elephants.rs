@@ -1,6 +1,6 @@
 //! Many long flows to one host (Appendix A.1).
 
-use super::{Cells, DROPS, SIMILAR, claim, plain};
+use super::{Cells, DROPS, SIMILAR, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
@@ -22,7 +22,7 @@ const fn above_fair_queues(
     quantity: usize,
     cells: Cells,
 ) -> Claim {
-    claim("A.1", text, paper, (quantity, View::Increase), cells)
+    words("A.1", text, paper, (quantity, View::Increase), cells)
 }
 
 pub(super) const FIG15: Figure = Figure {

@@ -1,6 +1,6 @@
 //! One link, and two (Sections 2.1 and 6.1).
 
-use super::{BFC, DCQCN, DROPS, HPCC, WORSE, about, claim, read_by};
+use super::{BFC, DCQCN, DROPS, HPCC, WORSE, about, read_by, words};
 use crate::reproduce::{Bound, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
@@ -54,7 +54,7 @@ pub(super) const TABLE1: Figure = Figure {
         read_by(about("Table 1", "HPCC's rate", Decimal::per_mille(22_900), 0, &[HPCC]), ARRIVALS),
         read_by(about("Table 1", "DCQCN's rate", Decimal::whole(10), 0, &[DCQCN]), ARRIVALS),
         read_by(
-            claim(
+            words(
                 "Table 1",
                 "BFC's p99 of one packet",
                 ("1.2 us of queueing", queueing(12)),
@@ -64,7 +64,7 @@ pub(super) const TABLE1: Figure = Figure {
             ARRIVALS,
         ),
         read_by(
-            claim(
+            words(
                 "Table 1",
                 "HPCC's p99 of one packet",
                 ("23.9 us of queueing", queueing(239)),
@@ -74,7 +74,7 @@ pub(super) const TABLE1: Figure = Figure {
             ARRIVALS,
         ),
         read_by(
-            claim(
+            words(
                 "Table 1",
                 "DCQCN's p99 of one packet",
                 ("30.4 us of queueing", queueing(304)),
@@ -84,7 +84,7 @@ pub(super) const TABLE1: Figure = Figure {
             ARRIVALS,
         ),
         read_by(
-            claim(
+            words(
                 "2.1",
                 "the others' p99 of one packet above BFC's",
                 ("they fall short", WORSE),
@@ -94,7 +94,7 @@ pub(super) const TABLE1: Figure = Figure {
             ARRIVALS,
         ),
         read_by(
-            claim(
+            words(
                 "2.1",
                 "the others' rate below BFC's",
                 ("they fall short", WORSE),
@@ -135,7 +135,7 @@ pub(super) const FIG07: Figure = Figure {
     ],
     claims: &[
         read_by(
-            claim(
+            words(
                 "Fig. 7(b)",
                 "rate of both with a threshold of 2 us",
                 (
@@ -196,21 +196,21 @@ pub(super) const FIG08: Figure = Figure {
         DROPS,
     ],
     claims: &[
-        claim(
+        words(
             "Fig. 8",
             "group 1's FCT with stochastic assignment, increase",
             ("dynamic is the lowest", WORSE),
             (0, View::Increase),
             &[STOCHASTIC],
         ),
-        claim(
+        words(
             "Fig. 8",
             "group 1's FCT with a single queue, increase",
             ("single is the worst: here, worse than dynamic", WORSE),
             (0, View::Increase),
             &[SINGLE],
         ),
-        claim(
+        words(
             "Fig. 8",
             "group 1's longest FCT over the mean, dynamic, fewer flows than queues",
             ("a deviation close to 0", Criterion::Each(Bound::AtMost(Decimal::per_mille(1100)))),

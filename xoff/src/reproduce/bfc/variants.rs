@@ -5,7 +5,7 @@ use super::clos::{
     COLLIDED, DEPLOYMENT, DROPPED, HELD, HELD_MOST, INCAST_AVERAGE, LONG_MEAN, LONG_TAIL,
     QUANTITIES, RESENT_SHARE, SHORT_AVERAGE, SHORT_TAIL, VARIANTS, each, increase,
 };
-use super::{BFC, Cells, NO_DROPS, NONE, SIMILAR, WORSE, claim};
+use super::{BFC, Cells, NO_DROPS, NONE, SIMILAR, WORSE, words};
 use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, View};
 use crate::sweep::Decimal;
 
@@ -109,7 +109,7 @@ pub(super) const FIG24: Figure = Figure {
     claims: &[
         increase("A.7", "p99 of short flows with labels, increase", BEST, SHORT_TAIL, &[LABELS]),
         increase("A.7", "mean of long flows, likewise", BEST, LONG_MEAN, &[LABELS]),
-        claim(
+        words(
             "A.7",
             "share of collisions with labels, reduction, degrees above the number of queues",
             ("reduces collisions", each(Bound::AtLeast(Decimal::per_mille(100)))),
@@ -160,7 +160,7 @@ pub(super) const FIG25: Figure = Figure {
             HELD,
             &[WITHOUT_NIC],
         ),
-        claim("A.8", "drops", NO_DROPS, (DROPPED, View::Itself), &[WITHOUT_NIC]),
+        words("A.8", "drops", NO_DROPS, (DROPPED, View::Itself), &[WITHOUT_NIC]),
         increase(
             "A.8",
             "p99 of short flows with sampling, increase",
@@ -182,7 +182,7 @@ pub(super) const FIG25: Figure = Figure {
             HELD,
             &[SAMPLING],
         ),
-        claim(
+        words(
             "A.8",
             "packets sent again by packet-hops with sampling",
             ("fewer than 0.04 % of the packets", each(FEW)),

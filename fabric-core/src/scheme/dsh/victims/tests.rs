@@ -5,17 +5,15 @@ use units::{BitsPerSecond, Bytes};
 
 use super::super::{Dsh, Settings};
 use super::*;
-use crate::arrival::{Outcome, Queued};
 use crate::drop_reason::DropReason;
-use crate::frame::ByteFrame;
 use crate::hop_control::PauseLevel;
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
+use crate::scheme::held::Held;
 use crate::scheme::spfc::{self, Threshold};
 use crate::scheme::{Room, Scheme};
-use crate::tables::owned::{MOST_SLOTS, OwnedTables, packet};
-use crate::wire::roce::Ecn;
+use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
 const OTHER: u8 = 4;
@@ -29,8 +27,7 @@ const PERIOD: u64 = 10_000;
 
 struct Bench {
     tables: OwnedTables,
-    /// What is held, oldest first: (port, class, slot).
-    held: Vec<(u32, u8, u32)>,
+    held: Held,
 }
 
 /// Level, classes that are paused, classes that are resumed.
@@ -67,7 +64,7 @@ impl Bench {
             ..Settings::default()
         };
         settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(PHI)); 2]);
-        Self { tables, held: Vec::new() }
+        Self { tables, held: Held::default() }
     }
 
     fn policy() -> Policy {
@@ -81,27 +78,13 @@ impl Bench {
     }
 
     fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {
-        let mut bytes = packet(port, 1 - port, class, Ecn::NotCapable);
-        let frame = &mut ByteFrame(bytes.as_mut_slice());
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(said(order));
-        match Dsh::arrive(frame, &self.tables, Self::policy(), port, Nanos(now), send) {
-            Outcome::Queued(Queued { slot, .. }) => {
-                self.held.push((port, class, slot));
-                Ok(told)
-            }
-            Outcome::Dropped(reason) => Err(reason),
-            other => panic!("{other:?}"),
-        }
+        let told = self.held.arrive::<Dsh>(&self.tables, Self::policy(), (port, class), now);
+        Ok(told?.map(said))
     }
 
     fn depart(&mut self, port: u32, class: u8, now: u64) -> Told {
-        let found = self.held.iter().position(|&(of, it, _)| (of, it) == (port, class))?;
-        let (.., slot) = self.held.remove(found);
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(said(order));
-        Dsh::depart(&self.tables, Self::policy(), slot, Nanos(now), send).expect("it is there");
-        told
+        let told = self.held.depart::<Dsh>(&self.tables, Self::policy(), (port, class), now);
+        told.map(said)
     }
 
     /// As if two packets had departed.
@@ -126,7 +109,7 @@ impl Bench {
     }
 }
 
-fn said(order: &Order) -> (PauseLevel, u8, u8) {
+fn said(order: Order) -> (PauseLevel, u8, u8) {
     let HopControl::Classes(pauses) = order.control else { panic!("{order:?}") };
     (order.level, pauses.paused(), pauses.resumed())
 }

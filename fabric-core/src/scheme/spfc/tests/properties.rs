@@ -63,20 +63,8 @@ impl Past {
 }
 
 fn bench(per: Per) -> Bench {
-    let config = SwitchConfig {
-        shared_pool_bytes: ROOM * LENGTH + 100,
-        pause_quanta: 500,
-        lossless_classes: 1 << CLASS | 1 << OTHER,
-        lossless_queues: 2,
-        ..SwitchConfig::default()
-    };
-    let settings = Settings {
-        options: Options { per },
-        period: Nanos(PERIOD),
-        threshold: Threshold::Part { numerator: 6, denominator: 1 },
-        overhead: Bytes(24),
-    };
-    Bench { tables: configured(config, &settings), per, held: Vec::new() }
+    let tables = configured(two_classes(ROOM * LENGTH + 100), &a_sixth(per));
+    Bench { tables, per, held: Held::default() }
 }
 
 proptest! {
