@@ -32,6 +32,7 @@ mod live;
 mod live_captures;
 mod live_clock;
 mod live_faults;
+mod live_interrupted;
 mod live_look;
 mod live_programs;
 mod live_storm;

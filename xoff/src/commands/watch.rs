@@ -11,6 +11,7 @@ use results::span;
 use units::{Nanos, Picos};
 
 use super::{Exit, interrupt, json_errors};
+use crate::live::client;
 use crate::live::glance::Glance;
 use crate::live::rates::{bits_per_second, bytes};
 use crate::live::watcher::{Missed, Watcher};
@@ -98,20 +99,12 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
         // Periods that are over are left out.
         due = (due + arguments.period.every).max(now());
         while now() < due {
-            if interrupted.load(Ordering::Relaxed) || !is_read() {
+            if interrupted.load(Ordering::Relaxed) || !client::is_read(io::stdout().as_raw_fd()) {
                 return Ok(Exit::Success);
             }
             std::thread::sleep((due - now()).min(MOMENT));
         }
     }
-}
-
-/// Whether anyone reads what is written to standard output, as far as one can know before writing.
-fn is_read() -> bool {
-    let mut output = libc::pollfd { fd: io::stdout().as_raw_fd(), events: 0, revents: 0 };
-    // SAFETY: one descriptor outlives the call, which does not wait.
-    unsafe { libc::poll(&raw mut output, 1, 0) };
-    output.revents & libc::POLLERR == 0
 }
 
 /// Writes a line. Returns whether it was read.

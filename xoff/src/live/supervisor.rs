@@ -31,6 +31,7 @@ use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
 use crate::commands::with_causes;
+use crate::guardian;
 
 use deliveries::report_deliveries;
 use names::Names;
@@ -87,10 +88,11 @@ pub fn supervise(
             return;
         }
         let events = up.storm_events;
-        // Both threads end with the process.
+        // These threads end with the process.
         thread::spawn(move || storms::log(&events));
         let names = Arc::new(Names::of(scenario));
         thread::spawn(move || serve(&listener, &up.handle, &names));
+        guardian::keep();
         ready();
     };
     let ending = || claim.withdraw();
@@ -175,7 +177,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
         let Some(admission) = clients.admit(&client) else {
             let why = "too many clients at once; try again".to_owned();
             // It has room for a line, as nothing was written to it yet.
-            let _ = (&client).write_all(&line(&Answer::Refused { why }));
+            let _ = (&client).write_all(&line(&Answer::Refused { why, ended: false }));
             continue;
         };
         let (handle, names) = (handle.clone(), Arc::clone(names));
@@ -227,9 +229,10 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             if handle.ask(Asked::Send(orders, sender)).is_err() {
                 return refuse(client, GONE);
             }
-            match report_deliveries(client, &deliveries, flows.len())?.sentence() {
+            let missing = report_deliveries(client, &deliveries, flows.len())?;
+            match missing.sentence() {
                 None => tell(client, &Answer::Done),
-                Some(why) => refuse(client, &why),
+                Some(why) => tell(client, &Answer::Refused { why, ended: missing.has_ended() }),
             }
         }
         Request::Link { wire, state, reroute } => {
@@ -317,7 +320,7 @@ fn impair(
 }
 
 fn refuse(client: &Client, why: &str) -> io::Result<()> {
-    tell(client, &Answer::Refused { why: why.to_owned() })
+    tell(client, &Answer::Refused { why: why.to_owned(), ended: why == GONE })
 }
 
 fn tell(client: &Client, answer: &Answer) -> io::Result<()> {
