@@ -34,12 +34,17 @@
 //!
 //! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
 
+pub mod names;
+mod routes;
+
 use core::mem::offset_of;
 
 use crate::cell::{Cell32, Cell64};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueRange, QueueRanges};
 use crate::wire::RemainingSize;
+
+pub use routes::{FlowKey, NextHop, POLICY_FLOWS, POLICY_PAIRS, PolicyRoute, Route};
 
 /// Ports a switch may have: what a byte of its station addresses tells apart.
 pub const MAX_PORTS: usize = 256;
@@ -57,56 +62,6 @@ pub const MAX_SLOTS: usize = 1 << 24;
 pub const MAX_DROP_REASONS: usize = 32;
 /// The address of host 0, 10.0.1.1; host n has the address n further on.
 pub const FIRST_HOST_ADDRESS: u32 = 0x0a00_0101;
-
-/// Names of maps, once for both sides.
-pub mod names {
-    /// [`super::Clock`].
-    pub const CLOCK: &str = "CLOCK";
-    /// [`super::SwitchConfig`].
-    pub const CONFIG: &str = "CONFIG";
-    /// [`super::SwitchState`].
-    pub const SWITCH: &str = "SWITCH";
-    /// [`super::Port`].
-    pub const PORTS: &str = "PORTS";
-    /// [`super::IngressQueue`].
-    pub const INGRESS_QUEUES: &str = "INGRESS_QUEUES";
-    /// [`super::EgressQueue`].
-    pub const EGRESS_QUEUES: &str = "EGRESS_QUEUES";
-    /// [`super::EgressClass`].
-    pub const EGRESS_CLASSES: &str = "EGRESS_CLASSES";
-    /// [`super::Storm`].
-    pub const STORMS: &str = "STORMS";
-    /// [`super::Route`].
-    pub const ROUTES: &str = "ROUTES";
-    /// [`super::NextHop`].
-    pub const NEXT_HOPS: &str = "NEXT_HOPS";
-    /// [`super::PolicyRoute`].
-    pub const POLICY_ROUTES: &str = "POLICY_ROUTES";
-    /// [`super::Descriptor`].
-    pub const DESCRIPTORS: &str = "DESCRIPTORS";
-    /// Numbers of free descriptors.
-    pub const FREE_SLOTS: &str = "FREE_SLOTS";
-    /// Frames dropped, by reason.
-    pub const DROPS: &str = "DROPS";
-    /// [`super::SchemeLine`].
-    pub const SCHEME_LINES: &str = "SCHEME_LINES";
-    /// [`super::SchemeBlock`].
-    pub const SCHEME_BLOCKS: &str = "SCHEME_BLOCKS";
-    /// The ring of records.
-    pub const EVENTS: &str = "EVENTS";
-    /// The `.rodata` constant that selects the schemes.
-    pub const POLICY: &str = "POLICY";
-    /// Sockets of a host's NIC, by receive queue.
-    pub const SOCKETS: &str = "SOCKETS";
-    /// The `.rodata` constant that is not 0 in a switch that stands alone.
-    pub const STANDALONE: &str = "STANDALONE";
-    /// [`super::Turn`].
-    pub const TURN: &str = "TURN";
-    /// Numbers of ports.
-    pub const PORT_NUMBERS: &str = "PORT_NUMBERS";
-    /// Rows of routes.
-    pub const PREFIXES: &str = "PREFIXES";
-}
 
 /// What the engine tells eBPF of the frame that it sends: when it arrives, and how long it counts.
 #[repr(C)]
@@ -407,53 +362,6 @@ pub struct Storm {
     pub ingress_packets: Cell64,
     /// Their bytes.
     pub ingress_bytes: Cell64,
-}
-
-/// The ports towards one host. A word, so that the routes of a large fabric stay in a cache.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
-pub struct Route {
-    /// Ports in the ECMP group; 0 means no route.
-    pub members: u32,
-    /// The port itself if there is one; of a larger group, where its members begin in `NEXT_HOPS`.
-    pub first: u32,
-}
-
-/// Some flows have routes of their own: their keys have ports and a protocol.
-pub const POLICY_FLOWS: u8 = 1;
-/// Some pairs of hosts have: their keys have neither.
-pub const POLICY_PAIRS: u8 = 2;
-
-/// The five-tuple of a flow's packets, in host order. A pair of hosts has ports and protocol 0.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, zerocopy::FromBytes)]
-pub struct FlowKey {
-    /// Source address.
-    pub source: u32,
-    /// Destination address; 0 in a row without a route.
-    pub destination: u32,
-    /// Source and destination port as one word.
-    pub ports: u32,
-    /// Protocol.
-    pub protocol: u32,
-}
-
-/// A route that goes before that of its destination.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
-pub struct PolicyRoute {
-    /// Whose.
-    pub key: FlowKey,
-    /// The route.
-    pub route: Route,
-}
-
-/// One member of an ECMP group.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
-pub struct NextHop {
-    /// The port.
-    pub port: u64,
 }
 
 /// State of the scheme that the switch runs, in cache lines; `crate::scheme::state` gives it its types.

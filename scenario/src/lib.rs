@@ -43,6 +43,7 @@ pub mod report;
 mod results;
 mod round_trip;
 mod routes;
+mod scenario_keys;
 mod scheduling;
 mod schema;
 mod shape;
@@ -66,7 +67,6 @@ mod tests;
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,6 +102,7 @@ pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, Throughput};
 pub use routes::{MOST_ROUTES, RouteEntry};
+pub use scenario_keys::LONGEST_DURATION;
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
@@ -117,13 +118,11 @@ pub use watchdog::{Watchdog, WatchdogAction};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};
-use fault_keys::{FaultKeys, FaultPlace};
 use flow_routes::FlowRoutes;
-use flows::{Expanded, Expansion, NeedsFlows};
-use quantity::{Quantity, Time};
-use routes::{ResolvedRoutes, set_routes};
+use flows::NeedsFlows;
+use scenario_keys::ScenarioKeys;
 use switches::SwitchKinds;
-use topology::{Fabric, Racks};
+use topology::Fabric;
 use transports::Transports;
 use unused_routes::UnusedRoute;
 use workload::MaterialisedFlows;
@@ -225,78 +224,6 @@ pub enum ClockMode {
     /// Events run in order, as fast as they can.
     #[default]
     Virtual,
-}
-
-/// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "xoff scenario")]
-struct ScenarioKeys {
-    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without
-    /// its extension.
-    name: Option<String>,
-    /// Where all randomness of the run comes from, from 0 up. Default 1.
-    #[serde(default = "default_seed")]
-    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
-    seed: u64,
-    /// Emulated time at which the run ends, if flows are not done before; above zero, at most
-    /// "36000s". Default "1s".
-    #[serde(default = "default_duration")]
-    duration: Time,
-    /// What ends the run before that. "done": every flow is done. "deadlock": that, or queues that wait
-    /// for each other and can never resume. "window": that, or every flow that starts between `results.from` and
-    /// `results.to` is done. Flows that are not done then do not make the run fail. Default "done".
-    #[serde(default)]
-    stop: Stop,
-    /// Which clock events run by.
-    #[serde(default)]
-    clock: Clock,
-    /// Where switches run.
-    #[serde(default)]
-    datapath: Datapath,
-    /// The shape of the fabric.
-    topology: topology_keys::TopologyKeys,
-    /// Every switch.
-    #[serde(default)]
-    switch: switch::SwitchKeys,
-    /// What some switches have instead of what `switch` says. Default: nothing.
-    #[serde(default)]
-    switches: Vec<SwitchesEntry>,
-    /// Every host.
-    #[serde(default)]
-    host: host::HostKeys,
-    /// How long frames count.
-    #[serde(default)]
-    frames: frames::FramesKeys,
-    /// What hosts send to each other; at least one entry.
-    #[serde(default)]
-    flows: Vec<flow_keys::WorkloadKeys>,
-    /// Next hops of switches instead of the shortest paths. Default: none.
-    #[serde(default)]
-    routes: Vec<RouteEntry>,
-    /// What is recorded. Default: nothing.
-    #[serde(default)]
-    captures: Vec<Capture>,
-    /// What goes wrong on purpose. Default: nothing.
-    #[serde(default)]
-    faults: Vec<FaultKeys>,
-    /// Hosts that pause their switch without end. Default: none.
-    #[serde(default)]
-    storms: Vec<storm::StormKeys>,
-    /// What is written.
-    #[serde(default)]
-    results: results::ResultsKeys,
-}
-
-const fn default_seed() -> u64 {
-    1
-}
-
-/// A run may last 10 hours of emulated time.
-pub const LONGEST_DURATION: Picos = Picos(36_000_000_000_000_000);
-
-const fn default_duration() -> Time {
-    Quantity(Picos(1_000_000_000_000))
 }
 
 impl Scenario {
@@ -413,139 +340,4 @@ fn text_of(path: &Path, read: &ReadFile<'_>) -> Result<String, ScenarioError> {
         let help = "give the path of a scenario, a TOML file";
         ScenarioError::at(&place, &format!("cannot read the scenario: {error}"), Some(help))
     })
-}
-
-impl ScenarioKeys {
-    fn resolve(
-        self,
-        path: &Path,
-        document: &Document<'_>,
-        read: &ReadFile<'_>,
-        needs_flows: NeedsFlows,
-    ) -> Result<Scenario, ScenarioError> {
-        if self.duration.0 == Picos::ZERO {
-            let help =
-                "write a time such as \"20ms\"; the run ends earlier when every flow is done";
-            return Err(document.error("duration", "a run of no time", help));
-        }
-        if self.duration.0 > LONGEST_DURATION {
-            let help = "write at most 36000s";
-            return Err(document.error("duration", "a run of more than 10 hours", help));
-        }
-        if self.seed > i64::MAX as u64 {
-            let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
-            return Err(document.error("seed", "the seed is too large", help));
-        }
-        let (shape, mut fabric) = self.topology.resolve(document)?;
-        let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
-        set_routes(&mut fabric, &routes, document)?;
-        let rates = shape.rates();
-        let duration = self.duration.0;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let switch = self.switch.resolve(&rates, document)?;
-        let mut host = self.host.resolve(switch.scheduler, document)?;
-        let expansion = Expansion {
-            document,
-            fabric: &fabric,
-            shape: &shape,
-            racks: Arc::new(Racks::of(&fabric)),
-            groups: &Racks::by_routes(&fabric),
-            classes: &routes.classes,
-            host: &host,
-            folder,
-            duration,
-            read,
-            needs_flows,
-        };
-        let Expanded { mut workloads, sources, expected_paths } = expansion.expand(self.flows)?;
-        let (routes, flow_routes) =
-            routes.with_flows(self.seed, &workloads, &sources, &host, &fabric, document)?;
-        set_routes(&mut fabric, &routes, document)?;
-        telemetry::set_rooms(&mut host, &mut workloads, &fabric, document)?;
-        let transports = Transports::of(&host, &workloads, document)?;
-        let results = self.results.resolve(&workloads, &fabric, (duration, self.stop), document)?;
-        for (number, capture) in self.captures.iter().enumerate() {
-            capture.check(&format!("captures.{number}"), &fabric, document)?;
-        }
-        let lasts = (needs_flows == NeedsFlows::Yes).then_some(duration);
-        let resolve_fault = |(number, keys): (usize, FaultKeys)| {
-            let path = &format!("faults.{number}");
-            keys.resolve(&FaultPlace { path, fabric: &fabric, duration: lasts, document })
-        };
-        let faults = self.faults.into_iter().enumerate().map(resolve_fault);
-        let resolve_storm = |(number, keys): (usize, storm::StormKeys)| {
-            let path = format!("storms.{number}");
-            keys.resolve(&path, switch.lossless, lasts, &fabric, document)
-        };
-        let storms = self.storms.into_iter().enumerate().map(resolve_storm);
-        let storms = storms.collect::<Result<_, _>>()?;
-        let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
-        let mut scenario = Scenario {
-            name: run_name(self.name, path, document)?,
-            seed: self.seed,
-            duration,
-            stop: self.stop,
-            clock: self.clock,
-            datapath: self.datapath,
-            shape,
-            switch,
-            switches: self.switches,
-            host,
-            frames: self.frames.resolve(document)?,
-            workloads,
-            routes: self.routes,
-            captures: self.captures,
-            faults: faults.collect::<Result<_, _>>()?,
-            storms,
-            results,
-            fabric,
-            switch_kinds,
-            sources,
-            flows: MaterialisedFlows::default(),
-            transports,
-            flow_routes,
-            unused_routes: Vec::new(),
-            longest_round_trip: Picos::ZERO,
-        };
-        for (workload, paths) in &expected_paths {
-            let workload = topology::in_32_bits(*workload);
-            paths.check(&scenario.fabric, workload, |flow| scenario.path_of(flow).0)?;
-        }
-        scenario.transports.check(&scenario, document)?;
-        scenario.check_pauses(document)?;
-        scenario.check_backpressure(document)?;
-        scenario.check_spfc(document)?;
-        if scenario.spfc().is_some() {
-            scenario.longest_round_trip = scenario.find_longest_round_trip();
-        }
-        scenario.check_scheduling(document)?;
-        scenario.check_faults(document)?;
-        scenario.check_buffers(document)?;
-        scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
-        Ok(scenario)
-    }
-}
-
-/// The name that the file gives, or else the file's own.
-fn run_name(
-    given: Option<String>,
-    path: &Path,
-    document: &Document<'_>,
-) -> Result<String, ScenarioError> {
-    let fits = |name: &str| {
-        let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        (1..=64).contains(&name.len())
-            && name.chars().all(inner)
-            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-    };
-    let Some(name) = given else {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        return Ok(if fits(&stem) { stem } else { "scenario".into() });
-    };
-    if fits(&name) {
-        return Ok(name);
-    }
-    let title = format!("`{name}` cannot name a run");
-    let help = "write 1 to 64 letters, digits, `-`, `_` or `.`, a letter or a digit first";
-    Err(document.error("name", &title, help))
 }

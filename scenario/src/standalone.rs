@@ -76,7 +76,7 @@ pub enum Neighbour {
 #[schemars(title = "xoff-switch")]
 struct SwitchFileKeys {
     /// Where randomness comes from: which packets are marked, and which ECMP member a flow takes. Default 1.
-    #[serde(default = "super::default_seed")]
+    #[serde(default = "crate::scenario_keys::default_seed")]
     seed: u64,
     /// The MTU that all interfaces have, 61 to 3132: headroom holds the longest frame. Default 1500.
     #[serde(default = "default_mtu")]
@@ -220,7 +220,7 @@ fn scenario_of(
     ScenarioKeys {
         name: Some("standalone".to_owned()),
         seed,
-        duration: super::default_duration(),
+        duration: crate::scenario_keys::default_duration(),
         stop: super::Stop::default(),
         clock: super::Clock::default(),
         datapath: super::Datapath::default(),

@@ -8,6 +8,7 @@
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
 mod exchange;
+mod links;
 mod observer;
 mod orders;
 mod port;
@@ -30,8 +31,7 @@ use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
 use fabric_core::tables::Tables;
-use fabric_core::wire::link_delay::Kind;
-use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
+use fabric_core::wire::{hop_control, link_delay, pfc};
 use units::{Nanos, Picos};
 
 use crate::region::prefetch;
@@ -404,28 +404,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// Asks the neighbour of a port for the link's delay, if links are measured.
-    pub fn measure_link<O: Observer>(
-        &mut self,
-        now: Picos,
-        port: u16,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
-        if !self.config.measures_links {
-            return Ok(());
-        }
-        let PortConfig { address, headroom, .. } = self.config.ports[usize::from(port)];
-        let meter = self.ports.meter(port);
-        let request = meter.request(address);
-        let out_of_date = meter.is_out_of_date();
-        self.ports.push_link_delay(port, request);
-        if out_of_date {
-            let set = self.tables.set_headroom(port.into(), headroom);
-            observer.headroom_changed(now, port, set, None)?;
-        }
-        Ok(())
-    }
-
     /// How often packets may move at one poll: each once into every queue of its port.
     fn requeue_limit(&self) -> usize {
         self.queues.total_packets() * (1 + self.config.queues.data_queues)
@@ -468,30 +446,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             }
         }
         paused
-    }
-
-    fn receive_link_delay<O: Observer>(
-        &mut self,
-        now: Picos,
-        port: u16,
-        message: &LinkDelayFrame,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
-        let PortConfig { address, rate, response, .. } = self.config.ports[usize::from(port)];
-        if message.kind == Kind::Request {
-            let answer = message.answer(address, now.to_nanos(), response);
-            self.ports.push_link_delay(port, answer);
-            return Ok(());
-        }
-        if !self.config.measures_links {
-            return Ok(());
-        }
-        if let Some(measured) = self.ports.meter(port).receive(message, now.to_nanos()) {
-            let wanted = measured.headroom(rate, &self.config.frames);
-            let set = self.tables.set_headroom(port.into(), wanted);
-            observer.headroom_changed(now, port, set, Some(measured))?;
-        }
-        Ok(())
     }
 
     #[cold]

@@ -8,6 +8,7 @@
 //! then the run fails: it never reports results that a lost frame has falsified.
 
 mod deploy;
+mod frames;
 
 use std::sync::Arc;
 use std::thread;
@@ -16,15 +17,8 @@ use std::time::Duration;
 use fabric_core::arrival::Outcome;
 use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
-use fabric_core::frame::{ByteFrame, mark_admitted};
-use fabric_core::hop_control::HopControl;
+use fabric_core::frame::ByteFrame;
 use fabric_core::policy::Policy;
-use fabric_core::queue::QueueId;
-use fabric_core::wire::telemetry::Stamp;
-use fabric_core::wire::{
-    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, ethernet, hop_control, link_delay,
-    telemetry,
-};
 use host_agent::af_xdp;
 use host_agent::frame_length::FrameLengths;
 use netns::{Deployment, Tap};
@@ -32,21 +26,19 @@ use scenario::Datapath;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
-use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
-use units::{Nanos, Picos};
+use topology::{Fabric, HostId, NodeKind, SwitchId};
+use units::Nanos;
 
 use super::slab::Slab;
-use super::{
-    Aside, Crossing, DatapathError, Departing, Deployed, FrameId, FrameKind, FrameStore,
-    HostArrival, Orders, Wires, counted,
-};
+use super::{Crossing, DatapathError, Departing, Deployed, FrameId, HostArrival, Orders, Wires};
 use crate::partition::{Members, Partition};
-use crate::queue_pairs;
-use crate::stations::{self, naming};
+use crate::stations;
 use crate::switch_settings::FIRST_INTERFACE;
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE, Programs, STACK_INTERFACE};
 use deploy::{hook, open_links, plan, start_hosts, start_switches};
+use frames::fill;
+pub use frames::{KernelFrame, KernelFrames};
 
 /// Looks into a ring before sleeping.
 const SPINS: u32 = 1000;
@@ -107,26 +99,6 @@ enum Links {
     Veth(Arc<[PacketSocket]>),
     /// Tap devices: by wire, the one at its end.
     Tap(Arc<[Tap]>),
-}
-
-/// A frame as bytes.
-#[derive(Clone, Debug, Default)]
-pub struct KernelFrame {
-    bytes: Vec<u8>,
-    /// How long it counts.
-    length: u32,
-    /// Whether a program in a host's namespace has sent it.
-    is_foreign: bool,
-    /// How much faults delay it on the wire that it is on; zero once it has crossed it.
-    late: Picos,
-}
-
-/// The bytes of frames.
-pub struct KernelFrames {
-    frames: Slab<KernelFrame>,
-    lengths: FrameLengths,
-    /// By wire.
-    addresses: Arc<[LinkAddresses]>,
 }
 
 /// The sockets of hosts, by their numbers; those of a part only.
@@ -206,159 +178,6 @@ impl KernelWires {
 #[expect(clippy::cast_possible_truncation, reason = "the auditor knows the rest")]
 const fn low_half(instant: Nanos) -> u32 {
     instant.0 as u32
-}
-
-/// Makes `buffer` hold `bytes`.
-fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
-    buffer.clear();
-    buffer.extend_from_slice(bytes);
-}
-
-impl KernelFrames {
-    /// An empty store. `addresses` has one entry per wire.
-    pub fn new(addresses: &[LinkAddresses], lengths: FrameLengths) -> Self {
-        Self { frames: Slab::default(), lengths, addresses: addresses.into() }
-    }
-
-    /// A frame between neighbours.
-    fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
-        let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
-        fill(buffer, bytes);
-        *length = self.lengths.hop_control(length_of(bytes));
-        *is_foreign = false;
-        frame
-    }
-
-    /// A frame that a program in a host's namespace has sent, padded to the shortest that there is; with how long it
-    /// counts.
-    pub fn foreign(&mut self, bytes: &[u8]) -> (FrameId, u32) {
-        let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
-        fill(buffer, bytes);
-        if buffer.len() < ethernet::MINIMUM_FRAME_LENGTH {
-            buffer.resize(ethernet::MINIMUM_FRAME_LENGTH, 0);
-        }
-        *length = length_of(buffer);
-        *is_foreign = true;
-        (frame, *length)
-    }
-
-    /// What a NIC or a port makes of a frame; nothing of a foreign one.
-    fn parse(&self, frame: FrameId) -> Option<HostArrival> {
-        let KernelFrame { bytes, is_foreign, .. } = &self.frames[frame];
-        if *is_foreign { None } else { HostArrival::parse(bytes).ok() }
-    }
-}
-
-fn length_of(bytes: &[u8]) -> u32 {
-    bytes.len().try_into().expect("a frame is a few kB")
-}
-
-impl FrameStore for KernelFrames {
-    type Frame = KernelFrame;
-
-    fn take(&mut self, frame: FrameId, _: &mut Vec<Aside>) -> KernelFrame {
-        let taken = std::mem::take(&mut self.frames[frame]);
-        self.frames.remove(frame);
-        taken
-    }
-
-    fn put(&mut self, taken: KernelFrame, _: &mut impl Iterator<Item = Aside>) -> FrameId {
-        let frame = self.frames.add();
-        self.frames[frame] = taken;
-        frame
-    }
-
-    fn packet(
-        &mut self,
-        wire: WireId,
-        packet: &Packet,
-        queue: QueueId,
-        stamps: &[Stamp],
-    ) -> FrameId {
-        let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
-        *is_foreign = false;
-        buffer.resize(packet.frame_length(), 0);
-        *length = counted(self.lengths, packet.payload_length(), packet.frame_length());
-        packet
-            .emit_stamped(&naming(&self.addresses[wire.0 as usize], queue), stamps, buffer)
-            .expect("hosts send packets whose fields are in range");
-        frame
-    }
-
-    fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId {
-        let mut bytes = [0; hop_control::LEN];
-        HopControlFrame { source, control: *control }.emit(&mut bytes);
-        self.insert_control(&bytes)
-    }
-
-    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
-        let mut bytes = [0; link_delay::LEN];
-        message.emit(&mut bytes);
-        self.insert_control(&bytes)
-    }
-
-    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
-        LinkDelayFrame::parse(&self.frames[frame].bytes).expect("eBPF has parsed it")
-    }
-
-    fn mark(&mut self, frame: FrameId) {
-        mark_admitted(&mut self.frames[frame].bytes);
-    }
-
-    fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
-        telemetry::stamp(&mut self.frames[frame].bytes, stamp);
-    }
-
-    fn stamps(&self, frame: FrameId) -> &[Stamp] {
-        telemetry::stamps(&self.frames[frame].bytes)
-    }
-
-    fn set_late(&mut self, frame: FrameId, late: Picos) {
-        self.frames[frame].late = late;
-    }
-
-    fn discard(&mut self, frame: FrameId) {
-        self.frames.remove(frame);
-    }
-
-    fn lengths(&self) -> FrameLengths {
-        self.lengths
-    }
-
-    fn length(&self, frame: FrameId) -> u32 {
-        self.frames[frame].length
-    }
-
-    fn priority(&self, frame: FrameId) -> Option<u8> {
-        match self.parse(frame) {
-            Some(HostArrival::Packet(packet)) => Some(packet.dscp() >> 3),
-            _ => None,
-        }
-    }
-
-    fn flow(&self, frame: FrameId) -> Option<u32> {
-        match self.parse(frame) {
-            Some(HostArrival::Packet(packet)) => Some(queue_pairs::flow_of_packet(&packet)),
-            _ => None,
-        }
-    }
-
-    fn kind(&self, frame: FrameId) -> FrameKind {
-        match self.parse(frame) {
-            Some(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
-            Some(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
-            Some(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
-            // Hosts and switches of the fabric make no other frames.
-            Some(HostArrival::Foreign) | None => FrameKind::Foreign,
-        }
-    }
-
-    fn bytes<'a>(&'a self, _: WireId, frame: FrameId, _: &'a mut Vec<u8>) -> &'a [u8] {
-        &self.frames[frame].bytes
-    }
 }
 
 impl Sharing for KernelWires {

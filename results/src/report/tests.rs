@@ -1,7 +1,9 @@
+use super::losses::told;
 use super::*;
 use crate::buffer_series::BufferLevel;
 use crate::deadlock::DeadlockTotals;
 use crate::drop::DropClass;
+use crate::fault::FaultTotals;
 use crate::fct_by_size::GroupTimes;
 use crate::flow_statistics::FctSummary;
 

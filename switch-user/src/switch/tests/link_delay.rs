@@ -2,6 +2,8 @@
 
 use fabric_core::tables::Tables;
 
+use fabric_core::wire::LinkDelayFrame;
+
 use super::*;
 use crate::link_delay::ALLOWED_LOST_RESPONSES;
 
