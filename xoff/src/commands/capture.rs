@@ -32,7 +32,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FRAMES", default_value = "all")]
     filter: Filter,
     /// Ends after so many frames.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     count: Option<u64>,
     /// Says in JSON how it ended, on standard error: standard output may be the capture.
     #[arg(long)]

@@ -67,7 +67,7 @@ pub struct Pace {
     /// Seconds of the wall clock in an emulated second: with 10 programs see a fabric that is ten times slower, and a busy
     /// machine disturbs it ten times less. `auto`: the smallest one at which this machine is punctual under load, which is
     /// tried out for about a second.
-    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = dilation)]
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = dilation, allow_hyphen_values = true)]
     dilation: Dilation,
     /// Keeps a processor busy with looking for what is due, instead of sleeping until then: it is served sooner.
     #[arg(long)]
@@ -77,7 +77,7 @@ pub struct Pace {
     #[arg(long)]
     real_time: bool,
     /// How many threads run the fabric.
-    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads)]
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads, allow_hyphen_values = true)]
     threads: Threads,
 }
 
@@ -87,7 +87,8 @@ fn dilation(text: &str) -> Result<Dilation, String> {
         return Ok(Dilation::Auto);
     }
     let dilation = text.parse().map(Dilation::Exactly);
-    dilation.map_err(|_| "a whole number of seconds from 1 on, or `auto`".to_owned())
+    let range = format!("a whole number of seconds from 1 to {}, or `auto`", u32::MAX);
+    dilation.map_err(|_| range)
 }
 
 /// What has become of a deployment, in JSON.

@@ -32,7 +32,7 @@ pub struct Arguments {
     #[command(flatten)]
     period: Period,
     /// Ends after so many lines.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     count: Option<u64>,
     /// Prints a line of JSON a period, with all ports, switches and hosts.
     #[arg(long)]
@@ -43,7 +43,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Period {
     /// How often, by the wall clock, such as 500ms or 10s.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period, allow_hyphen_values = true)]
     pub every: Duration,
 }
 
