@@ -2,6 +2,7 @@
 
 mod captures;
 mod deliveries;
+mod ender;
 mod names;
 mod storms;
 
@@ -232,7 +233,7 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             let missing = report_deliveries(client, &deliveries, flows.len())?;
             match missing.sentence() {
                 None => tell(client, &Answer::Done),
-                Some(why) => tell(client, &Answer::Refused { why, ended: missing.has_ended() }),
+                Some(why) => tell(client, &refusal(&why, missing.has_ended())),
             }
         }
         Request::Link { wire, state, reroute } => {
@@ -272,6 +273,7 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             captures::stream(client, handle, wires, filter)
         }
         Request::Stop {} => {
+            ender::note(&client.stream);
             tell(client, &Answer::Done)?;
             let _ = handle.ask(Asked::Stop);
             Ok(())
@@ -320,7 +322,13 @@ fn impair(
 }
 
 fn refuse(client: &Client, why: &str) -> io::Result<()> {
-    tell(client, &Answer::Refused { why: why.to_owned(), ended: why == GONE })
+    tell(client, &refusal(why, why == GONE))
+}
+
+/// `ended`: because that was the end of the fabric.
+fn refusal(why: &str, ended: bool) -> Answer {
+    let why = if ended { ender::with_ender(why) } else { why.to_owned() };
+    Answer::Refused { why, ended }
 }
 
 fn tell(client: &Client, answer: &Answer) -> io::Result<()> {
