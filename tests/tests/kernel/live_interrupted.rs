@@ -3,6 +3,8 @@
 use std::ffi::CString;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tests::command::{Running, await_that, unmount, xoff};
@@ -12,6 +14,9 @@ const OTHER: [&str; 3] = ["--set", "switch.buffer=600kB", "--replace"];
 
 /// Where supervisors find names of hosts, at the very end of a deployment.
 const HOSTS: &str = "/etc/hosts";
+
+/// What comes after so long is another interrupt.
+const APART: Duration = Duration::from_millis(300);
 
 /// The size of the first switch's buffer.
 fn buffer() -> Value {
@@ -62,6 +67,8 @@ fn an_interrupt_while_the_old_fabric_ends_brings_it_back() {
     await_request();
     // It is seen before the answer that the supervisor gives once it runs again.
     deploy.signal(libc::SIGINT);
+    // As `timeout` does.
+    deploy.signal(libc::SIGTERM);
     signal_supervisor(old, libc::SIGCONT);
     let ended = deploy.finish().assert_code(130);
     assert_eq!(ended.stdout, "");
@@ -78,8 +85,10 @@ fn two_interrupts_leave_neither_fabric_and_say_so() {
     signal_supervisor(old, libc::SIGSTOP);
     let deploy = replace(&lab);
     await_request();
-    // Two of the same would be one as long as the process has not seen the first.
     deploy.signal(libc::SIGINT);
+    // What comes at once is one interrupt.
+    deploy.signal(libc::SIGTERM);
+    thread::sleep(APART);
     deploy.signal(libc::SIGTERM);
     signal_supervisor(old, libc::SIGCONT);
     let ended = deploy.finish().assert_code(130);
@@ -119,4 +128,31 @@ fn an_interrupted_deployment_leaves_nothing_and_says_so() {
     let ended = deploy.finish().assert_code(130);
     assert_eq!(ended.stderr, "error: interrupted; nothing of lab is left\n");
     lab.assert_gone();
+}
+
+#[test]
+fn flows_that_nobody_waits_for_any_longer_go_on_and_are_named() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let under_way = |flows: u64| {
+        let active = || json(&["inspect", "lab", "--json"])["active_flows"] == flows;
+        await_that("flows are under way", active);
+    };
+    let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
+    under_way(1);
+    send.signal(libc::SIGINT);
+    let ended = send.finish().assert_code(130);
+    assert!(ended.stderr.contains("interrupted; 1 of 1 flows goes on"), "{ended:?}");
+    assert!(ended.stderr.ends_with(": h0 -> h3\n"), "{ended:?}");
+    let incast = ["incast", "lab", "h0", "--bytes", "1GB"];
+    let incast = Running::start(&mut xoff(incast.into_iter().chain(["--from", "h1,h2", "--json"])));
+    under_way(3);
+    incast.signal(libc::SIGTERM);
+    let ended = incast.finish().assert_code(130);
+    let error: Value = serde_json::from_str(&ended.stderr).unwrap();
+    assert_eq!(error["under_way"][1]["src"], "h2", "{error}");
+    let late = command(&["send", "lab", "h0", "h3", "--bytes", "1GB", "--timeout", "1ms"]);
+    let late = late.assert_code(1);
+    assert!(late.stderr.contains("the time is over; 1 of 1 flows goes on"), "{late:?}");
+    under_way(4);
+    lab.destroy();
 }

@@ -31,6 +31,7 @@ mod fabric_window;
 mod live;
 mod live_captures;
 mod live_clock;
+mod live_ends;
 mod live_faults;
 mod live_interrupted;
 mod live_look;
