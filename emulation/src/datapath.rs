@@ -141,6 +141,15 @@ pub enum DatapathError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A host cannot send.
+    #[cfg(feature = "kernel")]
+    #[error("host {host}: {source}; leave the interface of its wire alone")]
+    Host {
+        /// Its name.
+        host: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The switch's program misbehaved.
     #[cfg(feature = "kernel")]
     #[error("switch {switch}: {source}")]

@@ -85,6 +85,14 @@ pub enum Error {
         /// What the kernel answered last.
         source: io::Error,
     },
+    /// Frames cannot be sent on the interface.
+    #[error("AF_XDP on {interface}: the interface is down or gone: {source}")]
+    Down {
+        /// Name and index of the interface.
+        interface: String,
+        /// What the kernel answered.
+        source: io::Error,
+    },
     /// The kernel would not say what it counted.
     #[error("AF_XDP on {interface}: cannot read the statistics: {source}")]
     Statistics {

@@ -50,6 +50,11 @@ impl<W: Write> CsvTable<W> {
         self.file.write(|out| row.write_fields(out))
     }
 
+    /// Empties the buffer.
+    pub fn flush(&mut self) -> Result<(), ResultsError> {
+        self.file.flush()
+    }
+
     /// Empties the buffer and closes the file.
     pub fn finish(self) -> Result<(), ResultsError> {
         self.file.finish()

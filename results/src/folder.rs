@@ -137,10 +137,13 @@ impl ResultsFolder {
             let (file, path) = (staging.create(CAPTURE_FILE)?, staging.path(CAPTURE_FILE));
             Some(Capture::new(file, &path, application, &options.wires, options.snap_bytes)?)
         };
+        let mut flows = table::<FlowRow>(&staging)?;
+        // A disk without any room is found before the run.
+        flows.flush()?;
         let hpcc = options.hpcc.clone();
         let hpcc = hpcc.map(|options| HpccFiles::create(&staging, options)).transpose()?;
         Ok(Self {
-            flows: table::<FlowRow>(&staging)?,
+            flows,
             pauses: CsvTable::with_columns(
                 staging.create(PauseRow::FILE)?,
                 &staging.path(PauseRow::FILE),

@@ -28,10 +28,15 @@ impl<W: Write> TextFile<W> {
         self.check(written)
     }
 
-    /// Empties the buffer and closes the file.
-    pub fn finish(mut self) -> Result<(), ResultsError> {
+    /// Empties the buffer.
+    pub fn flush(&mut self) -> Result<(), ResultsError> {
         let written = self.out.flush();
         self.check(written)
+    }
+
+    /// Empties the buffer and closes the file.
+    pub fn finish(mut self) -> Result<(), ResultsError> {
+        self.flush()
     }
 
     fn check(&self, written: io::Result<()>) -> Result<(), ResultsError> {

@@ -13,6 +13,7 @@ mod by_rate;
 mod capture;
 mod datapath;
 mod deserializer;
+mod disk;
 pub mod document;
 mod ecn;
 mod fault;
@@ -76,6 +77,7 @@ pub use backpressure::{Assignment, Backpressure, Bfc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
+pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{
     Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
@@ -129,11 +131,6 @@ use workload::MaterialisedFlows;
 
 /// What gives the text of a file.
 pub type ReadFile<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
-
-/// The text of a file of this machine.
-pub fn from_disk(path: &Path) -> io::Result<String> {
-    std::fs::read_to_string(path)
-}
 
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

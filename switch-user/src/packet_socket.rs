@@ -23,7 +23,7 @@ pub enum Error {
     /// The interface, its queue or a TC program dropped the frame. It was not sent again: a program
     /// that counts frames on their way out has seen it.
     #[error(
-        "interface {interface_index} dropped a frame: its peer's ring is full or TC refused it"
+        "interface {interface_index} dropped a frame: its peer is down, or has no room in its ring, or TC refused it"
     )]
     Dropped {
         /// Index of the interface.

@@ -229,15 +229,19 @@ fn refuse(message: &str) -> Exit {
 }
 
 /// Says what is hardly meant.
-fn warn(message: impl Display) {
+pub fn warn(message: impl Display) {
     json_errors::warning(&message.to_string());
 }
 
-/// The folder of the live fabric that is meant, if there is no such file.
+/// The folder of the live fabric that is meant, if there is no such file. Says so if that cannot be known.
 #[cfg(feature = "kernel")]
-fn live_fabric(file: &Path) -> Option<LiveFolder> {
-    let folder = LiveFolder::of(file.to_str()?).ok()?;
-    (!file.exists() && folder.file("lock").exists()).then_some(folder)
+fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
+    let folder = file.to_str().and_then(|name| LiveFolder::of(name).ok());
+    let Some(folder) = folder.filter(|_| !file.exists()) else { return Ok(None) };
+    match folder.is_there() {
+        Ok(is_there) => Ok(is_there.then_some(folder)),
+        Err(why) => Err(refuse(&format!("there is no file {}, and {why}", file.display()))),
+    }
 }
 
 /// Lets whoever waits for this process's output know that no more comes.
@@ -259,7 +263,7 @@ fn load(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
 /// Reads a scenario, or that of the live fabric that is meant.
 fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     #[cfg(feature = "kernel")]
-    if let Some(folder) = live_fabric(file) {
+    if let Some(folder) = live_fabric(file)? {
         return checked(Scenario::load_live(&folder.file("scenario.toml"), sets));
     }
     require_file(file)?;

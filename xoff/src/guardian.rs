@@ -4,7 +4,8 @@
 //! more, so another one has to clean up. The guardian is this binary again (`xoff guardian`), started
 //! before the run makes anything. It reads a pipe of which only the run holds the other end, and which
 //! therefore ends with the run, whatever ends that. After an orderly end nothing is left to remove, and the
-//! run ends its guardian. If the guardian itself is killed, the next run does its work.
+//! run ends its guardian. If the guardian itself is killed, the next run does its work; that of a live
+//! fabric is replaced ([`keep`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, parent_id};
 use std::path::{Path, PathBuf, absolute};
 use std::process::{self, Child, Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ use crate::commands::destroy;
 pub const COMMAND: &str = "guardian";
 /// Time between two looks at a run whose end of the pipe is closed and which is about to be gone.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+/// Time before a guardian is replaced.
+#[cfg(feature = "kernel")]
+const REST: Duration = Duration::from_millis(100);
 /// What a message ends with: no path has it.
 const END: u8 = 0;
 /// What a message begins with: a folder in which the run writes now, or does no longer.
@@ -34,8 +38,17 @@ const RELEASED: u8 = b'-';
 #[cfg(target_os = "linux")]
 const PROCESS_NAME: &std::ffi::CStr = c"xoff-guardian";
 
-/// This process's guardian, with the pipe to it.
-static GUARDIAN: OnceLock<Mutex<Child>> = OnceLock::new();
+/// This process's guardian.
+static GUARDIAN: OnceLock<Mutex<Guardian>> = OnceLock::new();
+
+/// A guardian, and what it was told.
+#[derive(Debug)]
+struct Guardian {
+    /// The process, with the pipe to it; none once it was dismissed.
+    process: Option<Child>,
+    /// The folders that are entrusted to it, and how many of each path were made.
+    folders: BTreeMap<PathBuf, usize>,
+}
 
 /// Arguments of the guardian's command.
 #[derive(Debug, clap::Args)]
@@ -52,6 +65,14 @@ pub struct Arguments {
 /// # Errors
 /// The system's, when no process can be started.
 pub fn start(fabrics: bool) -> io::Result<()> {
+    let process = Some(spawn(fabrics)?);
+    let guardian = Guardian { process, folders: BTreeMap::new() };
+    GUARDIAN.set(Mutex::new(guardian)).expect("a process starts one guardian");
+    results::appoint(Keeper { begin: entrust, end: release });
+    Ok(())
+}
+
+fn spawn(fabrics: bool) -> io::Result<Child> {
     let mut command = Command::new(own_binary()?);
     command.arg0("xoff").arg(COMMAND).arg(process::id().to_string());
     if fabrics {
@@ -60,9 +81,72 @@ pub fn start(fabrics: bool) -> io::Result<()> {
     // A group of its own, so that Ctrl-C does not reach it. Whoever reads what the run prints must not
     // wait for the guardian's end, too.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    GUARDIAN.set(Mutex::new(command.spawn()?)).expect("a process starts one guardian");
-    results::appoint(Keeper { begin: entrust, end: release });
-    Ok(())
+    command.spawn()
+}
+
+/// From now on a guardian that ends, because others killed it, is replaced: a process that lives for long may need it long
+/// after that.
+#[cfg(feature = "kernel")]
+pub fn keep() {
+    thread::spawn(|| {
+        while await_end() {
+            // One that always ends at once must not keep a processor busy.
+            thread::sleep(REST);
+            let Some(mut guardian) = guardian() else { return };
+            match guardian.replace() {
+                Ok(false) => return,
+                Ok(true) => crate::commands::warn(
+                    "the process that cleans up if this one is killed was itself killed; another one does its work",
+                ),
+                // As long as there is no memory, say.
+                Err(_) => {}
+            }
+        }
+    });
+}
+
+/// Waits until the guardian has ended, without taking notice of it; says whether there was one.
+#[cfg(feature = "kernel")]
+fn await_end() -> bool {
+    let process = guardian().and_then(|it| it.process.as_ref().map(Child::id));
+    let Some(process) = process else { return false };
+    // SAFETY: all-zero is a valid siginfo_t, which outlives the call. That fails if the child was waited for: then it has ended.
+    unsafe {
+        let mut ended: libc::siginfo_t = std::mem::zeroed();
+        let options = libc::WEXITED | libc::WNOWAIT;
+        while libc::waitid(libc::P_PID, process, &raw mut ended, options) == -1
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+    }
+    true
+}
+
+/// This process's guardian, unless it never had one.
+fn guardian() -> Option<MutexGuard<'static, Guardian>> {
+    Some(GUARDIAN.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Guardian {
+    /// Starts another one in the place of a live fabric's that has ended, unless it was dismissed.
+    #[cfg(feature = "kernel")]
+    fn replace(&mut self) -> io::Result<bool> {
+        let Some(ended) = &mut self.process else { return Ok(false) };
+        // It was not dismissed, so nobody else has waited for it, or the last try to replace it has.
+        let _ = ended.wait();
+        self.process = Some(spawn(true)?);
+        for (folder, made) in self.folders.clone() {
+            self.tell(ENTRUSTED, &made.to_string(), &folder);
+        }
+        Ok(true)
+    }
+
+    fn tell(&mut self, kind: u8, number: &str, folder: &Path) {
+        let message = [&[kind], number.as_bytes(), folder.as_os_str().as_bytes(), &[END]].concat();
+        if let Some(pipe) = self.process.as_mut().and_then(|process| process.stdin.as_mut()) {
+            // The guardian of a run is not replaced when it is killed: the next run cleans up instead.
+            let _ = pipe.write_all(&message);
+        }
+    }
 }
 
 /// This binary's path; on Linux one that names it even after its file was replaced.
@@ -73,32 +157,27 @@ fn own_binary() -> io::Result<PathBuf> {
 /// Ends the guardian, if there is one, when nothing is left to it: a process that nobody waits for stays a
 /// zombie where no init reaps it, as in many containers.
 pub fn dismiss() {
-    let Some(guardian) = GUARDIAN.get() else { return };
-    let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut process) = guardian().and_then(|mut guardian| guardian.process.take()) else {
+        return;
+    };
     // It may have been killed by others.
-    let _ = guardian.kill();
-    let _ = guardian.wait();
+    let _ = process.kill();
+    let _ = process.wait();
 }
 
 /// Tells the guardian, if there is one, that results grow in `folder`, and that the innermost `made`
 /// folders of this path were made for them.
 fn entrust(folder: &Path, made: usize) {
-    tell(ENTRUSTED, &made.to_string(), folder);
+    let (Some(mut guardian), Ok(folder)) = (guardian(), absolute(folder)) else { return };
+    guardian.tell(ENTRUSTED, &made.to_string(), &folder);
+    guardian.folders.insert(folder, made);
 }
 
 /// Tells the guardian that nothing half-written is in `folder`.
 fn release(folder: &Path) {
-    tell(RELEASED, "", folder);
-}
-
-fn tell(kind: u8, number: &str, folder: &Path) {
-    let (Some(guardian), Ok(folder)) = (GUARDIAN.get(), absolute(folder)) else { return };
-    let message = [&[kind], number.as_bytes(), folder.as_os_str().as_bytes(), &[END]].concat();
-    let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pipe) = &mut guardian.stdin {
-        // A guardian that was killed is not replaced: the next run cleans up instead.
-        let _ = pipe.write_all(&message);
-    }
+    let (Some(mut guardian), Ok(folder)) = (guardian(), absolute(folder)) else { return };
+    guardian.tell(RELEASED, "", &folder);
+    guardian.folders.remove(&folder);
 }
 
 /// Is the guardian: waits for the end of the run and removes what that left.

@@ -155,6 +155,13 @@ impl KernelWires {
         self.hosts.0[host as usize].as_mut().expect("the host, or its switch, is in this part")
     }
 
+    /// The first host of this part whose interface is down or gone, and what the kernel says of it.
+    pub fn host_down(&self) -> Option<(HostId, af_xdp::Error)> {
+        let hosts = (0..).map(HostId).zip(&self.hosts.0);
+        let mut hosts = hosts.filter_map(|(host, socket)| Some((host, socket.as_ref()?)));
+        hosts.find_map(|(host, socket)| Some((host, socket.check().err()?)))
+    }
+
     /// Takes the interfaces of the hosts' stacks, by the hosts' numbers; none if programs are beside the NICs.
     pub fn take_stacks(&mut self) -> Vec<Tap> {
         std::mem::take(&mut self.stacks)

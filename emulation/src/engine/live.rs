@@ -48,7 +48,7 @@ const TRIAL_DEADLINES: u64 = 100;
 const TRIAL_WINDOWS: u64 = 2;
 /// How often a trial that has not shown enough in its time looks whether it has.
 const MOMENT: Duration = Duration::from_millis(1);
-/// An idle fabric looks at least so often at whether it is interrupted.
+/// An idle fabric looks at least so often at whether it is interrupted, and whether its hosts could send.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// What an engine knows of the live fabric that it is; nothing in a run.
@@ -195,6 +195,7 @@ impl Engine<'_, KernelWires> {
         let Surroundings { stacks, desk, interrupted, trial, from, .. } = around;
         let (least, most) = trial.map_or((Duration::MAX, Duration::MAX), |it| (it.least, it.most));
         let began = wall();
+        let mut checked = began;
         // All that lies before it has happened.
         let mut done = Picos::ZERO;
         let mut wait = Duration::ZERO;
@@ -210,6 +211,10 @@ impl Engine<'_, KernelWires> {
             let at = self.next_due().min(clock.now()).max(done);
             self.now = at;
             let asked = wall();
+            if wait == LONGEST_WAIT && asked.saturating_duration_since(checked) >= LONGEST_WAIT {
+                self.check_hosts()?;
+                checked = asked;
+            }
             let Some(has_more) = self.obey_some(desk, at, clock) else { break };
             if trial.is_some() && self.has_drained_for_good() {
                 break;

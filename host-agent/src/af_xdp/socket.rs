@@ -170,6 +170,16 @@ impl Socket {
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
+    /// Asks the kernel whether the interface is there and up, without sending anything.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.kick() {
+            Err(source) if !is_transient(&source) => {
+                Err(Error::Down { interface: self.interface.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn not_sent(&self, source: io::Error) -> Error {
         Error::NotSent { interface: self.interface.clone(), source }
     }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use tests::command::{ScenarioFolder, finish, shipped, without_capabilities, xoff};
+use tests::command::{ScenarioFolder, finish, limit, shipped, without_capabilities, xoff};
 
 /// A part of `incast.toml`, what stands there instead, and words of the message.
 type Row = (&'static str, &'static str, &'static [&'static str]);
@@ -102,6 +102,59 @@ fn a_file_that_cannot_be_read_is_refused() {
     finish(&mut xoff(["run", &binary])).assert_refused(&["UTF-8", "binary"]);
     let empty = folder.write("empty.toml", "");
     finish(&mut xoff(["run", &empty])).assert_refused(&["no `topology`", "xoff schema"]);
+}
+
+#[test]
+fn a_device_without_an_end_is_refused() {
+    for command in ["run", "validate", "inspect", "deploy"] {
+        let endless = finish(&mut xoff([command, "/dev/zero"]));
+        endless.assert_refused(&["cannot read the scenario", "more than 64 MiB", "/dev/zero"]);
+    }
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_leaves_no_file() {
+    let folder = ScenarioFolder::new();
+    let (file, out) = (shipped("incast"), folder.path("fabric.svg"));
+    let mut graph = xoff(["graph", &file, "--out", &out]);
+    // As a full disk: the first bytes can be written, and no more.
+    let finished = finish(limit(&mut graph, libc::RLIMIT_FSIZE, 1000));
+    finished.assert_refused(&["cannot write", &out]);
+    assert!(folder.entries().is_empty());
+    // What was there before is not removed.
+    folder.write("fabric.svg", "");
+    finish(&mut xoff(["graph", &file, "--out", &out])).assert_code(0);
+    assert_eq!(folder.entries(), ["fabric.svg"]);
+}
+
+#[test]
+fn a_number_below_zero_is_a_wrong_number_and_no_unknown_option() {
+    for arguments in [
+        &["capture", "lab", "-w", "x", "-c", "-5"][..],
+        &["capture", "lab", "-w", "x", "-c", "0"],
+        &["deploy", "x", "--dilation", "-1"],
+        &["deploy", "x", "--threads", "-1"],
+        &["impair", "lab", "h0-leaf0", "--loss", "-1%"],
+        &["impair", "lab", "h0-leaf0", "--delay", "-5us"],
+        &["impair", "lab", "h0-leaf0", "--rate", "-1Gbps"],
+        &["incast", "lab", "h0", "--priority", "-1"],
+        &["link", "lab", "h0-leaf0", "flap", "--period", "-1s"],
+        &["link", "lab", "h0-leaf0", "flap", "--times", "-1"],
+        &["run", "x", "--threads", "-1"],
+        &["send", "lab", "h0", "h1", "--bytes", "-1MB"],
+        &["send", "lab", "h0", "h1", "--count", "-1"],
+        &["send", "lab", "h0", "h1", "--timeout", "-1s"],
+        &["storm", "lab", "h0", "--for", "-1s"],
+        &["storm", "lab", "h0", "--priority", "-1"],
+        &["sweep", "x", "--jobs", "-1"],
+        &["watch", "lab", "--every", "-1s"],
+        &["watch", "lab", "-n", "-1"],
+    ] {
+        let value = arguments[arguments.len() - 1];
+        let refused = finish(&mut xoff(arguments.iter().copied())).assert_code(2);
+        let words = format!("invalid value '{value}' for '-");
+        assert!(refused.stderr.contains(&words), "{arguments:?}: {refused:?}");
+    }
 }
 
 #[test]

@@ -287,8 +287,8 @@ fn signals_take_a_fabric_down() {
 fn clients_that_hang_or_lie_disturb_nobody() {
     let lab = Lab::deploy(SLOW, &[]);
     let connect = || UnixStream::connect("/run/xoff/live/lab/socket").unwrap();
-    // They ask for nothing, or read nothing.
-    let hanging: Vec<UnixStream> = (0..20).map(|_| connect()).collect();
+    // They ask for nothing, and are more than there is room for, or read nothing.
+    let hanging: Vec<UnixStream> = (0..100).map(|_| connect()).collect();
     let mut deaf = connect();
     for _ in 0..100 {
         deaf.write_all(b"{\"ask\":\"look\"}\n").unwrap();

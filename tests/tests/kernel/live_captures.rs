@@ -93,3 +93,24 @@ fn a_reader_that_has_stopped_keeps_no_capture_from_its_end() {
     drop(reader);
     lab.destroy();
 }
+
+#[test]
+fn a_capture_ends_with_its_reader() {
+    let lab = Lab::deploy(SLOW, &[]);
+    // The wires are idle: nothing is written when the reader has gone.
+    for (option, said) in [(None, "0 frames\n"), (Some("--json"), "{\"frames\":0,\"lost\":0}\n")] {
+        let (reader, writer) = io::pipe().unwrap();
+        let mut capture = xoff(["capture", "lab", "-w", "-"].into_iter().chain(option));
+        let mut child = capture.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        drop(capture);
+        await_that("a capture begins", || bytes_in(&reader) > 0);
+        drop(reader);
+        await_that("it ends", || child.try_wait().unwrap().is_some());
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        assert_eq!(String::from_utf8(ended.stderr).unwrap(), said);
+    }
+    let full = command(&["capture", "lab", "-w", "/dev/full"]);
+    full.assert_refused(&["0 frames", "cannot write /dev/full", "name another file with -w"]);
+    lab.destroy();
+}

@@ -168,12 +168,19 @@ fn a_folder_that_cannot_be_used_is_found_before_anything_is_deployed() {
     command(&["deploy", &file, "--out", &file]).assert_refused(&["is not a folder", "--out"]);
     let folder = Path::new(&file).parent().unwrap().display().to_string();
     command(&["deploy", &file, "--out", &folder]).assert_refused(&["lab.toml", "--out"]);
+    let disk = lab.folder.path("disk");
+    fs::create_dir(&disk).unwrap();
+    // Rounded up to a page.
+    mount_small_disk(Path::new(&disk), 1);
+    assert!(fs::write(format!("{disk}/all"), vec![0; 1 << 20]).is_err());
+    let full = command(&["deploy", &file, "--out", &format!("{disk}/live")]);
+    full.assert_refused(&["No space left on device", "free some space", "--out"]);
+    assert_eq!(fs::read_dir(&disk).unwrap().count(), 1);
+    unmount(Path::new(&disk)).unwrap();
     lab.assert_gone();
-    for (option, value, words) in [
-        ("--dilation", "0", "a whole number of seconds from 1 on, or `auto`"),
-        ("--dilation", "fast", "a whole number of seconds from 1 on, or `auto`"),
-    ] {
-        let refused = command(&["deploy", &file, option, value]).assert_code(2);
+    for value in ["0", "-1", "99999999999", "fast"] {
+        let refused = command(&["deploy", &file, "--dilation", value]).assert_code(2);
+        let words = "a whole number of seconds from 1 to 4294967295, or `auto`";
         assert!(refused.stderr.contains(words), "{refused:?}");
     }
 }
@@ -239,7 +246,8 @@ fn a_stall_is_in_the_results_and_is_over_at_some_time() {
         recent["deadlines"].as_u64() > Some(100) && recent["most_ns"].as_u64() < Some(half)
     });
     destroy_with_results(&lab, &out);
-    send.finish().assert_refused(&["1 of 1 flows did not finish: the fabric ended"]);
+    let ended = "1 of 1 flows did not finish: the fabric ended, as was asked for by process ";
+    send.finish().assert_refused(&[ended, "of user 0 (", "xoff destroy lab)"]);
     let fidelity = &summary(&out)["fidelity"];
     assert_eq!(fidelity["is_good"], false, "{fidelity}");
     assert!(fidelity["lost_ns"].as_u64() > Some(half), "{fidelity}");
@@ -255,9 +263,12 @@ fn a_fabric_that_ends_by_an_error_says_that_its_results_are_lost() {
     let lost = format!("what was to go to {out} is lost");
     command(&deploy).assert_code(0);
     command(&["send", "lab", "h0", "h1", "--bytes", "14kB"]).assert_code(0);
+    // Although no frame crosses the wire.
     command(&["exec", "lab", "h0", "--", "ip", "link", "set", "leaf0", "down"]).assert_code(0);
-    command(&["send", "lab", "h0", "h1", "--bytes", "14kB"]).assert_code(2);
     await_that("the fabric dies", || json(&["list", "--json"])[0]["state"] == "abandoned");
+    let why = ["died, having said \"error: host h0: ", "the interface is down or gone: "];
+    command(&["send", "lab", "h0", "h1", "--bytes", "14kB"]).assert_refused(&why);
+    command(&["inspect", "lab"]).assert_refused(&why);
     let destroyed = command(&["destroy", "lab"]).assert_code(1);
     assert_eq!(destroyed.stdout, "destroyed lab\n");
     assert!(destroyed.stderr.contains("lab did not end well: "), "{destroyed:?}");
@@ -369,7 +380,7 @@ fn a_fabric_that_is_killed_or_ended_under_load_is_cleaned_up() {
     let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
     await_that("a flow starts", || inspect()["active_flows"] == 1);
     kill(process);
-    send.finish().assert_refused(&["lost the supervisor of lab"]);
+    send.finish().assert_refused(&["the supervisor of lab died"]);
     await_unloaded(&objects);
     lab.destroy();
     // A socket that nobody listens at, without anything else, is in nobody's way.

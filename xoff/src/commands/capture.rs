@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use results::{Capture, CaptureWire};
+use results::{Capture, CaptureWire, ResultsError};
 use scenario::CaptureFilter;
 use units::{BitsPerSecond, Nanos};
 
@@ -32,7 +32,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FRAMES", default_value = "all")]
     filter: Filter,
     /// Ends after so many frames.
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     count: Option<u64>,
     /// Says in JSON how it ended, on standard error: standard output may be the capture.
     #[arg(long)]
@@ -91,6 +91,7 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
     };
     let wires: Vec<CaptureWire> = wires.into_iter().map(wire).collect();
     let output = Output { file: open(write)?, interrupted };
+    let descriptor = output.file.as_raw_fd();
     let application = concat!("xoff ", env!("CARGO_PKG_VERSION"));
     let mut file =
         Capture::new(output, write, application, &wires, 0).map_err(|it| it.to_string())?;
@@ -103,13 +104,17 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
         if !client.has_more()
             && let Err(error) = file.flush()
         {
-            break Err(error.to_string());
+            break ending(error);
         }
         if interrupted.load(Ordering::Relaxed) {
             break Ok(());
         }
         if !client.await_answer(MOMENT) {
-            continue;
+            // Nothing is written while nothing comes, so that a reader that has gone shows here only.
+            if client::is_read(descriptor) {
+                continue;
+            }
+            break Ok(());
         }
         match client.answer() {
             Ok(Answer::Lost { frames }) => all_lost = frames,
@@ -121,7 +126,7 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
                 frames += 1;
                 let comment = dropped.map(|reason| format!("dropped: {reason}"));
                 if let Err(error) = file.frame(wire, Nanos(time_ns), &bytes, comment.as_deref()) {
-                    break Err(error.to_string());
+                    break ending(error);
                 }
             }
             Ok(_) => break Ok(()),
@@ -133,8 +138,22 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
     } else {
         super::say(summary(frames, all_lost));
     }
-    let finished = file.finish().map_err(|error| error.to_string());
-    ended.and(finished)
+    ended.and(file.finish().or_else(ending))
+}
+
+/// How a capture ends that cannot be written any further.
+fn ending(error: ResultsError) -> Result<(), String> {
+    let ResultsError::Write { path, source } = error else { return Err(error.to_string()) };
+    let advice = match source.kind() {
+        // A reader that has gone away (`| head`) has seen what it wanted.
+        io::ErrorKind::BrokenPipe => return Ok(()),
+        io::ErrorKind::TimedOut => "",
+        io::ErrorKind::FileTooLarge => {
+            "; raise the limit on the size of files (`ulimit -f unlimited`)"
+        }
+        _ => "; free some space, or name another file with -w",
+    };
+    Err(format!("cannot write {}: {source}{advice}", path.display()))
 }
 
 fn summary(frames: u64, lost: u64) -> String {
@@ -171,7 +190,8 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         while !client::is_ready(self.file.as_raw_fd(), libc::POLLOUT, MOMENT) {
             if self.interrupted.load(Ordering::Relaxed) {
-                return Err(io::Error::other("interrupted while nobody reads the capture"));
+                let why = "interrupted while nobody reads the capture";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
         }
         // A pipe that can be written has room for so much.
@@ -195,6 +215,19 @@ fn of_digits(digits: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_end_says_what_to_do_unless_the_reader_has_gone() {
+        let end = |code| {
+            let source = io::Error::from_raw_os_error(code);
+            ending(ResultsError::Write { path: "a.pcapng".into(), source })
+        };
+        assert_eq!(end(libc::EPIPE), Ok(()));
+        let full = end(libc::ENOSPC).expect_err("it is not all there");
+        assert!(full.starts_with("cannot write a.pcapng: No space left"), "{full}");
+        assert!(full.ends_with("; free some space, or name another file with -w"), "{full}");
+        assert!(end(libc::EFBIG).expect_err("nor is this").ends_with("`)"));
+    }
 
     #[test]
     fn digits_are_bytes() {

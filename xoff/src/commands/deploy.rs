@@ -1,33 +1,33 @@
 //! `xoff deploy`: a fabric that stays up.
 
+mod launch;
+mod replacement;
+mod supervise;
+
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{self, Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
 use emulation::live::{Dilation, Options};
 use emulation::run::Threads;
 use scenario::Scenario;
-use sd_notify::NotifyState;
 use serde::Serialize;
 use serde_json::json;
 
 use super::run::threads;
-use super::{Exit, destroy, json_errors};
-use crate::live::changes::{self, Change};
-use crate::live::client;
+use super::{Exit, destroy, interrupt, json_errors};
+use crate::live::changes::Change;
 use crate::live::folder::{Description, LiveFolder, State};
-use crate::live::supervisor::{self, Settings};
+use launch::{Failure, Launch, in_background};
+use replacement::{ARE, Again, Running, WILL_BE, both_gone, deploy_again, running};
+use supervise::stay;
+
+pub use supervise::{SuperviseArguments, supervise};
 
 /// Name of the supervisor's command.
 pub const SUPERVISE: &str = "supervise";
-/// What a supervisor says once its fabric forwards.
-const READY: &str = "ready";
 
 /// Arguments of `xoff deploy`.
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ pub struct Pace {
     /// Seconds of the wall clock in an emulated second: with 10 programs see a fabric that is ten times slower, and a busy
     /// machine disturbs it ten times less. `auto`: the smallest one at which this machine is punctual under load, which is
     /// tried out for about a second.
-    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = dilation)]
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = dilation, allow_hyphen_values = true)]
     dilation: Dilation,
     /// Keeps a processor busy with looking for what is due, instead of sleeping until then: it is served sooner.
     #[arg(long)]
@@ -77,21 +77,8 @@ pub struct Pace {
     #[arg(long)]
     real_time: bool,
     /// How many threads run the fabric.
-    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads)]
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads, allow_hyphen_values = true)]
     threads: Threads,
-}
-
-/// Arguments of the supervisor, which reads its scenario from standard input.
-#[derive(Debug, clap::Args)]
-pub struct SuperviseArguments {
-    /// The fabric's name.
-    name: String,
-    #[arg(long)]
-    play: bool,
-    #[arg(long)]
-    out: Option<PathBuf>,
-    #[command(flatten)]
-    pace: Pace,
 }
 
 /// What `--dilation` says.
@@ -100,30 +87,8 @@ fn dilation(text: &str) -> Result<Dilation, String> {
         return Ok(Dilation::Auto);
     }
     let dilation = text.parse().map(Dilation::Exactly);
-    dilation.map_err(|_| "a whole number of seconds from 1 on, or `auto`".to_owned())
-}
-
-/// A fabric to be supervised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Launch {
-    name: String,
-    /// The resolved scenario.
-    toml: String,
-    /// As `--dilation` takes it, and then as `--threads` does.
-    dilation: String,
-    threads: String,
-    busy_poll: bool,
-    real_time: bool,
-    plays: bool,
-    /// An absolute path.
-    results: Option<PathBuf>,
-}
-
-/// What there is to replace.
-struct Running {
-    launch: Launch,
-    description: Description,
-    changes: Vec<Change>,
+    let range = format!("a whole number of seconds from 1 to {}, or `auto`", u32::MAX);
+    dilation.map_err(|_| range)
 }
 
 /// What has become of a deployment, in JSON.
@@ -143,21 +108,6 @@ impl Pace {
         let waiting = if busy_poll { Waiting::Spin } else { Waiting::Sleep };
         let priority = if real_time { Priority::RealTime } else { Priority::Ordinary };
         Options { plays, dilation, threads, waiting, priority, results }
-    }
-}
-
-impl Launch {
-    /// What the fabric is run with that is no part of its scenario.
-    fn options(&self) -> [(&'static str, Option<String>); 6] {
-        let results = self.results.as_ref().map(|folder| folder.display().to_string());
-        [
-            ("--dilation", Some(self.dilation.clone())),
-            ("--threads", Some(self.threads.clone())),
-            ("--busy-poll", Some(self.busy_poll.to_string())),
-            ("--real-time", Some(self.real_time.to_string())),
-            ("--play", Some(self.plays.to_string())),
-            ("--out", results),
-        ]
     }
 }
 
@@ -185,6 +135,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
     // Whatever can be found wrong with the new fabric is found before the old one is touched.
     emulation::live::fitness(&scenario).map_err(|error| error.to_string())?;
     super::doctor::require_kernel_datapath()?;
+    interrupt::watch();
     let Pace { dilation, busy_poll, real_time, threads } = arguments.pace;
     let absolute = |folder: &PathBuf| {
         path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display()))
@@ -222,27 +173,80 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
             let checked = emulation::live::check_results(&scenario, results);
             checked.map_err(|error| super::with_causes(&error))?;
         }
-        if let Some(why) = destroy::take_down(&folder)?.failed {
-            super::warn(destroy::ended_badly(&launch.name, &why));
+        if interrupt::times() > 0 {
+            return Ok(interrupted(&format!("{} is up as it was", launch.name)));
+        }
+        match destroy::take_down(&folder, is_impatient) {
+            Err(_) if is_impatient() => return Ok(interrupted(&both_gone(&launch.name, WILL_BE))),
+            taken => {
+                if let Some(why) = taken?.failed {
+                    super::warn(destroy::ended_badly(&launch.name, &why));
+                }
+            }
         }
     }
     let changes = running.as_ref().map_or(&[][..], |running| &running.changes);
     let outcome = if running.is_some() { "replaced" } else { "deployed" };
-    let deployed = if arguments.foreground {
+    let name = &launch.name;
+    if arguments.foreground {
+        if interrupt::times() > 0 && running.is_some() {
+            return Ok(interrupted(&format!("{name} is down, and nothing is deployed instead")));
+        }
         let up = |description: &Description| {
             // Nobody has to read it.
             answer(outcome, changes, description);
         };
-        stay(scenario, &launch, arguments, up).map(|()| Exit::Success)
-    } else {
-        in_background(&launch).map(|description| answer(outcome, changes, &description))
+        // What fails had perhaps been up for hours, so what it replaced stays down.
+        return stay(scenario, &launch, arguments, up).map(|()| Exit::Success);
+    }
+    let failure = match in_background(&launch, 0) {
+        Ok(description) => return Ok(answer(outcome, changes, &description)),
+        Err(failure) => failure,
     };
-    match (deployed, running) {
-        // What failed in the foreground had perhaps been up for hours.
-        (Err(why), Some(Running { launch, .. })) if !arguments.foreground => {
-            Err(format!("{why}\n{}", deploy_again(launch)))
+    let Some(Running { launch: old, .. }) = running else {
+        return match failure {
+            Failure::Failed(why) => Err(why),
+            Failure::Interrupted => Ok(interrupted(&format!("nothing of {name} is left"))),
+            Failure::Left => Ok(interrupted(&format!(
+                "{name} is being taken down (`xoff list` shows it until then)"
+            ))),
+        };
+    };
+    bring_back(old, failure)
+}
+
+/// Whether the user does not even want to wait for what follows from an interrupt.
+fn is_impatient() -> bool {
+    interrupt::times() > 1
+}
+
+/// Says what an interrupt has led to.
+fn interrupted(outcome: &str) -> Exit {
+    json_errors::error(&format!("interrupted; {outcome}"));
+    Exit::Interrupted
+}
+
+/// Deploys what was replaced again, because nothing has come of the new fabric.
+fn bring_back(old: Launch, failure: Failure) -> Result<Exit, String> {
+    let name = old.name.clone();
+    let why = match failure {
+        Failure::Failed(why) => Some(why),
+        Failure::Interrupted if !is_impatient() => {
+            super::warn(format_args!(
+                "interrupted; {name} is deployed again as it was, unless there is another interrupt"
+            ));
+            None
         }
-        (deployed, _) => deployed,
+        Failure::Interrupted => return Ok(interrupted(&both_gone(&name, ARE))),
+        Failure::Left => return Ok(interrupted(&both_gone(&name, WILL_BE))),
+    };
+    match (deploy_again(old), why) {
+        (Again::Up(outcome) | Again::Interrupted(outcome), None) => Ok(interrupted(&outcome)),
+        (Again::Interrupted(outcome), Some(why)) => Ok(interrupted(&format!("{outcome}: {why}"))),
+        (Again::Up(outcome) | Again::Failed(outcome), Some(why)) => {
+            Err(format!("{why}\n{outcome}"))
+        }
+        (Again::Failed(outcome), None) => Err(format!("interrupted; {outcome}")),
     }
 }
 
@@ -250,53 +254,6 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     real(one) == real(other)
-}
-
-/// Deploys a fabric again that was taken down for another one, and says what has come of it. It leaves no results, which would
-/// replace those that it has left.
-fn deploy_again(launch: Launch) -> String {
-    let results = launch.results.clone();
-    let launch = Launch { results: None, ..launch };
-    let name = &launch.name;
-    match in_background(&launch) {
-        Ok(_) => {
-            let results = results.map(|folder| {
-                format!("; it has left its results in {}, and leaves no others", folder.display())
-            });
-            format!(
-                "{name} is up again as it was, without what programs had in it{}",
-                results.unwrap_or_default()
-            )
-        }
-        Err(again) => format!("nor could {name} be deployed again as it was: {again}"),
-    }
-}
-
-/// The fabric that has the name, and how the new one differs from it.
-fn running(folder: &LiveFolder, description: Description, new: &Launch) -> Result<Running, String> {
-    let file = folder.file("scenario.toml");
-    let toml = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let Description {
-        dilation, calibration, threads, busy_poll, real_time, plays, results, ..
-    } = description.clone();
-    let launch = Launch {
-        name: folder.name().to_owned(),
-        toml,
-        dilation: calibration.map_or_else(|| dilation.to_string(), |_| Dilation::Auto.to_string()),
-        threads,
-        busy_poll,
-        real_time,
-        plays,
-        results: results.map(PathBuf::from),
-    };
-    let mut changes = changes::between(&launch.toml, &new.toml)
-        .map_err(|error| format!("{}: {error}", file.display()))?;
-    for ((key, old), (_, new)) in launch.options().into_iter().zip(new.options()) {
-        if old != new {
-            changes.push(Change { key: key.to_owned(), old, new });
-        }
-    }
-    Ok(Running { launch, description, changes })
 }
 
 /// Says how the new fabric differs from the one that has its name.
@@ -332,61 +289,6 @@ fn answer(in_json: bool, deployed: &Deployed<'_>) -> Exit {
     super::print(&text, Exit::Success)
 }
 
-/// Starts a supervisor, and waits until its fabric is up.
-fn in_background(launch: &Launch) -> Result<Description, String> {
-    let mut supervisor =
-        start(launch).map_err(|error| format!("cannot start the supervisor: {error}"))?;
-    let mut said = String::new();
-    let mut output = BufReader::new(supervisor.stdout.take().expect("it is piped"));
-    output.read_line(&mut said).map_err(|error| format!("lost the supervisor: {error}"))?;
-    if said.trim() == READY {
-        return client::find(&launch.name).map(|(_, description)| description);
-    }
-    let mut why = String::new();
-    let mut errors = supervisor.stderr.take().expect("it is piped");
-    // What it could not say is replaced below.
-    let _ = errors.read_to_string(&mut why);
-    let status = supervisor.wait();
-    let ended = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-    let why = why.trim();
-    let why = why.strip_prefix("error: ").unwrap_or(why);
-    Err(if why.is_empty() {
-        format!("the supervisor ended ({ended}) and said nothing")
-    } else {
-        why.to_owned()
-    })
-}
-
-/// Starts the supervisor in the background, in a session of its own.
-fn start(launch: &Launch) -> io::Result<Child> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("xoff").args([SUPERVISE, &launch.name]);
-    command.args(["--dilation", &launch.dilation, "--threads", &launch.threads]);
-    let switches = [
-        (launch.plays, "--play"),
-        (launch.busy_poll, "--busy-poll"),
-        (launch.real_time, "--real-time"),
-    ];
-    command.args(switches.iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, option)| option));
-    if let Some(folder) = &launch.results {
-        command.arg("--out").arg(folder);
-    }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // The folder that a user is in is not kept in use; the scenario names files by absolute paths.
-    command.current_dir("/");
-    // SAFETY: `setsid` is called between fork and exec, and takes no lock.
-    unsafe {
-        command.pre_exec(|| match libc::setsid() {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        });
-    }
-    let mut supervisor = command.spawn()?;
-    let mut input = supervisor.stdin.take().expect("it is piped");
-    input.write_all(launch.toml.as_bytes())?;
-    Ok(supervisor)
-}
-
 /// What a person can do with a fabric that has just come up.
 fn welcome(deployed: &Deployed<'_>) -> String {
     let Description { name, hosts, shape, dilation, calibration, .. } = deployed.fabric;
@@ -411,65 +313,6 @@ fn welcome(deployed: &Deployed<'_>) -> String {
     )
     .expect("a String takes every write");
     text
-}
-
-/// Supervises the fabric in this process.
-fn stay(
-    scenario: Scenario,
-    launch: &Launch,
-    arguments: &Arguments,
-    up: impl FnOnce(&Description),
-) -> Result<(), String> {
-    let interrupted = super::prepare(true)?;
-    let settings = Settings {
-        name: &launch.name,
-        options: arguments.pace.options(launch.plays, launch.results.as_deref()),
-        keeps_log: false,
-    };
-    let ready = || {
-        if let Ok((_, description)) = client::find(&launch.name) {
-            up(&description);
-        }
-        // Nobody is there to be told unless systemd has started it.
-        let _ = sd_notify::notify(&[NotifyState::Ready]);
-    };
-    supervisor::supervise(scenario, &settings, interrupted, ready)
-}
-
-/// Runs the supervisor's command.
-pub fn supervise(arguments: &SuperviseArguments) -> Exit {
-    let mut text = String::new();
-    if let Err(error) = io::stdin().lock().read_to_string(&mut text) {
-        return super::refuse(&format!("cannot read the scenario: {error}"));
-    }
-    let scenario = match Scenario::parse_live(&text, Path::new("scenario.toml"), &[]) {
-        Ok(scenario) => scenario,
-        Err(error) => return super::refuse(&error.to_string()),
-    };
-    let interrupted = match super::prepare(true) {
-        Ok(interrupted) => interrupted,
-        Err(message) => return super::refuse(&message),
-    };
-    let settings = Settings {
-        name: &arguments.name,
-        options: arguments.pace.options(arguments.play, arguments.out.as_deref()),
-        keeps_log: true,
-    };
-    match supervisor::supervise(scenario, &settings, interrupted, || say_ready(interrupted)) {
-        Ok(()) => Exit::Success,
-        Err(message) => super::refuse(&message),
-    }
-}
-
-fn say_ready(interrupted: &AtomicBool) {
-    let mut output = io::stdout().lock();
-    let told = writeln!(output, "{READY}").and_then(|()| output.flush());
-    if told.is_err() {
-        // Whoever wanted the fabric has gone.
-        interrupted.store(true, Ordering::Relaxed);
-    }
-    // Nobody waits for more.
-    super::close_output();
 }
 
 #[cfg(test)]

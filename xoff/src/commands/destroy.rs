@@ -53,7 +53,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let mut destroyed = Vec::new();
     let mut exit = Exit::Success;
     for folder in &folders {
-        match take_down(folder) {
+        match take_down(folder, || false) {
             Ok(taken) => {
                 if let Some(why) = &taken.failed {
                     json_errors::error(&ended_badly(folder.name(), why));
@@ -112,8 +112,14 @@ pub(super) fn ended_badly(name: &str, why: &str) -> String {
     format!("{name} did not end well: {why}")
 }
 
-/// Takes one fabric down, or removes what it has left.
-pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
+/// A supervisor that does not answer for so long gets a signal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Takes one fabric down, or removes what it has left. Whoever is impatient does not wait until it is down.
+pub(super) fn take_down(
+    folder: &LiveFolder,
+    is_impatient: impl Fn() -> bool,
+) -> Result<Taken, String> {
     let name = folder.name();
     let mut taken = Taken::default();
     match folder.state()? {
@@ -131,7 +137,10 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
         }
         State::Up(description) => {
             taken.results.clone_from(&description.results);
-            let asked = Client::connect(name).and_then(|mut it| it.ask_once(&Request::Stop {}));
+            let asked = Client::connect(name).and_then(|mut client| {
+                client.set_patience(PATIENCE);
+                client.ask_once(&Request::Stop {})
+            });
             // A supervisor that does not listen, such as one with too many clients, obeys signals.
             if asked.is_err() {
                 terminate(description.process);
@@ -145,8 +154,11 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
             // It died over it.
             State::Abandoned => {
                 let said = last_words(folder);
-                return take_down(folder)
+                return take_down(folder, is_impatient)
                     .map(|left| Taken { failed: left.failed.or(Some(said)), ..taken });
+            }
+            _ if is_impatient() => {
+                return Err(format!("interrupted; {name} was asked to end, and will"));
             }
             _ => thread::sleep(LOOK_INTERVAL),
         }

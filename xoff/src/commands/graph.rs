@@ -1,7 +1,8 @@
 //! `xoff graph`: a picture of a scenario's fabric.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use super::Exit;
 use crate::graph::{Graph, Hosts, dot, mermaid, svg};
@@ -63,7 +64,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let Some(out) = &arguments.out else { return super::print(&text, Exit::Success) };
     let written = super::require_folder(out).and_then(|()| {
-        fs::write(out, text.trim_end().to_owned() + "\n")
+        write(out, &(text.trim_end().to_owned() + "\n"))
             .map_err(|error| format!("cannot write {}: {error}", out.display()))
     });
     match written {
@@ -72,5 +73,16 @@ pub fn execute(arguments: &Arguments) -> Exit {
             super::say(format_args!("error: {error}"));
             Exit::BadInput
         }
+    }
+}
+
+/// Writes a file. Where nothing was before, nothing is left if it cannot be written whole, as on a full disk.
+fn write(out: &Path, text: &str) -> io::Result<()> {
+    match File::create_new(out) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::write(out, text),
+        file => file?.write_all(text.as_bytes()).inspect_err(|_| {
+            // The error to show is the first one.
+            let _ = fs::remove_file(out);
+        }),
     }
 }

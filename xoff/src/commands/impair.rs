@@ -18,19 +18,19 @@ pub struct Arguments {
     /// The wire, such as "h0->leaf0", or the link, such as "h0-leaf0": both of its wires. `*` stands for any text.
     wire: String,
     /// Part of the frames that vanish, such as 0.1% or 0.001; 0: none.
-    #[arg(long, value_parser = part)]
+    #[arg(long, value_parser = part, allow_hyphen_values = true)]
     loss: Option<u32>,
     /// Part of the frames that arrive with a wrong FCS, and are dropped there; 0: none.
-    #[arg(long, value_name = "PART", value_parser = part)]
+    #[arg(long, value_name = "PART", value_parser = part, allow_hyphen_values = true)]
     corrupt: Option<u32>,
     /// By how much each frame arrives later, such as +5us, at most 1s; 0: not at all.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     delay: Option<u64>,
     /// The most by which a frame arrives later than that; frames stay in order. 0: not at all.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     jitter: Option<u64>,
     /// The rate at which the port sends, such as 50Mbps, at least 100kbps; 0: the link's.
-    #[arg(long, value_parser = rate)]
+    #[arg(long, value_parser = rate, allow_hyphen_values = true)]
     rate: Option<u64>,
     /// Takes away all that is set, before other options count.
     #[arg(long)]

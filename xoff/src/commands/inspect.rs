@@ -22,8 +22,10 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
     #[cfg(feature = "kernel")]
-    if let Some(folder) = super::live_fabric(&arguments.file) {
-        return look(folder.name(), arguments.json);
+    match super::live_fabric(&arguments.file) {
+        Ok(None) => {}
+        Ok(Some(folder)) => return look(folder.name(), arguments.json),
+        Err(exit) => return exit,
     }
     match super::load_or_find(&arguments.file, &arguments.sets) {
         Ok(scenario) => {

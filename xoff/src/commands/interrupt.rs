@@ -1,6 +1,6 @@
 //! Ctrl-C and its kin: an orderly return instead of a death that others have to clean up after.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Signals that ask a process to end, and end it if it does nothing about them; real-time signals do,
 /// too. The rest say that the process is broken, or cannot be caught.
@@ -21,6 +21,11 @@ const ENDING: [libc::c_int; 10] = [
 const OF_THE_KEYBOARD: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static TIMES: AtomicU32 = AtomicU32::new(0);
+/// When the last interrupt came that counts, in milliseconds.
+static LAST: AtomicU64 = AtomicU64::new(0);
+/// Signals that are so close together are one interrupt: `timeout` sends its own to the process, and then to its group.
+const APART_MS: u64 = 200;
 
 /// From now on signals that ask for the end set the flag that is returned, as often as they come.
 /// Whoever started the process with one of them ignored, as `nohup` does with SIGHUP, meant it.
@@ -31,6 +36,13 @@ pub fn watch() -> &'static AtomicBool {
         }
     }
     &INTERRUPTED
+}
+
+/// How often this process was interrupted since it watches: some commands do one thing at the first time, and another one
+/// at the second.
+#[cfg(feature = "kernel")]
+pub fn times() -> u32 {
+    TIMES.load(Ordering::Relaxed)
 }
 
 /// What ends a process on this system alone.
@@ -54,11 +66,25 @@ pub fn survive_large_files() {
 
 extern "C" fn interrupt(_signal: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
+    let now = milliseconds();
+    let counts = now.saturating_sub(LAST.load(Ordering::Relaxed)) >= APART_MS;
+    if counts || TIMES.load(Ordering::Relaxed) == 0 {
+        LAST.store(now, Ordering::Relaxed);
+        TIMES.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Since some instant. A signal handler may call it.
+fn milliseconds() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time outlives the call, which may be made at any time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec.cast_unsigned() * 1000 + now.tv_nsec.cast_unsigned() / 1_000_000
 }
 
 fn catch(signal: libc::c_int) {
     let handler: extern "C" fn(libc::c_int) = interrupt;
-    // SAFETY: all-zero is a valid sigaction; the handler stores a flag, which it may at any time.
+    // SAFETY: all-zero is a valid sigaction; the handler reads a clock and stores numbers, which it may at any time.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;

@@ -22,13 +22,13 @@ pub struct Arguments {
     #[arg(long)]
     reroute: bool,
     /// For `flap`: from one time that it goes down to the next, in emulated time. Default 2s.
-    #[arg(long, value_parser = time)]
+    #[arg(long, value_parser = time, allow_hyphen_values = true)]
     period: Option<Picos>,
     /// For `flap`: how long it then stays down. Default: half the period.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     down_for: Option<Picos>,
     /// For `flap`: how often it goes down before it stays up. Default: until another `xoff link`.
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     times: Option<u64>,
     /// Prints how the wires then are, as JSON; errors, too.
     #[arg(long)]

@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// How many threads run the fabric; results do not depend on it.
-    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = threads)]
+    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = threads, allow_hyphen_values = true)]
     threads: Threads,
 }
 

@@ -15,10 +15,10 @@ pub struct Arguments {
     /// The host.
     host: String,
     /// The lossless priorities that it pauses. Default: all of them.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..8))]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..8), allow_hyphen_values = true)]
     priority: Vec<u8>,
     /// How long, of emulated time, such as 100ms. Default: until `--stop`.
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     span: Option<Picos>,
     /// Ends a storm, with a RESUME.
     #[arg(long, conflicts_with = "span")]

@@ -30,16 +30,16 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     scale: Option<String>,
     /// Seeds 1 to N instead of the file's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
     /// Runs at a time. Default: one for each processor.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
     /// Prints the runs with their indices and runs none.
     #[arg(long, conflicts_with_all = ["jobs", "only"])]
     list: bool,
     /// Runs the one with this index and writes no tables: for cluster schedulers.
-    #[arg(long, value_name = "INDEX", conflicts_with = "jobs")]
+    #[arg(long, value_name = "INDEX", allow_hyphen_values = true, conflicts_with = "jobs")]
     only: Option<usize>,
 }
 

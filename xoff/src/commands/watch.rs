@@ -11,6 +11,7 @@ use results::span;
 use units::{Nanos, Picos};
 
 use super::{Exit, interrupt, json_errors};
+use crate::live::client;
 use crate::live::glance::Glance;
 use crate::live::rates::{bits_per_second, bytes};
 use crate::live::watcher::{Missed, Watcher};
@@ -31,7 +32,7 @@ pub struct Arguments {
     #[command(flatten)]
     period: Period,
     /// Ends after so many lines.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     count: Option<u64>,
     /// Prints a line of JSON a period, with all ports, switches and hosts.
     #[arg(long)]
@@ -42,7 +43,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Period {
     /// How often, by the wall clock, such as 500ms or 10s.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period, allow_hyphen_values = true)]
     pub every: Duration,
 }
 
@@ -98,20 +99,12 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
         // Periods that are over are left out.
         due = (due + arguments.period.every).max(now());
         while now() < due {
-            if interrupted.load(Ordering::Relaxed) || !is_read() {
+            if interrupted.load(Ordering::Relaxed) || !client::is_read(io::stdout().as_raw_fd()) {
                 return Ok(Exit::Success);
             }
             std::thread::sleep((due - now()).min(MOMENT));
         }
     }
-}
-
-/// Whether anyone reads what is written to standard output, as far as one can know before writing.
-fn is_read() -> bool {
-    let mut output = libc::pollfd { fd: io::stdout().as_raw_fd(), events: 0, revents: 0 };
-    // SAFETY: one descriptor outlives the call, which does not wait.
-    unsafe { libc::poll(&raw mut output, 1, 0) };
-    output.revents & libc::POLLERR == 0
 }
 
 /// Writes a line. Returns whether it was read.

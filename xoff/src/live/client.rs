@@ -3,10 +3,15 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::thread;
 use std::time::Duration;
 
 use super::folder::{Description, LiveFolder, State};
 use super::protocol::{Answer, Request};
+
+/// Looks at a fabric whose supervisor has just closed a connection: for two seconds.
+const LOOKS: u32 = 100;
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A live fabric, and a connection to its supervisor.
 #[derive(Debug)]
@@ -26,9 +31,7 @@ pub fn find(name: &str) -> Result<(LiveFolder, Description), String> {
         State::Changing { .. } => {
             Err(format!("the fabric {name} is just being deployed or destroyed; try again"))
         }
-        State::Abandoned => Err(format!(
-            "the supervisor of {name} died; `xoff destroy {name}` removes what it has left"
-        )),
+        State::Abandoned => Err(folder.obituary()),
     }
 }
 
@@ -60,20 +63,29 @@ impl Client {
 
     /// The next answer; a refusal is an error.
     pub fn answer(&mut self) -> Result<Answer, String> {
-        let mut line = String::new();
-        let read = loop {
-            let read = self.stream.read_line(&mut line);
-            if line != "\n" {
-                break read;
+        loop {
+            if let Some(answer) = self.read()? {
+                return Ok(answer);
             }
-            line.clear();
-        };
-        match read {
+        }
+    }
+
+    /// The next answer, if it begins within this time and is more than a sign of life.
+    pub fn answer_within(&mut self, patience: Duration) -> Result<Option<Answer>, String> {
+        if self.await_answer(patience) { self.read() } else { Ok(None) }
+    }
+
+    /// What comes next; nothing for a sign of life.
+    fn read(&mut self) -> Result<Option<Answer>, String> {
+        let mut line = String::new();
+        match self.stream.read_line(&mut line) {
             Ok(0) => Err(self.lost("the connection was closed")),
             Err(error) => Err(self.lost(&error.to_string())),
+            Ok(_) if line == "\n" => Ok(None),
             Ok(_) => match serde_json::from_str(&line) {
-                Ok(Answer::Refused { why }) => Err(why),
-                Ok(answer) => Ok(answer),
+                Ok(Answer::Refused { why, ended: true }) => Err(self.ended(&why)),
+                Ok(Answer::Refused { why, ended: false }) => Err(why),
+                Ok(answer) => Ok(Some(answer)),
                 Err(error) => Err(self.lost(&format!("it speaks another version: {error}"))),
             },
         }
@@ -96,8 +108,47 @@ impl Client {
     }
 
     fn lost(&self, why: &str) -> String {
-        format!("lost the supervisor of {}: {why}; `xoff list` says whether it lives", self.name)
+        let name = &self.name;
+        match self.fate() {
+            Fate::Died(obituary) => obituary,
+            Fate::Ended => format!("the fabric {name} has ended"),
+            Fate::Unknown => {
+                format!("lost the supervisor of {name}: {why}; `xoff list` says whether it lives")
+            }
+        }
     }
+
+    /// Why the fabric has ended, as far as its supervisor has said so.
+    fn ended(&self, why: &str) -> String {
+        match self.fate() {
+            Fate::Died(obituary) => format!("{why}; {obituary}"),
+            Fate::Ended | Fate::Unknown => why.to_owned(),
+        }
+    }
+
+    /// What has become of a fabric whose supervisor no longer answers. It may need a moment to end.
+    fn fate(&self) -> Fate {
+        let Ok(folder) = LiveFolder::of(&self.name) else { return Fate::Unknown };
+        for _ in 0..LOOKS {
+            match folder.state() {
+                Ok(State::Abandoned) => return Fate::Died(folder.obituary()),
+                Ok(State::Absent) => return Fate::Ended,
+                Ok(State::Up(_) | State::Changing { .. }) => thread::sleep(LOOK_INTERVAL),
+                Err(_) => return Fate::Unknown,
+            }
+        }
+        Fate::Unknown
+    }
+}
+
+/// What has become of a fabric.
+enum Fate {
+    /// Its supervisor died, or ended by an error: a sentence.
+    Died(String),
+    /// It was taken down.
+    Ended,
+    /// Neither, yet.
+    Unknown,
 }
 
 /// Waits until a descriptor can be read or written, or is at its end, for at most this long. A signal ends the wait.
@@ -106,4 +157,12 @@ pub fn is_ready(descriptor: RawFd, events: libc::c_short, patience: Duration) ->
     let millis = patience.as_millis().try_into().unwrap_or(libc::c_int::MAX);
     // SAFETY: one descriptor outlives the call.
     unsafe { libc::poll(&raw mut descriptor, 1, millis) > 0 }
+}
+
+/// Whether anyone reads what is written to a descriptor, as far as one can know before writing.
+pub fn is_read(descriptor: RawFd) -> bool {
+    let mut descriptor = libc::pollfd { fd: descriptor, events: 0, revents: 0 };
+    // SAFETY: one descriptor outlives the call, which does not wait.
+    unsafe { libc::poll(&raw mut descriptor, 1, 0) };
+    descriptor.revents & libc::POLLERR == 0
 }

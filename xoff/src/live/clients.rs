@@ -5,12 +5,16 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Whoever has not said what it wants for so long may have to go.
 const GRACE: Duration = Duration::from_millis(200);
 /// So may whoever has neither read nor got anything for so long while it is answered. Longer than two signs of life.
 const GRACE_OF_READERS: Duration = Duration::from_secs(3);
+
+/// How often it is looked whether there is room, while there is none.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// See the module.
 #[derive(Debug)]
@@ -44,10 +48,20 @@ impl Clients {
         Arc::new(Self { most, all: Mutex::default(), next: AtomicU64::new(0) })
     }
 
-    /// Lets a client in. If there are too many, the connection of the one that has been quiet for longest is ended; `None`
-    /// if all are busy.
+    /// Lets a client in. If there are too many, the connection of the one that has been quiet for longest is ended, as soon as
+    /// it has had its time; `None` if all are busy for longer than a client may be quiet.
     pub fn admit(self: &Arc<Self>, connection: impl AsFd) -> Option<Admission> {
-        self.admit_at(wall(), connection)
+        let begun = wall();
+        loop {
+            let now = wall();
+            if let Some(admission) = self.admit_at(now, &connection) {
+                return Some(admission);
+            }
+            if now.saturating_duration_since(begun) > GRACE_OF_READERS {
+                return None;
+            }
+            thread::sleep(LOOK_INTERVAL);
+        }
     }
 
     fn admit_at(self: &Arc<Self>, now: Instant, connection: impl AsFd) -> Option<Admission> {
@@ -201,9 +215,20 @@ mod tests {
     fn who_leaves_makes_room() {
         let clients = Clients::at_most(1);
         let (one, other) = (pair(), pair());
-        let admitted = clients.admit(&one.1).expect("there is room");
-        assert!(clients.admit(&other.1).is_none());
+        let now = wall();
+        let admitted = clients.admit_at(now, &one.1).expect("there is room");
+        assert!(clients.admit_at(now, &other.1).is_none());
         drop(admitted);
-        assert!(clients.admit(&other.1).is_some());
+        assert!(clients.admit_at(now, &other.1).is_some());
+    }
+
+    #[test]
+    fn a_new_one_waits_until_the_quietest_has_had_its_time() {
+        let clients = Clients::at_most(2);
+        let mut pairs = [pair(), pair(), pair()];
+        let admitted = [0, 1, 2].map(|it| clients.admit(&pairs[it].1).expect("the first goes"));
+        let ended = pairs.each_mut().map(|pair| is_ended(&mut pair.0));
+        assert_eq!(ended, [true, false, false]);
+        drop(admitted);
     }
 }

@@ -19,6 +19,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::commands::with_causes;
+
 /// All folders are in it.
 const LIVE: &str = "/run/xoff/live";
 /// The longest name.
@@ -163,8 +165,7 @@ impl LiveFolder {
 
     /// How it is with the name.
     pub fn state(&self) -> Result<State, String> {
-        let failed =
-            |error: io::Error| format!("{}: {error}; live fabrics need root", self.path.display());
+        let failed = |error: io::Error| self.unreadable(&error);
         let mut lock = match File::open(self.file("lock")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let left = self.path.exists();
@@ -180,13 +181,34 @@ impl LiveFolder {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) => {}
         }
-        let described = fs::read_to_string(self.file("fabric.json")).ok();
+        let described = match fs::read_to_string(self.file("fabric.json")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            described => Some(described.map_err(failed)?),
+        };
         if let Some(described) = described.and_then(|text| serde_json::from_str(&text).ok()) {
             return Ok(State::Up(Box::new(described)));
         }
         let mut process = String::new();
         lock.read_to_string(&mut process).map_err(failed)?;
         Ok(State::Changing { process: process.trim().parse().ok() })
+    }
+
+    /// Whether something has the name, in whatever state.
+    pub fn is_there(&self) -> Result<bool, String> {
+        match fs::symlink_metadata(self.file("lock")) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(self.unreadable(&error)),
+        }
+    }
+
+    /// Why nothing can be said of it, and what to do.
+    fn unreadable(&self, error: &io::Error) -> String {
+        let mut text = format!("{}: {}", self.path.display(), with_causes(error));
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            text += "; live fabrics need root";
+        }
+        text
     }
 
     /// Takes the name.
@@ -264,6 +286,16 @@ impl LiveFolder {
     pub fn last_words(&self) -> Option<String> {
         let log = fs::read_to_string(self.file("log")).ok()?;
         log.lines().last().map(str::to_owned)
+    }
+
+    /// What is said of an abandoned fabric.
+    pub fn obituary(&self) -> String {
+        let said = self.last_words();
+        let said = said.map(|words| format!(", having said \"{words}\"")).unwrap_or_default();
+        let name = &self.name;
+        format!(
+            "the supervisor of {name} died{said}; `xoff destroy {name}` removes what it has left"
+        )
     }
 }
 

@@ -145,5 +145,8 @@ pub enum Answer {
     Refused {
         /// Why.
         why: String,
+        /// Whether that is the end of the fabric.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ended: bool,
     },
 }

@@ -2,6 +2,7 @@
 
 mod captures;
 mod deliveries;
+mod ender;
 mod names;
 mod storms;
 
@@ -31,6 +32,7 @@ use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
 use crate::commands::with_causes;
+use crate::guardian;
 
 use deliveries::report_deliveries;
 use names::Names;
@@ -87,10 +89,11 @@ pub fn supervise(
             return;
         }
         let events = up.storm_events;
-        // Both threads end with the process.
+        // These threads end with the process.
         thread::spawn(move || storms::log(&events));
         let names = Arc::new(Names::of(scenario));
         thread::spawn(move || serve(&listener, &up.handle, &names));
+        guardian::keep();
         ready();
     };
     let ending = || claim.withdraw();
@@ -175,7 +178,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
         let Some(admission) = clients.admit(&client) else {
             let why = "too many clients at once; try again".to_owned();
             // It has room for a line, as nothing was written to it yet.
-            let _ = (&client).write_all(&line(&Answer::Refused { why }));
+            let _ = (&client).write_all(&line(&Answer::Refused { why, ended: false }));
             continue;
         };
         let (handle, names) = (handle.clone(), Arc::clone(names));
@@ -227,9 +230,10 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             if handle.ask(Asked::Send(orders, sender)).is_err() {
                 return refuse(client, GONE);
             }
-            match report_deliveries(client, &deliveries, flows.len())?.sentence() {
+            let missing = report_deliveries(client, &deliveries, flows.len())?;
+            match missing.sentence() {
                 None => tell(client, &Answer::Done),
-                Some(why) => refuse(client, &why),
+                Some(why) => tell(client, &refusal(&why, missing.has_ended())),
             }
         }
         Request::Link { wire, state, reroute } => {
@@ -269,6 +273,7 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             captures::stream(client, handle, wires, filter)
         }
         Request::Stop {} => {
+            ender::note(&client.stream);
             tell(client, &Answer::Done)?;
             let _ = handle.ask(Asked::Stop);
             Ok(())
@@ -317,7 +322,13 @@ fn impair(
 }
 
 fn refuse(client: &Client, why: &str) -> io::Result<()> {
-    tell(client, &Answer::Refused { why: why.to_owned() })
+    tell(client, &refusal(why, why == GONE))
+}
+
+/// `ended`: because that was the end of the fabric.
+fn refusal(why: &str, ended: bool) -> Answer {
+    let why = if ended { ender::with_ender(why) } else { why.to_owned() };
+    Answer::Refused { why, ended }
 }
 
 fn tell(client: &Client, answer: &Answer) -> io::Result<()> {

@@ -56,15 +56,15 @@ impl Watcher {
     /// A sentence, if the fabric is no longer there.
     pub fn ended(&self) -> Option<String> {
         let Description { name, process, .. } = &self.description;
-        let state = LiveFolder::of(name).and_then(|folder| folder.state());
-        Some(match state {
+        let folder = match LiveFolder::of(name) {
+            Ok(folder) => folder,
+            Err(why) => return Some(why),
+        };
+        Some(match folder.state() {
             Ok(State::Up(description)) if description.process == *process => return None,
             Ok(State::Up(_)) => format!("the fabric {name} was destroyed and deployed again"),
             Ok(State::Absent | State::Changing { .. }) => format!("the fabric {name} has ended"),
-            Ok(State::Abandoned) => format!(
-                "the supervisor of {name} died; `xoff list` shows its last words, and `xoff destroy {name}` removes what it \
-                 has left"
-            ),
+            Ok(State::Abandoned) => folder.obituary(),
             Err(why) => why,
         })
     }

@@ -7,12 +7,24 @@ use workload::random::mix;
 use super::super::Engine;
 use super::super::faults::Faults;
 use super::super::transmitter::{Receiver, Transmitter};
+use crate::datapath::DatapathError;
 use crate::datapath::kernel::KernelWires;
 use crate::live::impairment::{ImpairmentChange, LinkState};
 use crate::live::view::WireView;
 use crate::partition::Place;
 
 impl Engine<'_, KernelWires> {
+    /// Looks whether the interfaces of all hosts are up. Otherwise a fabric would learn that only from the next frame.
+    pub(super) fn check_hosts(&self) -> Result<(), DatapathError> {
+        for part in &self.parts {
+            if let Some((host, error)) = part.core.medium.host_down() {
+                let host = &self.scenario.fabric().host(host).name;
+                return Err(DatapathError::Host { host: host.clone(), source: error.into() });
+            }
+        }
+        Ok(())
+    }
+
     /// Takes wires down, or up again. A sentence if routes cannot change with them.
     pub(super) fn set_links(
         &mut self,

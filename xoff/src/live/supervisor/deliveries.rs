@@ -18,6 +18,11 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// Whether the fabric has ended before them.
+    pub fn has_ended(self) -> bool {
+        self.unfinished > 0
+    }
+
     /// What is to be said of them, if there are any.
     pub fn sentence(self) -> Option<String> {
         let Self { flows, unfinished, without_number } = self;

@@ -1,0 +1,75 @@
+//! What users are told of a fabric that they cannot reach, or that ends before its time. Needs root.
+
+use std::fs;
+use std::os::unix::fs::chown;
+
+use tests::command::{
+    Running, await_that, finish, guardian_of, kill, limit, without_capabilities, xoff,
+};
+use tests::live::{Lab, SLOW, command, json, signal_supervisor, supervisor};
+
+/// A user who is not root.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn who_waits_for_a_flow_is_told_why_the_fabric_has_ended() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
+    await_that("a flow starts", || json(&["inspect", "lab", "--json"])["active_flows"] == 1);
+    command(&["exec", "lab", "h0", "--", "ip", "link", "set", "leaf0", "down"]).assert_code(0);
+    let why = ["the supervisor of lab died, having said \"error: ", "h0", "`xoff destroy lab`"];
+    send.finish().assert_refused(&["1 of 1 flows did not finish: the fabric ended", why[0]]);
+    for arguments in [&["inspect", "lab"][..], &["send", "lab", "h0", "h1"], &["watch", "lab"]] {
+        command(arguments).assert_refused(&why);
+    }
+    lab.destroy();
+}
+
+#[test]
+fn a_fabric_of_which_nothing_can_be_known_is_not_said_to_be_missing() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let commands: [&[&str]; 7] = [
+        &["inspect", "lab"],
+        &["graph", "lab"],
+        &["list"],
+        &["send", "lab", "h0", "h1"],
+        &["watch", "lab"],
+        &["exec", "lab", "h0", "--", "true"],
+        &["destroy", "lab"],
+    ];
+    // Root without capabilities is a user like others.
+    chown("/run/xoff/live", Some(NOBODY), Some(NOBODY)).unwrap();
+    fs::set_permissions("/run/xoff/live", std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .unwrap();
+    for arguments in commands {
+        let mut command = xoff(arguments.iter().copied());
+        let refused = finish(without_capabilities(&mut command));
+        refused.assert_refused(&["Permission denied", "live fabrics need root"]);
+    }
+    chown("/run/xoff/live", Some(0), Some(0)).unwrap();
+    // Enough to look at the folder, and not for what is in it.
+    for files in 4..=6 {
+        let refused = finish(limit(&mut xoff(["inspect", "lab"]), libc::RLIMIT_NOFILE, files));
+        if files == 6 && refused.code == 0 {
+            break;
+        }
+        refused.assert_refused(&["Too many open files", "`ulimit -n"]);
+    }
+    lab.destroy();
+}
+
+#[test]
+fn a_guardian_that_is_killed_is_replaced() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let supervisor = supervisor();
+    let first = guardian_of(supervisor);
+    kill(first);
+    let log = || fs::read_to_string("/run/xoff/live/lab/log").unwrap_or_default();
+    await_that("another guardian is there", || log().contains("another one does its work"));
+    assert_ne!(guardian_of(supervisor), first);
+    // It does the work.
+    signal_supervisor(supervisor, libc::SIGKILL);
+    await_that("the namespaces go", || fs::read_dir("/run/netns").unwrap().count() == 0);
+    command(&["destroy", "lab"]).assert_code(0);
+    lab.assert_gone();
+}

@@ -1,0 +1,90 @@
+//! The process that supervises a fabric: one in the background, or the command itself with `--foreground`.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use scenario::Scenario;
+use sd_notify::NotifyState;
+
+use super::launch::Launch;
+use super::{Arguments, Pace};
+use crate::commands::{Exit, close_output, prepare, refuse};
+use crate::live::client;
+use crate::live::folder::Description;
+use crate::live::supervisor::{self, Settings};
+
+/// What a supervisor says once its fabric forwards.
+pub(super) const READY: &str = "ready";
+
+/// Arguments of the supervisor, which reads its scenario from standard input.
+#[derive(Debug, clap::Args)]
+pub struct SuperviseArguments {
+    /// The fabric's name.
+    name: String,
+    #[arg(long)]
+    play: bool,
+    #[arg(long)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    pace: Pace,
+}
+
+/// Supervises the fabric in this process.
+pub(super) fn stay(
+    scenario: Scenario,
+    launch: &Launch,
+    arguments: &Arguments,
+    up: impl FnOnce(&Description),
+) -> Result<(), String> {
+    let interrupted = prepare(true)?;
+    let settings = Settings {
+        name: &launch.name,
+        options: arguments.pace.options(launch.plays, launch.results.as_deref()),
+        keeps_log: false,
+    };
+    let ready = || {
+        if let Ok((_, description)) = client::find(&launch.name) {
+            up(&description);
+        }
+        // Nobody is there to be told unless systemd has started it.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+    };
+    supervisor::supervise(scenario, &settings, interrupted, ready)
+}
+
+/// Runs the supervisor's command.
+pub fn supervise(arguments: &SuperviseArguments) -> Exit {
+    let mut text = String::new();
+    if let Err(error) = io::stdin().lock().read_to_string(&mut text) {
+        return refuse(&format!("cannot read the scenario: {error}"));
+    }
+    let scenario = match Scenario::parse_live(&text, Path::new("scenario.toml"), &[]) {
+        Ok(scenario) => scenario,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    let interrupted = match prepare(true) {
+        Ok(interrupted) => interrupted,
+        Err(message) => return refuse(&message),
+    };
+    let settings = Settings {
+        name: &arguments.name,
+        options: arguments.pace.options(arguments.play, arguments.out.as_deref()),
+        keeps_log: true,
+    };
+    match supervisor::supervise(scenario, &settings, interrupted, || say_ready(interrupted)) {
+        Ok(()) => Exit::Success,
+        Err(message) => refuse(&message),
+    }
+}
+
+fn say_ready(interrupted: &AtomicBool) {
+    let mut output = io::stdout().lock();
+    let told = writeln!(output, "{READY}").and_then(|()| output.flush());
+    if told.is_err() {
+        // Whoever wanted the fabric has gone.
+        interrupted.store(true, Ordering::Relaxed);
+    }
+    // Nobody waits for more.
+    close_output();
+}
