@@ -170,6 +170,33 @@ pub fn beside_dsh(run: Runner) {
     assert!(of_victims.any(|row| row.text("level") == "port"), "{}", run.text("pauses.csv"));
 }
 
+/// A victim has filled the buffer with what a storm holds, and has paused its neighbour. The watchdog drops all of it: the
+/// neighbour resumes, and the port is a victim again, to the end of the next period.
+pub fn a_storm_at_a_victims_receiver(run: Runner) {
+    let settings = [
+        "host.retransmission_timeout=50ms",
+        "switch.buffer=150kB",
+        "switch.threshold={ kind = \"spfc\", period = \"400us\", counting_number = \"20kB\" }",
+        "switch.watchdog={ action = \"drop\", detection_time = \"200us\", poll_interval = \"10us\" }",
+        "duration=1ms",
+        "storms=[{ host = \"h2\", priorities = [3], at = \"50us\" }]",
+    ];
+    let run = run(&star(3, &flow("h0", "h2", 800, 3)), &settings);
+    assert!(!run.is_sound(), "the flow is not done");
+    assert_eq!(run.summary.books, Vec::<String>::new());
+    run.assert_drops_only("watchdog-egress");
+    assert_states(&run);
+    let pauses = run.pauses();
+    let resumed = pauses.only("event", "xon").number("time_ns");
+    assert_eq!(run.table("watchdog.csv").rows()[0].number("detected_ns"), resumed);
+    let states = run.table("port_states.csv");
+    let mut of_port = states.rows().iter().filter(|row| row.number("port") == 0);
+    let again = of_port.find(|row| row.number("time_ns") == resumed).expect("a row");
+    assert_eq!((again.text("state"), again.text("cause")), ("victim", "resume"));
+    let slow = of_port.next().expect("nothing departs while the storm lasts");
+    assert_eq!((slow.number("time_ns"), slow.text("cause")), (800_000, "slow"));
+}
+
 /// h0's link has a hundredth of the rate of h1's and h2's: it is a victim with a hundredth of their bytes, and in
 /// the millisecond in which these have left.
 pub fn ports_of_unequal_rate(run: Runner) {
