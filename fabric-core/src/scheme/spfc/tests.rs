@@ -398,6 +398,7 @@ fn lossy_packets_count_as_departures_of_the_port() {
         let mut bench = Bench::new(per);
         bench.pass(0, LOSSY, 2, 0);
         assert_eq!(bench.is_victim(0, 0), victim, "{per:?}");
+        assert_eq!(bench.line(0, LOSSY).is_victim(Nanos(0)), victim, "a lossy queue has no state");
     }
 }
 
