@@ -1,6 +1,6 @@
 //! SPFC in whole fabrics: who is a victim when, and who pauses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::one_switch::{PACKET_NS, flow, funnel, star};
@@ -14,6 +14,13 @@ pub fn scenario() -> String {
 }
 
 const DT: &str = "switch.threshold={ kind = \"dt\", alpha = 2 }";
+
+/// A switch, its port, and the priority of a queue with a state of its own.
+type Of = (String, u64, String);
+
+fn is(victims: &BTreeMap<Of, bool>, of: &Of) -> bool {
+    victims.get(of).copied().unwrap_or_default()
+}
 
 /// Walks through `port_states.csv` and `pauses.csv` at once. A PAUSE of a victim makes it normal at that instant, nobody is
 /// a victim while it pauses its neighbour, and what `pauses.csv` says of a state is what the changes have made it.
@@ -36,19 +43,33 @@ pub fn assert_states(run: &Run) {
         "fast" => 1,
         _ => 3,
     };
+    // What RESUMEs of the present instant say of each state.
+    let mut resumed: Vec<(_, bool)> = Vec::new();
+    let mut instant = 0;
     let changes = changes.rows().iter().map(|row| (row, order(row.text("cause")), true));
     let decisions = decisions.rows().iter().map(|row| (row, 2, false));
     let mut all: Vec<_> = changes.chain(decisions).collect();
     all.sort_by_key(|(row, order, _)| (row.number("time_ns"), *order));
-    let mut victims: BTreeMap<_, bool> = BTreeMap::new();
-    let mut paused: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    let mut victims: BTreeMap<Of, bool> = BTreeMap::new();
+    let mut paused: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
     let mut last_pause = BTreeMap::new();
     for (row, _, is_change) in all {
         let (key, now) = (key(row), row.number("time_ns"));
         let at = format!("{key:?} at {now} ns");
+        let is_victim = row.text("state") == "victim";
+        if now != instant {
+            for (key, is_victim) in resumed.drain(..) {
+                assert_eq!(is(&victims, &key), is_victim, "{key:?} at {instant} ns: a RESUME");
+            }
+            instant = now;
+        }
         if is_change {
-            let is_victim = row.text("state") == "victim";
-            assert_ne!(victims.insert(key.clone(), is_victim), Some(is_victim), "{at}: no change");
+            assert_ne!(is(&victims, &key), is_victim, "{at}: no change");
+            victims.insert(key.clone(), is_victim);
+            if is_victim {
+                let classes = paused.get(&key);
+                assert!(classes.is_none_or(BTreeSet::is_empty), "{at}: it is paused: {classes:?}");
+            }
             match row.text("cause") {
                 "pause" => assert_eq!(last_pause.get(&key), Some(&now), "{at}: a PAUSE"),
                 "fast" | "resume" => assert!(is_victim, "{at}"),
@@ -60,11 +81,15 @@ pub fn assert_states(run: &Run) {
         let of_key = paused.entry(key.clone()).or_default();
         match row.text("event") {
             "xoff" => {
-                of_key.push(class);
+                assert_eq!(is(&victims, &key), is_victim, "{at}: a PAUSE");
+                of_key.insert(class);
                 last_pause.insert(key, now);
             }
-            "xon" => of_key.retain(|it| *it != class),
-            _ => assert_eq!(row.text("state"), "normal", "{at}: it pauses"),
+            "xon" => {
+                of_key.remove(&class);
+                resumed.push((key, is_victim));
+            }
+            _ => assert!(!is_victim, "{at}: it pauses"),
         }
     }
     assert_totals(run);
