@@ -268,3 +268,40 @@ pub fn thresholds_are_sampled(run: Runner) {
     }
     assert!(seen.iter().all(|&rows| rows > 10), "{seen:?}");
 }
+
+/// Two leaves, one with more ports and less buffer: each has its own share, the pool by ports and classes.
+pub fn equal_shares(run: Runner) {
+    let hosts = ["h0", "h1", "h2", "h3", "h4"];
+    let link = |a: &str, b: &str| {
+        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"8Gbps\", delay = \"1us\" }}")
+    };
+    let leaf = |host: &str| if host < "h2" { "leaf0" } else { "leaf1" };
+    let links = hosts.map(|host| link(host, leaf(host))).join(", ");
+    let flows = [("h0", "h4", 3), ("h1", "h4", 4), ("h2", "h4", 3), ("h2", "h4", 4)]
+        .map(|(src, dst, class)| flow(src, dst, 200, class))
+        .concat()
+        + &[("h3", "h1", 3), ("h2", "h1", 3), ("h0", "h1", 3)]
+            .map(|(src, dst, class)| flow(src, dst, 200, class))
+            .concat();
+    let text = format!(
+        "name = \"equal-shares\"\n[topology]\nkind = \"custom\"\nhosts = {hosts:?}\n\
+         switches = [\"leaf0\", \"leaf1\"]\nlinks = [{links}, {}]\n[switch]\nbuffer = \"300kB\"\n\
+         lossless = [3, 4]\nthreshold = {{ kind = \"equal-shares\", xon_offset = \"2kB\" }}\n\
+         [[switches]]\nat = \"leaf1\"\nbuffer = \"260kB\"\n\
+         [host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n{flows}",
+        link("leaf0", "leaf1")
+    );
+    let run = run(&text, &[]);
+    run.assert_lossless();
+    let pauses = run.pauses();
+    for (number, (leaf, ports)) in [("leaf0", 3), ("leaf1", 4)].into_iter().enumerate() {
+        let pools = run.scenario.buffer_pools(topology::SwitchId(number.try_into().expect("2")));
+        let share = pools.shared.0 / (ports * 2);
+        let of_leaf = |event| {
+            let rows = pauses.with("event", event).filter(|row| row.text("node") == leaf);
+            rows.map(|row| row.number("threshold_bytes")).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(of_leaf("xoff"), BTreeSet::from([share]), "{leaf}");
+        assert_eq!(of_leaf("xon"), BTreeSet::from([share - 2000]), "{leaf}");
+    }
+}

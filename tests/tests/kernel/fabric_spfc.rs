@@ -28,6 +28,11 @@ fn a_watchdogs_drops_make_a_victim_again() {
 }
 
 #[test]
+fn equal_shares_are_those_of_each_switch() {
+    spfc::equal_shares(on_both);
+}
+
+#[test]
 fn ports_of_unequal_rate_have_each_their_counting_number() {
     spfc::ports_of_unequal_rate(on_both);
 }

@@ -28,6 +28,11 @@ fn a_watchdogs_drops_make_a_victim_again() {
 }
 
 #[test]
+fn equal_shares_are_those_of_each_switch() {
+    spfc::equal_shares(in_memory);
+}
+
+#[test]
 fn ports_of_unequal_rate_have_each_their_counting_number() {
     spfc::ports_of_unequal_rate(in_memory);
 }

@@ -436,6 +436,25 @@ impl Bench {
     }
 }
 
+/// What a watchdog drops has not departed. It may end a PAUSE, and the count of an old period makes no victim then.
+#[test]
+fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
+    for (now, victim) in [(900, true), (PERIOD + 5, false)] {
+        let mut bench = Bench::new(Per::Port);
+        bench.pass(0, CLASS, 2, 0);
+        while bench.arrive(0, CLASS, 10).unwrap().is_none() {}
+        let counted = bench.line(0, CLASS).departed_bytes.load();
+        let mut told = Vec::new();
+        while bench.held.len() > 0 {
+            told.extend(bench.held.discard::<Spfc>(&bench.tables, bench.policy(), now));
+        }
+        assert!(told.len() == 1 && told[0].resumes, "{told:?}");
+        assert_eq!(bench.is_victim(0, now), victim, "at {now} ns");
+        let after = bench.line(0, CLASS).departed_bytes.load();
+        assert_eq!(after, if victim { counted } else { 0 }, "no drop counts");
+    }
+}
+
 #[test]
 fn the_control_plane_stores_dt_also_for_a_victim() {
     let mut bench = Bench::new(Per::Port);
