@@ -34,6 +34,9 @@
 //! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for; an arrival may have taken
 //!   that room. It changes six counts one after another, so an arrival may find the bytes in neither
 //!   pool.
+//! - **SPFC's circuit.** [`reset`] and [`release`] change the classes that are paused by a load and a store. If an arrival
+//!   pauses one class while a departure resumes another, one of the two is lost: the port stays normal for good, or is a
+//!   victim while it pauses. `tick` and `count` of both sides may also begin a period twice, or lose its count.
 //! - **Measured headroom.** `set_headroom` in `switch-user` rewrites the configuration, which is not made of cells,
 //!   and computes it from what queues and pools held when it looked.
 //!
@@ -53,6 +56,8 @@
 //! [`dsh::pools::settle`]: crate::scheme::dsh::pools::settle
 //! [`dsh::two_level`]: crate::scheme::dsh::two_level
 //! [`pfc::pause`]: crate::scheme::pfc::pause
+//! [`release`]: crate::scheme::spfc::state::StateLine::release
+//! [`reset`]: crate::scheme::spfc::state::StateLine::reset
 //! [`slots::give_back`]: crate::slots::give_back
 //! [`slots::take`]: crate::slots::take
 

@@ -119,6 +119,9 @@ pub struct PortStateTotals {
     pub pauses_of_victims: u64,
     /// PAUSEs that a normal port decided on.
     pub pauses_of_normal: u64,
+    /// Whether queues have the states, and not ports; known once one is a victim.
+    #[serde(skip)]
+    pub of_queues: bool,
 }
 
 /// A run has ended when its last frame arrives, but nodes run on for less than this, and with them the timers that end
@@ -175,6 +178,7 @@ impl PortStates {
     }
 
     fn record(&mut self, row: &PortStateRow) {
+        self.totals.of_queues |= row.priority.is_some();
         let since = self.ports.entry((row.node.to_owned(), row.port, row.priority)).or_default();
         match row.cause.state() {
             PortState::Victim => {
@@ -239,6 +243,7 @@ mod tests {
             victims: 4,
             ports: 3,
             victim_ns: 20 + 20 + (100 - 15) + (100 - 35),
+            of_queues: true,
             ..PortStateTotals::default()
         };
         assert_eq!(states.finish(Nanos(100)), expected);

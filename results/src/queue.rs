@@ -82,7 +82,7 @@ impl Row for QueueRow<'_> {
                     headroom is insurance headroom, `insurance` is that of an ingress port, and \
                     `ingress-shared-headroom` is tau, the shared headroom that an ingress queue is \
                     allocated (no bytes that it holds). With `results.thresholds` also `threshold`: X_off of a lossless \
-                    ingress queue; of a victim (SPFC) all of the shared pool.",
+                    ingress queue; of a victim (SPFC) all of the shared pool, under DSH less tau.",
         },
         Column { name: "port", about: "Port; empty for counters of the whole switch." },
         Column { name: "priority", about: "Priority; empty for counters of a switch or port." },

@@ -249,8 +249,18 @@ impl Scenario {
                 if share > xon_offset || self.switch.lossless.count() == 0 {
                     return Ok(());
                 }
+                if share == Bytes(0) {
+                    let title = format!(
+                        "switch `{name}` has {} of shared pool for {queues} ingress queues",
+                        display(self.buffer_pools(switch).shared),
+                    );
+                    let help =
+                        "no queue would have a share: write a larger buffer, or less headroom";
+                    let path = self.switch_kinds.buffer_path(switch);
+                    return Err(document.error(&path, &title, help));
+                }
                 let title = format!(
-                    "xon_offset ({}) is as large as a port's share of switch `{name}` ({})",
+                    "xon_offset ({}) is as large as an ingress queue's share of switch `{name}` ({})",
                     display(xon_offset),
                     display(share),
                 );

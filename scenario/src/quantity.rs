@@ -29,7 +29,7 @@ pub struct Kind {
 }
 
 /// A day: sums of two hundred spans still fit into 64 bits of picoseconds.
-const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
+pub(crate) const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
 /// A petabyte, twenty hours at 100 Gbit/s.
 const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
 /// Above 8 Tbit/s a byte takes less than the picosecond in which time is counted.

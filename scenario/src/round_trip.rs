@@ -8,13 +8,13 @@ use units::Picos;
 use super::Scenario;
 
 impl Scenario {
-    /// Twice the longest time from host to host on an idle path, a longest frame on each link.
+    /// Twice the longest time from host to host on an idle path, a longest frame on each link; saturates.
     pub(super) fn find_longest_round_trip(&self) -> Picos {
         let (fabric, groups) = (&self.fabric, Racks::by_routes(&self.fabric));
         let ends: Vec<Vec<HostId>> =
             (0..groups.len()).map(|group| self.farthest(groups.hosts(group))).collect();
         let to_groups = (0..groups.len()).flat_map(|to| Reach::to_group(fabric, &groups, to, None));
-        let mut longest = Picos::ZERO;
+        let mut longest: u64 = 0;
         for reach in to_groups.chain(Reach::of_flows(fabric, &groups)) {
             let to = groups.of_host(reach.traffic.destination);
             for &source in &reach.sources {
@@ -22,13 +22,13 @@ impl Scenario {
                     let receivers = ends[to].iter().filter(|&&host| host != from);
                     for &receiver in receivers {
                         let path = reach.longest_path(fabric, from, receiver);
-                        let time = path.iter().map(|&wire| self.crossing(wire));
-                        longest = longest.max(time.fold(Picos::ZERO, |sum, time| sum + time));
+                        let time = path.iter().map(|&wire| self.crossing(wire).0);
+                        longest = longest.max(time.fold(0, u64::saturating_add));
                     }
                 }
             }
         }
-        longest + longest
+        Picos(longest.saturating_mul(2))
     }
 
     /// The two hosts of a group with the slowest links: routes are the same for all of them.

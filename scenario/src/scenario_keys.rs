@@ -197,10 +197,10 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
-        scenario.check_spfc(document)?;
         if scenario.spfc().is_some() {
             scenario.longest_round_trip = scenario.find_longest_round_trip();
         }
+        scenario.check_spfc(document)?;
         scenario.check_scheduling(document)?;
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;

@@ -325,13 +325,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             }
             let Departure { priority, fate, .. } = left;
             let ingress = port_number(left.ingress_port);
-            observer.departed(now, &self.tables, Departed { port, ingress, priority, length })?;
-            if !self.orders.is_empty() {
-                self.send_orders(now, ingress, observer)?;
-            }
-            if !self.states.is_empty() {
-                self.look_at_state(now, ingress, priority, observer)?;
-            }
+            self.has_left(now, Departed { port, ingress, priority, length }, observer)?;
             let frame = self.frames[slot as usize];
             match fate {
                 Fate::Sent { mark } => {

@@ -50,6 +50,22 @@ impl Held {
         }
     }
 
+    /// The oldest packet of all is dropped, for a reason that is not the scheme's: what its neighbour is told.
+    pub fn discard<S: Scheme>(
+        &mut self,
+        tables: &OwnedTables,
+        policy: Policy,
+        now: u64,
+    ) -> Option<Order> {
+        let (.., slot) = self.0.remove(0);
+        let mut told = None;
+        let send = &mut |order: &Order| told = Some(*order);
+        let reason = DropReason::WatchdogEgress;
+        let left = S::discard(tables, policy, slot, Nanos(now), reason, send);
+        assert_eq!(left.expect("it is there").fate, Fate::Dropped(reason));
+        told
+    }
+
     /// The oldest packet of (`port`, `class`) is sent, if there is one: what the neighbour is told.
     pub fn depart<S: Scheme>(
         &mut self,

@@ -100,6 +100,62 @@ fn a_period_or_a_counting_number_that_makes_little_sense_is_told() {
     ports of 100Gbps never send 300kB in 17406ns, so none of them is ever a victim: write a smaller `switch.threshold.counting_number`, or `k_spfc` instead
     "#);
     assert_eq!(told("period = \"18us\", k_spfc = 1"), [""; 0]);
+    assert_snapshot!(told("counting_number = \"1B\"").join("\n"), @r#"
+    a port of 100Gbps is a victim with 1B in 17406ns, which is less than one packet (1098B): each port that packets depart from is one; write a larger `switch.threshold.counting_number`, or a smaller `k_spfc`
+    "#);
+    assert_eq!(told("k_spfc = 4000000000").len(), 1);
+    assert_snapshot!(told("period = \"86400s\"").join("\n"), @r#"
+    ports of 100Gbps cannot send 216TB before the run ends at 1s, so none of them is ever a victim: write a shorter `switch.threshold.period`
+    "#);
+    let text = with("threshold = { kind = \"spfc\", counting_number = \"1B\" }");
+    let all = parse(&text).unwrap_or_else(|error| panic!("{error}")).warnings();
+    assert_eq!(all.iter().filter(|warning| warning.contains("1B")).count(), 1, "{all:?}");
+}
+
+/// A chain of links of a day each.
+#[test]
+fn a_default_period_of_more_than_a_day_is_refused() {
+    for switches in [40, 150] {
+        let nodes: Vec<String> = (0..switches).map(|number| format!("s{number}")).collect();
+        let ends = ["h0".to_owned()].into_iter().chain(nodes.clone()).chain(["h1".to_owned()]);
+        let ends: Vec<String> = ends.collect();
+        let link = |ends: &[String]| {
+            let [a, b] = [&ends[0], &ends[1]];
+            format!("{{ a = \"{a}\", b = \"{b}\", rate = \"100Gbps\", delay = \"86400s\" }}")
+        };
+        let links: Vec<String> = ends.windows(2).map(link).collect();
+        let text = |period: &str| {
+            format!(
+                "[switch]\nheadroom = {{ kind = \"sih\", bytes = \"9kB\" }}\n\
+                 threshold = {{ kind = \"spfc\"{period} }}\n[topology]\nkind = \"custom\"\n\
+                 hosts = [\"h0\", \"h1\"]\nswitches = {nodes:?}\nlinks = [{}]\n\
+                 [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"9kB\"\n",
+                links.join(", ")
+            )
+        };
+        let told = report(&text(""));
+        assert!(told.contains("SPFC's period is longer than a day"), "{told}");
+        assert!(told.contains("write a `period`"), "{told}");
+        assert!(parse(&text(", period = \"1ms\"")).is_ok());
+    }
+}
+
+/// 1,018,000 B less six times 166,666 B of headroom and 3 kB of private pool leaves 4 B for 6 queues.
+#[test]
+fn shares_of_no_byte_are_refused_where_the_buffer_is() {
+    let told = report(&with(
+        "lossless = [3, 4]\nbuffer = \"1018kB\"\nheadroom = { kind = \"sih\", bytes = \"166666B\" }\n\
+         threshold = { kind = \"equal-shares\" }",
+    ));
+    assert_snapshot!(told, @r#"
+    error: switch `s0` has 4B of shared pool for 6 ingress queues
+     --> bad.toml:3:10
+      |
+    3 | buffer = "1018kB"
+      |          ^^^^^^^^
+      |
+      = help: no queue would have a share: write a larger buffer, or less headroom
+    "#);
 }
 
 #[test]
@@ -184,7 +240,7 @@ fn what_spfc_cannot_be_is_an_error() {
     "#);
     let shares = "threshold = { kind = \"equal-shares\", xon_offset = \"16MB\" }";
     assert_snapshot!(report(&with(shares)), @r#"
-    error: xon_offset (16MB) is as large as a port's share of switch `s0` (5298115B)
+    error: xon_offset (16MB) is as large as an ingress queue's share of switch `s0` (5298115B)
      --> bad.toml:2:51
       |
     2 | threshold = { kind = "equal-shares", xon_offset = "16MB" }

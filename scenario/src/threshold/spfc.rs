@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{AlphaOfRateKeys, Dt, Threshold, resolve_dt};
 use crate::document::Document;
-use crate::quantity::{self, Size, Time, display};
+use crate::quantity::{self, LONGEST_TIME, Size, Time, display};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 use crate::{Headroom, Scenario};
@@ -69,8 +69,8 @@ pub(in super::super) struct SpfcKeys {
     /// `k_spfc`, rounded up to a byte (the counting number). At least 1. Default 5.
     k_spfc: Option<Ratio>,
     /// Instead of `k_spfc`: the counting number, for ports of all rates alike. It counts bytes on the wire, preamble
-    /// and gap included, of all packets that came in at the port and depart in a period; the paper counts packets, of
-    /// one length.
+    /// and gap included, of all packets that came in at the port and depart in a period; with `state_of = "queue"`, of those
+    /// in the queue's priority. The paper counts packets, of one length.
     counting_number: Option<Size>,
     /// How long departures are counted (TC). The clocks of all ports run freely from the run's start on. A port is a
     /// victim from the packet on that reaches the counting number, at least to the end of the next period. Default:
@@ -168,7 +168,17 @@ impl Scenario {
             let help = "a switch runs one scheme: leave this key out, or write threshold = { kind = \"dt\" }";
             return Err(document.error("switch.backpressure", "SPFC beside BFC", help));
         }
+        if spfc.period.is_none() && self.round_trips() > Picos(LONGEST_TIME) {
+            let help = "that is the default, four round trips of the fabric's longest path: write a `period`";
+            let title = "SPFC's period is longer than a day";
+            return Err(document.error("switch.threshold", title, help));
+        }
         Ok(())
+    }
+
+    /// [`ROUND_TRIPS`] of the longest path; saturates.
+    const fn round_trips(&self) -> Picos {
+        Picos(self.longest_round_trip.0.saturating_mul(ROUND_TRIPS))
     }
 
     /// What a switch's SPFC is set to.
@@ -184,7 +194,7 @@ impl Scenario {
             StateOf::Port => spfc::Per::Port,
             StateOf::Queue => spfc::Per::Queue,
         };
-        let period = of.period.unwrap_or(Picos(ROUND_TRIPS * self.longest_round_trip.0));
+        let period = of.period.unwrap_or_else(|| self.round_trips());
         spfc::Settings {
             options: spfc::Options { per },
             period: period.to_nanos_ceil(),
@@ -198,7 +208,7 @@ impl Scenario {
         let Some(spfc) = self.spfc() else { return Vec::new() };
         let mut warnings = Vec::new();
         let settings = self.spfc_settings(spfc);
-        let least = Picos(ROUND_TRIPS * self.longest_round_trip.0).to_nanos();
+        let least = self.round_trips().to_nanos();
         let period = Picos::from_nanos(settings.period);
         if settings.period < least {
             warnings.push(format!(
@@ -221,6 +231,32 @@ impl Scenario {
                 display(rate),
                 display(settings.counting_number(rate)),
                 display(period)
+            ));
+        }
+        let rates = || self.shape.rates().into_iter();
+        let too_long = |&rate: &BitsPerSecond| {
+            settings.counting_number(rate) > rate.bytes_in(period.min(self.duration))
+        };
+        if slow.is_none()
+            && let Some(rate) = rates().find(too_long)
+        {
+            warnings.push(format!(
+                "ports of {} cannot send {} before the run ends at {}, so none of them is ever a victim: write a shorter \
+                 `switch.threshold.period`",
+                display(rate),
+                display(settings.counting_number(rate)),
+                display(self.duration)
+            ));
+        }
+        let frame = Bytes(self.longest_frame().0 + self.frame_time().overhead);
+        if let Some(rate) = rates().find(|&rate| settings.counting_number(rate) < frame) {
+            warnings.push(format!(
+                "a port of {2} is a victim with {0} in {1}, which is less than one packet ({3}): each port that packets \
+                 depart from is one; write a larger `switch.threshold.counting_number`, or a smaller `k_spfc`",
+                display(settings.counting_number(rate)),
+                display(period),
+                display(rate),
+                display(frame)
             ));
         }
         warnings

@@ -7,7 +7,7 @@ use units::Picos;
 
 use super::port::ControlFrame;
 use super::timers::Timer;
-use super::{ControlEvent, Observer, Switch};
+use super::{ControlEvent, Departed, Observer, Switch};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Takes a hop control frame that came in at `at` and that the pipeline has applied to the tables.
@@ -70,9 +70,29 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         S::renewal(&at, level, pause, now.to_nanos())
     }
 
+    /// What follows when a packet has given back its buffer, to be sent or dropped: the hop control frames that this makes
+    /// due, and what it has changed in the state of its ingress port.
+    #[inline(always)]
+    pub(super) fn has_left<O: Observer>(
+        &mut self,
+        now: Picos,
+        packet: Departed,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        observer.departed(now, &self.tables, packet)?;
+        let Departed { ingress, priority, .. } = packet;
+        if !self.orders.is_empty() {
+            self.send_orders(now, ingress, observer)?;
+        }
+        if !self.states.is_empty() {
+            self.look_at_state(now, ingress, priority, observer)?;
+        }
+        Ok(())
+    }
+
     /// Sends the hop control frames that a departure has made due at its ingress port.
     #[cold]
-    pub(super) fn send_orders<O: Observer>(
+    fn send_orders<O: Observer>(
         &mut self,
         now: Picos,
         port: u16,

@@ -295,10 +295,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 effect::count_discarded(&self.tables, port.into(), priority, length.into());
                 let ingress = port_number(left.ingress_port);
                 let packet = Departed { port, ingress, priority: left.priority, length };
-                observer.departed(now, &self.tables, packet)?;
-                if !self.orders.is_empty() {
-                    self.send_orders(now, ingress, observer)?;
-                }
+                self.has_left(now, packet, observer)?;
                 observer.dropped(now, ingress, reason, Some(left.priority), length)?;
                 self.discarded.push(self.frames[slot as usize]);
             }

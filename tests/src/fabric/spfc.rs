@@ -1,6 +1,6 @@
 //! SPFC in whole fabrics: who is a victim when, and who pauses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::one_switch::{PACKET_NS, flow, funnel, star};
@@ -14,6 +14,13 @@ pub fn scenario() -> String {
 }
 
 const DT: &str = "switch.threshold={ kind = \"dt\", alpha = 2 }";
+
+/// A switch, its port, and the priority of a queue with a state of its own.
+type Of = (String, u64, String);
+
+fn is(victims: &BTreeMap<Of, bool>, of: &Of) -> bool {
+    victims.get(of).copied().unwrap_or_default()
+}
 
 /// Walks through `port_states.csv` and `pauses.csv` at once. A PAUSE of a victim makes it normal at that instant, nobody is
 /// a victim while it pauses its neighbour, and what `pauses.csv` says of a state is what the changes have made it.
@@ -36,19 +43,33 @@ pub fn assert_states(run: &Run) {
         "fast" => 1,
         _ => 3,
     };
+    // What RESUMEs of the present instant say of each state.
+    let mut resumed: Vec<(_, bool)> = Vec::new();
+    let mut instant = 0;
     let changes = changes.rows().iter().map(|row| (row, order(row.text("cause")), true));
     let decisions = decisions.rows().iter().map(|row| (row, 2, false));
     let mut all: Vec<_> = changes.chain(decisions).collect();
     all.sort_by_key(|(row, order, _)| (row.number("time_ns"), *order));
-    let mut victims: BTreeMap<_, bool> = BTreeMap::new();
-    let mut paused: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    let mut victims: BTreeMap<Of, bool> = BTreeMap::new();
+    let mut paused: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
     let mut last_pause = BTreeMap::new();
     for (row, _, is_change) in all {
         let (key, now) = (key(row), row.number("time_ns"));
         let at = format!("{key:?} at {now} ns");
+        let is_victim = row.text("state") == "victim";
+        if now != instant {
+            for (key, is_victim) in resumed.drain(..) {
+                assert_eq!(is(&victims, &key), is_victim, "{key:?} at {instant} ns: a RESUME");
+            }
+            instant = now;
+        }
         if is_change {
-            let is_victim = row.text("state") == "victim";
-            assert_ne!(victims.insert(key.clone(), is_victim), Some(is_victim), "{at}: no change");
+            assert_ne!(is(&victims, &key), is_victim, "{at}: no change");
+            victims.insert(key.clone(), is_victim);
+            if is_victim {
+                let classes = paused.get(&key);
+                assert!(classes.is_none_or(BTreeSet::is_empty), "{at}: it is paused: {classes:?}");
+            }
             match row.text("cause") {
                 "pause" => assert_eq!(last_pause.get(&key), Some(&now), "{at}: a PAUSE"),
                 "fast" | "resume" => assert!(is_victim, "{at}"),
@@ -60,11 +81,15 @@ pub fn assert_states(run: &Run) {
         let of_key = paused.entry(key.clone()).or_default();
         match row.text("event") {
             "xoff" => {
-                of_key.push(class);
+                assert_eq!(is(&victims, &key), is_victim, "{at}: a PAUSE");
+                of_key.insert(class);
                 last_pause.insert(key, now);
             }
-            "xon" => of_key.retain(|it| *it != class),
-            _ => assert_eq!(row.text("state"), "normal", "{at}: it pauses"),
+            "xon" => {
+                of_key.remove(&class);
+                resumed.push((key, is_victim));
+            }
+            _ => assert!(!is_victim, "{at}: it pauses"),
         }
     }
     assert_totals(run);
@@ -170,6 +195,33 @@ pub fn beside_dsh(run: Runner) {
     assert!(of_victims.any(|row| row.text("level") == "port"), "{}", run.text("pauses.csv"));
 }
 
+/// A victim has filled the buffer with what a storm holds, and has paused its neighbour. The watchdog drops all of it: the
+/// neighbour resumes, and the port is a victim again, to the end of the next period.
+pub fn a_storm_at_a_victims_receiver(run: Runner) {
+    let settings = [
+        "host.retransmission_timeout=50ms",
+        "switch.buffer=150kB",
+        "switch.threshold={ kind = \"spfc\", period = \"400us\", counting_number = \"20kB\" }",
+        "switch.watchdog={ action = \"drop\", detection_time = \"200us\", poll_interval = \"10us\" }",
+        "duration=1ms",
+        "storms=[{ host = \"h2\", priorities = [3], at = \"50us\" }]",
+    ];
+    let run = run(&star(3, &flow("h0", "h2", 800, 3)), &settings);
+    assert!(!run.is_sound(), "the flow is not done");
+    assert_eq!(run.summary.books, Vec::<String>::new());
+    run.assert_drops_only("watchdog-egress");
+    assert_states(&run);
+    let pauses = run.pauses();
+    let resumed = pauses.only("event", "xon").number("time_ns");
+    assert_eq!(run.table("watchdog.csv").rows()[0].number("detected_ns"), resumed);
+    let states = run.table("port_states.csv");
+    let mut of_port = states.rows().iter().filter(|row| row.number("port") == 0);
+    let again = of_port.find(|row| row.number("time_ns") == resumed).expect("a row");
+    assert_eq!((again.text("state"), again.text("cause")), ("victim", "resume"));
+    let slow = of_port.next().expect("nothing departs while the storm lasts");
+    assert_eq!((slow.number("time_ns"), slow.text("cause")), (800_000, "slow"));
+}
+
 /// h0's link has a hundredth of the rate of h1's and h2's: it is a victim with a hundredth of their bytes, and in
 /// the millisecond in which these have left.
 pub fn ports_of_unequal_rate(run: Runner) {
@@ -215,4 +267,41 @@ pub fn thresholds_are_sampled(run: Runner) {
         }
     }
     assert!(seen.iter().all(|&rows| rows > 10), "{seen:?}");
+}
+
+/// Two leaves, one with more ports and less buffer: each has its own share, the pool by ports and classes.
+pub fn equal_shares(run: Runner) {
+    let hosts = ["h0", "h1", "h2", "h3", "h4"];
+    let link = |a: &str, b: &str| {
+        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"8Gbps\", delay = \"1us\" }}")
+    };
+    let leaf = |host: &str| if host < "h2" { "leaf0" } else { "leaf1" };
+    let links = hosts.map(|host| link(host, leaf(host))).join(", ");
+    let flows = [("h0", "h4", 3), ("h1", "h4", 4), ("h2", "h4", 3), ("h2", "h4", 4)]
+        .map(|(src, dst, class)| flow(src, dst, 200, class))
+        .concat()
+        + &[("h3", "h1", 3), ("h2", "h1", 3), ("h0", "h1", 3)]
+            .map(|(src, dst, class)| flow(src, dst, 200, class))
+            .concat();
+    let text = format!(
+        "name = \"equal-shares\"\n[topology]\nkind = \"custom\"\nhosts = {hosts:?}\n\
+         switches = [\"leaf0\", \"leaf1\"]\nlinks = [{links}, {}]\n[switch]\nbuffer = \"300kB\"\n\
+         lossless = [3, 4]\nthreshold = {{ kind = \"equal-shares\", xon_offset = \"2kB\" }}\n\
+         [[switches]]\nat = \"leaf1\"\nbuffer = \"260kB\"\n\
+         [host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n{flows}",
+        link("leaf0", "leaf1")
+    );
+    let run = run(&text, &[]);
+    run.assert_lossless();
+    let pauses = run.pauses();
+    for (number, (leaf, ports)) in [("leaf0", 3), ("leaf1", 4)].into_iter().enumerate() {
+        let pools = run.scenario.buffer_pools(topology::SwitchId(number.try_into().expect("2")));
+        let share = pools.shared.0 / (ports * 2);
+        let of_leaf = |event| {
+            let rows = pauses.with("event", event).filter(|row| row.text("node") == leaf);
+            rows.map(|row| row.number("threshold_bytes")).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(of_leaf("xoff"), BTreeSet::from([share]), "{leaf}");
+        assert_eq!(of_leaf("xon"), BTreeSet::from([share - 2000]), "{leaf}");
+    }
 }

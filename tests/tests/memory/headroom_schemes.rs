@@ -80,25 +80,32 @@ fn dsh_never_loses_in_its_other_forms() {
 /// Alone, with states of queues, and beside DSH; periods are short, so that ports often change.
 #[test]
 fn spfc_never_loses() {
-    for (headroom, more) in [
-        ("kind = \"sih\"", ""),
-        ("kind = \"sih\"", ", state_of = \"queue\""),
-        ("kind = \"adaptive\", period = \"20us\"", ""),
-        ("kind = \"dsh\"", ""),
-        ("kind = \"dsh\", shared_headroom = false", ""),
+    let periodic = "switch.thresholds={ period = \"3us\" }";
+    let exact = "switch.thresholds=\"per-packet\"";
+    for (headroom, more, thresholds) in [
+        ("kind = \"sih\"", "", exact),
+        ("kind = \"sih\"", "", periodic),
+        ("kind = \"sih\"", ", state_of = \"queue\"", exact),
+        ("kind = \"adaptive\", period = \"20us\"", "", exact),
+        ("kind = \"dsh\"", "", exact),
+        ("kind = \"dsh\"", "", periodic),
+        ("kind = \"dsh\", shared_headroom = false", "", exact),
     ] {
         let (victims, of_victims) = (Cell::new(0), Cell::new(0));
         let spfc = format!(
             "switch.threshold={{ kind = \"spfc\", alpha = \"1/2\", period = \"4us\"{more} }}"
         );
-        assert_never_loses(summarised, headroom, &[&spfc], |run| {
+        assert_never_loses(summarised, headroom, &[&spfc, thresholds], |run| {
             let states = run.summary.port_states.expect("ports have states");
             count(&victims, states.victims > 0);
             count(&of_victims, states.pauses_of_victims > 0);
         });
-        println!("{headroom}{more}: {} and {}", victims.get(), of_victims.get());
+        println!("{headroom}{more}, {thresholds}: {} and {}", victims.get(), of_victims.get());
         assert_often("ports that are victims", &victims);
-        assert!(of_victims.get() * 20 >= cases(), "{headroom}{more}: victims that pause");
+        assert!(
+            of_victims.get() * 20 >= cases(),
+            "{headroom}{more}, {thresholds}: victims that pause"
+        );
     }
 }
 

@@ -23,6 +23,16 @@ fn states_of_ports_under_dsh() {
 }
 
 #[test]
+fn a_watchdogs_drops_make_a_victim_again() {
+    spfc::a_storm_at_a_victims_receiver(in_memory);
+}
+
+#[test]
+fn equal_shares_are_those_of_each_switch() {
+    spfc::equal_shares(in_memory);
+}
+
+#[test]
 fn ports_of_unequal_rate_have_each_their_counting_number() {
     spfc::ports_of_unequal_rate(in_memory);
 }

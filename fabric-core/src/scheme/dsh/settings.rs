@@ -33,12 +33,15 @@ const VICTIMS: u32 = 4;
 
 impl Options {
     /// Every form that a program can have.
-    pub const EVERY: [Self; 5] = [
+    pub const EVERY: [Self; 8] = [
         Self::of_bits(0),
         Self::of_bits(CONCEPTUAL),
         Self::of_bits(INSURANCE_ALONE),
+        Self::of_bits(CONCEPTUAL | INSURANCE_ALONE),
         Self::of_bits(VICTIMS),
+        Self::of_bits(CONCEPTUAL | VICTIMS),
         Self::of_bits(INSURANCE_ALONE | VICTIMS),
+        Self::of_bits(CONCEPTUAL | INSURANCE_ALONE | VICTIMS),
     ];
 
     /// As [`Policy::options`](crate::policy::Policy::options).
@@ -122,6 +125,7 @@ mod tests {
             {
                 let options = Options { estimation, shared_headroom, victims };
                 assert_eq!(Options::of_bits(options.to_bits()), options);
+                assert!(Options::EVERY.contains(&options), "{options:?}");
             }
         }
         assert_eq!(Options::default().to_bits(), 0);

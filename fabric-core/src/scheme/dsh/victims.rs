@@ -1,15 +1,15 @@
 //! DSH with SPFC's states of ports ([`spfc`](crate::scheme::spfc)): what T(t) is to a port that is a victim. Not in either
 //! paper.
 //!
-//! A victim's T(t) is the size of the shared pool, in Eq. 10 and 11 as elsewhere: X_qoff and X_poff are not reached while
-//! other ports hold some of it. So a victim pauses when the pool has no room for its packet. The packet goes to insurance
-//! headroom, and the port pauses all lossless classes. What comes after that is in insurance, too, which is as large as
-//! without victims. So nothing is lost ([`dsh`](super)).
+//! A victim's T(t) is the size of the shared pool, in Eq. 10 and 11 as elsewhere. X_poff is then never reached, and X_qoff,
+//! tau below the pool's size, only by a queue that holds all but tau of the pool. In all other cases a victim pauses when the
+//! pool has no room for its packet: the packet goes to insurance headroom, and the port pauses all lossless classes. What comes
+//! after that is in insurance, too, which is as large as without victims. So nothing is lost ([`dsh`](super)).
 //!
-//! No room is left for shared headroom, that is, a victim's queue does not pause when less than tau is free. It would be
-//! of no use: a PAUSE makes the port normal, and a port that has held what a victim may is far above the X_poff of a
-//! normal one. The next packet would go to insurance and pause the port, as if no room had been left. And
-//! what is left would not be this queue's: shared headroom is nobody's, and other victims would take it.
+//! A queue that does reach X_qoff pauses twice. Its PAUSE makes the port normal, and a port that holds so much is far above
+//! the X_poff of a normal one, so that the next packet goes to insurance and pauses the port. Therefore nothing is gained by
+//! more room for shared headroom, that is, if a victim's queue paused whenever less than tau is free. And what is left would
+//! not be this queue's: shared headroom is nobody's, and other victims would take it.
 //!
 //! A PAUSE at either level resets the state holder, and it stays reset until all classes have resumed. One state is a
 //! port's, not a queue's, as X_poff is: what a port may hold could not be said of a port with queues of both kinds.

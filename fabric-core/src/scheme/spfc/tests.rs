@@ -398,6 +398,7 @@ fn lossy_packets_count_as_departures_of_the_port() {
         let mut bench = Bench::new(per);
         bench.pass(0, LOSSY, 2, 0);
         assert_eq!(bench.is_victim(0, 0), victim, "{per:?}");
+        assert_eq!(bench.line(0, LOSSY).is_victim(Nanos(0)), victim, "a lossy queue has no state");
     }
 }
 
@@ -432,6 +433,25 @@ impl Bench {
         for _ in 0..2 {
             line.count::<OwnedTables>(LENGTH);
         }
+    }
+}
+
+/// What a watchdog drops has not departed. It may end a PAUSE, and the count of an old period makes no victim then.
+#[test]
+fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
+    for (now, victim) in [(900, true), (PERIOD + 5, false)] {
+        let mut bench = Bench::new(Per::Port);
+        bench.pass(0, CLASS, 2, 0);
+        while bench.arrive(0, CLASS, 10).unwrap().is_none() {}
+        let counted = bench.line(0, CLASS).departed_bytes.load();
+        let mut told = Vec::new();
+        while bench.held.len() > 0 {
+            told.extend(bench.held.discard::<Spfc>(&bench.tables, bench.policy(), now));
+        }
+        assert!(told.len() == 1 && told[0].resumes, "{told:?}");
+        assert_eq!(bench.is_victim(0, now), victim, "at {now} ns");
+        let after = bench.line(0, CLASS).departed_bytes.load();
+        assert_eq!(after, if victim { counted } else { 0 }, "no drop counts");
     }
 }
 

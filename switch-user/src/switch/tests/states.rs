@@ -100,6 +100,25 @@ fn a_pause_tells_what_the_port_was_and_a_resume_what_it_is() {
     assert_eq!(told, [resume, Told::Victim(true), changed(None, StateChange::Resumed)]);
 }
 
+/// Others have made room: the queue resumes when its PAUSE is due for renewal, in a period in which enough has departed.
+#[test]
+fn a_renewal_that_resumes_tells_of_a_victim() {
+    let mut bench = bench(Per::Port);
+    let mut config = bench.switch.tables.rows.config[0];
+    config.tests_renewed_pauses = 1;
+    bench.switch.tables.rows.config.write(0, config);
+    bench.burst(Picos(0));
+    bench.pass(REFRESH, OTHER, 2);
+    bench.told();
+    let queue = bench.switch.tables().ingress(IN.into(), CLASS);
+    queue.shared_bytes.store(0);
+    queue.headroom_bytes.store(0);
+    bench.due(REFRESH);
+    let told = bench.told_of_states();
+    assert_eq!(told.last(), Some(&changed(None, StateChange::Resumed)), "{told:?}");
+    assert_eq!(bench.deadlines(), [Picos(4 * PERIOD)]);
+}
+
 #[test]
 fn queues_with_states_of_their_own_are_told_by_priority() {
     let mut bench = bench(Per::Queue);

@@ -1,7 +1,7 @@
 //! What a switch does in a PFC storm at [`OUT`].
 
 use fabric_core::queue::QueueRange;
-use fabric_core::scheme::{bfc, dsh};
+use fabric_core::scheme::{bfc, dsh, spfc};
 
 use super::*;
 
@@ -205,6 +205,7 @@ fn books_close_after_a_storm_under_every_scheme() {
         SchemeSettings::Oversubscribed,
         SchemeSettings::Dsh(settings),
         SchemeSettings::Bfc(bfc),
+        SchemeSettings::Spfc(spfc::Settings::default()),
     ] {
         let mut bench = Bench::<Selected>::watched(&scheme, Some(watchdog(StormAction::Drop)));
         begin(&mut bench);
@@ -214,6 +215,40 @@ fn books_close_after_a_storm_under_every_scheme() {
         while bench.sends(DETECTED, IN).is_some() {}
         assert!(bench.is_empty(), "{scheme:?}");
     }
+}
+
+/// One packet has departed, and is enough. Those that are dropped end the PAUSE, so the port is a victim again.
+#[test]
+fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
+    let settings = spfc::Settings {
+        period: Nanos(1000),
+        threshold: spfc::Threshold::Bytes(Bytes(1)),
+        ..spfc::Settings::default()
+    };
+    let mut bench = Bench::<Selected>::watched(
+        &SchemeSettings::Spfc(settings),
+        Some(watchdog(StormAction::Drop)),
+    );
+    let states = |bench: &mut Bench<_>| {
+        let told = bench.told().into_iter().filter_map(|told| match told {
+            Told::State { port, change, .. } => Some((port, change)),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    bench.packet(Picos(0), [IN, OUT], CLASS, LENGTH);
+    bench.sends(Picos(0), OUT);
+    // The pool is full: 100 kB.
+    for _ in 0..12 {
+        bench.packet(Picos(0), [IN, OUT], CLASS, 9000);
+    }
+    assert_eq!(states(&mut bench), [(IN, StateChange::Fast), (IN, StateChange::Paused)]);
+    bench.paused(START, OUT, CLASS.bit(), u16::MAX);
+    for look in 1..=3 {
+        while bench.due(Picos(look * LOOK.0)).is_some() {}
+    }
+    assert_eq!(states(&mut bench), [(IN, StateChange::Resumed)]);
+    assert!(bench.deadlines().contains(&Picos(1_000_000)), "the end of the period");
 }
 
 /// How long `quanta` last.

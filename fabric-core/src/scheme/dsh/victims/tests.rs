@@ -188,6 +188,40 @@ fn a_renewal_that_resumes_the_port_releases_the_state() {
     assert_eq!(Dsh::renewal(&bench.at(CLASS), PauseLevel::Port, 1, Nanos(30)), None);
 }
 
+/// The count is one of the period before.
+#[test]
+fn a_renewal_in_a_later_period_makes_no_victim() {
+    let mut bench = Bench::new(8);
+    bench.make_victim_of_insurance();
+    bench.tables.switch.shared_bytes.store(0);
+    let now = Nanos(PERIOD + 5);
+    let renewed = Dsh::renewal(&bench.at(CLASS), PauseLevel::Port, 1, now).unwrap();
+    assert!(renewed.resumes && !bench.line(0).is_victim(now));
+}
+
+/// The threshold by which an arrival pauses is that of its own time.
+#[test]
+fn an_arrival_in_a_later_period_finds_the_port_normal() {
+    let mut bench = Bench::new(14);
+    bench.make_victim(0, 0);
+    assert_eq!(Dsh::threshold(&bench.at(CLASS)), 14 * LENGTH);
+    assert_eq!(bench.arrive(0, CLASS, 3 * PERIOD), Ok(None));
+    assert_eq!(Dsh::threshold(&bench.at(CLASS)), 13 * LENGTH / 4);
+}
+
+#[test]
+fn ports_have_the_counting_numbers_of_their_rates() {
+    let bench = Bench::new(8);
+    let settings = Settings {
+        options: Options { victims: true, ..Options::default() },
+        spfc: spfc::Settings { period: Nanos(1000), ..spfc::Settings::default() },
+        ..Settings::default()
+    };
+    let rates = [100, 400].map(|gigabits| BitsPerSecond(gigabits * 1_000_000_000));
+    settings.write(&bench.tables, rates.map(|rate| (rate, Bytes(PHI))));
+    assert_eq!([0, 1].map(|port| bench.line(port).victim_bytes.load()), [2500, 10_000]);
+}
+
 #[test]
 fn the_control_plane_stores_dt_for_a_victim() {
     let bench = Bench::new(40);
