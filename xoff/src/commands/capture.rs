@@ -15,7 +15,7 @@ use super::{Exit, interrupt};
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Request};
 
-/// How often it is looked whether the capture is interrupted, while nothing comes or nobody reads.
+/// Time between two looks whether the capture is interrupted, while nothing comes or nobody reads.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// Arguments of `xoff capture`.

@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(tried(|policy| policy.threshold), 3);
         assert_eq!(tried(|policy| policy.marking), 3);
         assert_eq!(tried(|policy| policy.scheme), 5);
-        assert_eq!(tried(|policy| policy.options), 8);
+        assert_eq!(tried(|policy| policy.options), 11);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
 use crate::live::report;
 
-/// How often it is looked whether the wait is over, while no flow is done.
+/// Time between two looks whether the wait is over, while no flow is done.
 const MOMENT: Duration = Duration::from_millis(100);
 /// So many flows that nobody waits for any longer are named.
 const MOST_NAMED: usize = 8;

@@ -13,7 +13,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// So may whoever has neither read nor got anything for so long while it is answered. Longer than two signs of life.
 const GRACE_OF_READERS: Duration = Duration::from_secs(3);
 
-/// How often it is looked whether there is room, while there is none.
+/// Time between two looks for room, while there is none.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// See the module.

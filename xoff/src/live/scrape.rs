@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST_HEAD: usize = 8192;
 /// More headers than any client sends.
 const MOST_HEADERS: usize = 64;
-/// How often it is looked whether the server is to go on.
+/// Time between two looks whether the server is to go on.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// See the module.

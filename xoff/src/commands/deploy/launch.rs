@@ -14,7 +14,7 @@ use crate::commands::interrupt;
 use crate::live::client;
 use crate::live::folder::Description;
 
-/// How often it is looked whether the wait is interrupted.
+/// Time between two looks whether the wait is interrupted.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// A fabric to be supervised.
