@@ -220,7 +220,10 @@ fn a_limit_on_memory_leaves_nothing() {
             fs::remove_dir_all(&out).expect("the run made it");
             continue;
         }
-        finished.assert_refused(&["error: ", "ulimit -v"]);
+        // Rust aborts if a thread that has begun finds no room for its signal stack; whatever else fails is told.
+        if !finished.stderr.contains("failed to allocate an alternative stack") {
+            finished.assert_refused(&["error: ", "ulimit -v"]);
+        }
         refused += 1;
         await_that("a guardian removes what a run without memory left", || {
             traces() == before && folder.entries().is_empty()
