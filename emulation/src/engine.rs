@@ -273,6 +273,9 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
             engine.agenda.schedule(period, Task::ControlPlane);
         }
+        if let Some(period) = switch_settings::lossy_period(scenario) {
+            engine.agenda.schedule(period, Task::BufferManagement);
+        }
         if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {
             engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }

@@ -1,11 +1,10 @@
 //! Which pool takes an arriving packet, and the counters of the pools.
 
 use crate::cell::Cell64;
-use crate::drop_reason::DropReason;
-use crate::map_abi::{IngressQueue, Pool, SwitchState};
+use crate::map_abi::Pool;
 use crate::scheme::{Arriving, Ingress};
 use crate::tables::Tables;
-use crate::threshold::{scaled, shared_free};
+use crate::threshold::shared_free;
 
 /// Whether the queue's private buffer takes the packet (DSH, Algorithm 1, line 1).
 #[inline(always)]
@@ -37,38 +36,21 @@ pub fn fits_headroom<T>(packet: &Arriving<'_, T>) -> bool {
     queue.headroom_bytes.load() + packet.length < port.headroom_bytes.load()
 }
 
-/// Lossy packets: the shared pool, under DT on the egress queue (DSH, Section II-B: lossy buffer is
-/// managed from the egress perspective).
-#[inline(always)]
-pub fn admit_lossy<T>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-    let Ingress { config, switch, .. } = packet.ingress;
-    let free = shared_free(config, switch);
-    let threshold = scaled(free, config.lossy_alpha_numerator, config.lossy_alpha_denominator);
-    if packet.egress.bytes.load() + packet.length <= threshold && packet.length <= free {
-        Ok(Pool::Shared)
-    } else {
-        Err(DropReason::LossyThreshold)
-    }
-}
-
 /// Counts an admitted packet in its pool. Returns its bytes there: all, unless the private pool has some.
 #[inline(always)]
 pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) -> u64 {
-    let Ingress { switch, queue, .. } = *at;
+    let Ingress { switch, .. } = *at;
     let bytes = match pool {
         Pool::PrivateAndShared => length - fill_private(at, length),
         Pool::Private | Pool::Shared | Pool::Headroom => length,
     };
-    let (of_queue, of_switch) = cells(pool, switch, queue);
+    let (of_queue, of_switch) = cells(at, pool);
     of_queue.add::<T>(bytes);
     let held = of_switch.add::<T>(bytes);
     if matches!(pool, Pool::Headroom) {
         switch.headroom_max_bytes.raise_to::<T>(held);
     }
-    let headroom = switch.headroom_bytes.load();
-    switch
-        .buffer_max_bytes
-        .raise_to::<T>(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
+    switch.buffer_max_bytes.raise_to::<T>(switch.buffered_bytes());
     bytes
 }
 
@@ -99,7 +81,7 @@ pub struct Released {
 /// queue had fallen below `X_on`.
 #[inline(always)]
 pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
-    let Ingress { switch, queue, .. } = *at;
+    let Ingress { queue, .. } = *at;
     let headroom = queue.headroom_bytes.load().min(length);
     let rest = length - headroom;
     let shared = queue.shared_bytes.load().min(rest);
@@ -108,7 +90,7 @@ pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
         [(headroom, Pool::Headroom), (shared, Pool::Shared), (private, Pool::Private)]
     {
         // Most often two of the three are zero, and the processor cannot predict which.
-        let (of_queue, of_switch) = cells(pool, switch, queue);
+        let (of_queue, of_switch) = cells(at, pool);
         of_queue.sub::<T>(bytes);
         of_switch.sub::<T>(bytes);
     }
@@ -116,14 +98,15 @@ pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
 }
 
 #[inline(always)]
-fn cells<'a>(
-    pool: Pool,
-    switch: &'a SwitchState,
-    queue: &'a IngressQueue,
-) -> (&'a Cell64, &'a Cell64) {
+fn cells<'a, T>(at: &Ingress<'a, T>, pool: Pool) -> (&'a Cell64, &'a Cell64) {
+    let Ingress { config, switch, queue, priority, .. } = *at;
     match pool {
         Pool::Private => (&queue.private_bytes, &switch.private_bytes),
-        Pool::Shared | Pool::PrivateAndShared => (&queue.shared_bytes, &switch.shared_bytes),
+        Pool::Shared | Pool::PrivateAndShared => {
+            let apart = config.lossy_pool_bytes != 0 && !config.is_lossless(priority);
+            let of_switch = if apart { &switch.lossy_bytes } else { &switch.shared_bytes };
+            (&queue.shared_bytes, of_switch)
+        }
         Pool::Headroom => (&queue.headroom_bytes, &switch.headroom_bytes),
     }
 }
@@ -131,6 +114,7 @@ fn cells<'a>(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::drop_reason::DropReason;
     use crate::frame::Ipv4Fields;
     use crate::map_abi::SwitchConfig;
     use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
@@ -281,41 +265,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// A packet of 1000 bytes, a pool of 10,000 and alpha 1/2 or 4: T is alpha times what is free, and what
-    /// the egress queue holds counts, whatever the ingress queue does.
-    #[test]
-    fn a_lossy_packet_is_admitted_by_its_egress_queue() {
-        // (alpha, bytes of all, egress queue, ingress queue, admitted)
-        let rows = [
-            ((1, 2), 4000, 2000, 0, true),
-            ((1, 2), 4000, 2001, 0, false),
-            ((1, 2), 4000, 4000, 0, false),
-            ((1, 2), 4000, 0, 4000, true),
-            ((1, 2), 8000, 0, 8000, true),
-            ((1, 2), 8001, 0, 8001, false),
-            ((4, 1), 9000, 3000, 9000, true),
-            ((4, 1), 9001, 0, 9001, false),
-        ];
-        for ((numerator, denominator), of_all, egress, ingress, admitted) in rows {
-            let config = SwitchConfig {
-                shared_pool_bytes: 10_000,
-                lossy_alpha_numerator: numerator,
-                lossy_alpha_denominator: denominator,
-                ..SwitchConfig::default()
-            };
-            let tables = idle(config, 10_000);
-            let packet = arriving(&tables, SchemeKind::Pfc, 0, 1000);
-            packet.ingress.switch.shared_bytes.store(of_all);
-            packet.egress.bytes.store(egress);
-            packet.ingress.queue.shared_bytes.store(ingress);
-            let expected =
-                if admitted { Ok(Pool::Shared) } else { Err(DropReason::LossyThreshold) };
-            let row = format!("{of_all}, {egress}, {ingress} at {numerator}/{denominator}");
-            assert_eq!(admit_lossy(&packet), expected, "{row}");
-            assert_eq!(Selected::admit_lossy(&packet), expected, "{row}, by its class");
-        }
-    }
-
     /// Each scheme has a limit of its own, and only DSH counts what a port holds.
     #[test]
     fn the_policy_says_which_pools_there_are() {
@@ -346,6 +295,7 @@ pub(crate) mod tests {
                 arrived: Nanos(0),
                 now: Nanos(0),
                 note: 0,
+                first_rtt: false,
             };
             Selected::release(&leaving, Released { headroom: 400, shared: 100 });
             let PortUse { headroom_bytes, shared_bytes, .. } =

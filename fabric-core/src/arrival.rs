@@ -6,9 +6,11 @@ use crate::admission::charge;
 use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields, Parsed};
 use crate::hop_control::{HopControl, Order};
+use crate::lossy::{self, BufferManagement};
 use crate::map_abi::{
-    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, DESCRIPTOR_PRIORITY_AT,
-    DESCRIPTOR_REMAINING_AT, Port, SwitchConfig, SwitchState, class_row,
+    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_FIRST_RTT, DESCRIPTOR_IN_USE,
+    DESCRIPTOR_PRIORITY_AT, DESCRIPTOR_REMAINING_AT, Pool, Port, SwitchConfig, SwitchState,
+    class_row,
 };
 use crate::marking::congested;
 use crate::pause_state;
@@ -149,7 +151,10 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let queue =
         tables.ingress_queue(class_row(port_number, priority)).ok_or(DropReason::BrokenTable)?;
     let ingress = Ingress { tables, policy, config, switch, port_number, port, queue, priority };
-    let queue = S::queue(&ingress, egress_port, now, fields);
+    let mut queue = S::queue(&ingress, egress_port, now, fields);
+    if !lossless {
+        queue = lossy::Selected::queue(&ingress, egress_port, now, fields, queue);
+    }
     let egress =
         tables.egress_queue(config.queue_row(egress_port, queue)).ok_or(DropReason::BrokenTable)?;
     let out = tables.port(egress_port).ok_or(DropReason::BrokenTable)?;
@@ -160,7 +165,12 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     if slots::exhausted(switch) {
         return Err(DropReason::NoDescriptor);
     }
-    let pool = if lossless { S::admit(&packet)? } else { S::admit_lossy(&packet)? };
+    let pool = if lossless {
+        S::admit(&packet)?
+    } else {
+        lossy::Selected::admit(&packet)?;
+        Pool::Shared
+    };
 
     // All that can fail comes before the counters change.
     let source = out.address.load() | S::named_queue(policy, queue);
@@ -195,7 +205,8 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
     let class = u32::from(priority.number()) << DESCRIPTOR_PRIORITY_AT;
     let remaining = u32::from(fields.remaining.to_wire()) << DESCRIPTOR_REMAINING_AT;
-    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested | class | remaining);
+    let first = if fields.is_first_rtt() { DESCRIPTOR_FIRST_RTT } else { 0 };
+    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested | first | class | remaining);
 
     // T(t) is evaluated again here, because the packet itself has changed it.
     if lossless {

@@ -6,7 +6,8 @@ use units::Nanos;
 use crate::admission::release;
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
-use crate::map_abi::{DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE};
+use crate::lossy::{self, BufferManagement};
+use crate::map_abi::{DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_FIRST_RTT};
 use crate::marking::congested;
 use crate::policy::{MarkingScheme, Policy};
 use crate::priority::Priority;
@@ -106,8 +107,14 @@ fn leave<S: Scheme, T: Tables>(
     let arrived = Nanos(descriptor.arrival_ns.load());
 
     let note = descriptor.note.load();
-    let packet = Leaving { ingress, egress_port, queue, egress, length, arrived, now, note };
-    let verdict = discarded.map_or_else(|| S::at_departure(&packet), Verdict::Drop);
+    let first_rtt = flags & DESCRIPTOR_FIRST_RTT != 0;
+    let packet =
+        Leaving { ingress, egress_port, queue, egress, length, arrived, now, note, first_rtt };
+    let dropped = match discarded {
+        None if !lossless => lossy::Selected::at_departure(&packet),
+        _ => discarded,
+    };
+    let verdict = dropped.map_or_else(|| S::at_departure(&packet), Verdict::Drop);
     let changes = match verdict {
         Verdict::Send(changes) => Ok(changes),
         Verdict::Drop(reason) => Err(reason),
@@ -127,6 +134,8 @@ fn leave<S: Scheme, T: Tables>(
     let given_back = release(&packet.ingress, length);
     if lossless {
         S::release(&packet, given_back);
+    } else if changes.is_ok() {
+        lossy::Selected::sent(&packet);
     }
     let queue_bytes = egress.bytes.sub::<T>(length);
     switch.departed_bytes.add::<T>(length);

@@ -121,6 +121,10 @@ drop_reasons! {
     LinkDown = 28, "link-down", Injected;
     /// Faults have taken down all links that lead to the host, and the switch knows.
     Unreachable = 29, "unreachable", Injected;
+    /// A lossy packet found no free buffer for it, though its egress queue was below its threshold, if it has one.
+    LossyBufferFull = 30, "lossy-buffer-full", Policy;
+    /// A lossy packet had waited in its egress queue for as long as packets may, when its turn came.
+    SojournTime = 31, "sojourn-time", Policy;
 }
 
 impl fmt::Display for DropReason {

@@ -27,6 +27,7 @@ pub mod drop_reason;
 pub mod frame;
 pub mod headroom;
 pub mod hop_control;
+pub mod lossy;
 pub mod map_abi;
 pub mod marking;
 pub mod pause_state;

@@ -16,6 +16,7 @@
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
+//! | `LOSSY_LINES` | [`SchemeLine`] | what the buffer management asks for | both | both |
 //! | `SCHEME_LINES` | [`SchemeLine`] | what the scheme asks for, at least 1 | both | both |
 //! | `SCHEME_BLOCKS` | [`SchemeBlock`] | what the scheme asks for, at least 1 | control plane | both |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
@@ -59,7 +60,7 @@ pub const MAX_HOSTS: usize = 4096;
 /// 671 MB.
 pub const MAX_SLOTS: usize = 1 << 24;
 /// Capacity of `DROPS`: room for reasons to come.
-pub const MAX_DROP_REASONS: usize = 32;
+pub const MAX_DROP_REASONS: usize = 64;
 /// The address of host 0, 10.0.1.1; host n has the address n further on.
 pub const FIRST_HOST_ADDRESS: u32 = 0x0a00_0101;
 
@@ -102,10 +103,8 @@ pub struct SwitchConfig {
     /// Headroom of all queues together; where it is oversubscribed, less than the sum of what each may
     /// hold.
     pub headroom_pool_bytes: u64,
-    /// alpha of the lossy egress queues, numerator.
-    pub lossy_alpha_numerator: u32,
-    /// alpha of the lossy egress queues, denominator.
-    pub lossy_alpha_denominator: u32,
+    /// Bytes of the buffer that lossy packets have for themselves; 0 if they share the shared pool.
+    pub lossy_pool_bytes: u64,
     /// Salts the ECMP hash, so that switches choose independently.
     pub ecmp_seed: u32,
     /// Interface index of port 0; port n has the index n further on.
@@ -181,6 +180,8 @@ pub struct SwitchState {
     pub shared_bytes: Cell64,
     /// Bytes in all headroom pools.
     pub headroom_bytes: Cell64,
+    /// Bytes in the lossy packets' own pool.
+    pub lossy_bytes: Cell64,
     /// The most bytes that were ever buffered.
     pub buffer_max_bytes: Cell64,
     /// The most bytes that were ever in headroom.
@@ -203,6 +204,15 @@ pub struct SwitchState {
     pub zero_source_pfc: Cell64,
     /// Class-enable bits of lossy priorities in PFC frames, which stop nothing.
     pub lossy_pauses_ignored: Cell64,
+}
+
+impl SwitchState {
+    /// Bytes that are buffered.
+    #[inline(always)]
+    pub fn buffered_bytes(&self) -> u64 {
+        let Self { private_bytes, shared_bytes, headroom_bytes, lossy_bytes, .. } = self;
+        private_bytes.load() + shared_bytes.load() + headroom_bytes.load() + lossy_bytes.load()
+    }
 }
 
 /// One port. Aligned, so that what every packet needs lies in one cache line.
@@ -269,7 +279,7 @@ pub struct EgressQueue {
 pub enum Pool {
     /// The ingress queue's own.
     Private,
-    /// Everyone's, under a threshold.
+    /// Everyone's, under a threshold; for lossy packets their own, where they have one.
     Shared,
     /// What is left of the ingress queue's own, then everyone's.
     PrivateAndShared,
@@ -293,7 +303,7 @@ pub struct Descriptor {
     pub queue: Cell32,
     /// What the scheme keeps of it.
     pub note: Cell32,
-    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`] and [`DESCRIPTOR_CONGESTED`]; from bit 8 on the priority, from bit
+    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`], [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`]; from bit 8 on the priority, from bit
     /// 16 on what the flow has left to send.
     pub flags: Cell32,
 }
@@ -318,6 +328,8 @@ pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1;
 pub const DESCRIPTOR_IN_USE: u32 = 2;
 /// The packet arrived with Congestion Experienced.
 pub const DESCRIPTOR_CONGESTED: u32 = 4;
+/// The packet is of its flow's first round trip.
+pub const DESCRIPTOR_FIRST_RTT: u32 = 8;
 /// The bit of the flags from which on they have the priority.
 pub const DESCRIPTOR_PRIORITY_AT: u32 = 8;
 /// The bit of the flags from which on they have what the flow has left to send.
@@ -408,7 +420,7 @@ pub const fn address_from_u64(value: u64) -> [u8; 6] {
 
 const _: () = {
     assert!(size_of::<SwitchConfig>() == 104);
-    assert!(size_of::<SwitchState>() == 112);
+    assert!(size_of::<SwitchState>() == 120);
     assert!(size_of::<Port>() == 128);
     assert!(offset_of!(Port, rate_bps) == 64);
     assert!(size_of::<IngressQueue>() == 64);

@@ -40,6 +40,20 @@ pub enum SchemeKind {
     Spfc = 4,
 }
 
+/// Which [buffer management](crate::lossy) the lossy priorities of a switch have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LossyKind {
+    /// [`crate::lossy::dynamic_threshold`].
+    DynamicThreshold = 0,
+    /// [`crate::lossy::complete_sharing`].
+    CompleteSharing = 1,
+    /// [`crate::lossy::active`].
+    Active = 2,
+    /// [`crate::lossy::bshare`].
+    Bshare = 3,
+}
+
 /// What the watchdog of a switch does to a queue that a PFC storm holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -66,20 +80,25 @@ pub struct Policy {
     pub options: u32,
     /// [`StormAction`] as a number.
     pub storm_action: u32,
+    /// [`LossyKind`] as a number.
+    pub lossy: u32,
+    /// Options of the buffer management; their meaning is its own.
+    pub lossy_options: u32,
 }
 
 impl Policy {
     /// Its fields in their order in memory, as a loader writes them.
-    pub const fn words(self) -> [u32; 5] {
-        let Self { threshold, marking, scheme, options, storm_action } = self;
-        [threshold, marking, scheme, options, storm_action]
+    pub const fn words(self) -> [u32; 7] {
+        let Self { threshold, marking, scheme, options, storm_action, lossy, lossy_options } = self;
+        [threshold, marking, scheme, options, storm_action, lossy, lossy_options]
     }
 
-    /// Thresholds and marking of a switch that runs PFC.
+    /// Thresholds and marking of a switch that runs PFC, and DT for lossy priorities.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
         let (threshold, marking) = (threshold as u32, marking as u32);
         let (scheme, storm_action) = (SchemeKind::Pfc as u32, StormAction::None as u32);
-        Self { threshold, marking, scheme, options: 0, storm_action }
+        let lossy = LossyKind::DynamicThreshold as u32;
+        Self { threshold, marking, scheme, options: 0, storm_action, lossy, lossy_options: 0 }
     }
 
     /// The same with another scheme and its options.
@@ -92,6 +111,12 @@ impl Policy {
     #[must_use]
     pub const fn with_storm_action(self, action: StormAction) -> Self {
         Self { storm_action: action as u32, ..self }
+    }
+
+    /// The same with another buffer management and its options.
+    #[must_use]
+    pub const fn with_lossy(self, kind: LossyKind, options: u32) -> Self {
+        Self { lossy: kind as u32, lossy_options: options, ..self }
     }
 
     /// How X_off is found.
@@ -123,6 +148,17 @@ impl Policy {
             3 => SchemeKind::Bfc,
             4 => SchemeKind::Spfc,
             _ => SchemeKind::Pfc,
+        }
+    }
+
+    /// Which buffer management lossy priorities have.
+    #[inline(always)]
+    pub const fn lossy(self) -> LossyKind {
+        match self.lossy {
+            1 => LossyKind::CompleteSharing,
+            2 => LossyKind::Active,
+            3 => LossyKind::Bshare,
+            _ => LossyKind::DynamicThreshold,
         }
     }
 

@@ -4,8 +4,11 @@
 //!
 //! | a packet | in this order | for lossy packets |
 //! | --- | --- | --- |
-//! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival), [`enqueued`](Scheme::enqueued) | `queue`, [`admit_lossy`](Scheme::admit_lossy), `enqueued` |
+//! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival), [`enqueued`](Scheme::enqueued) | `queue`, `enqueued` |
 //! | is chosen by the scheduler | [`at_departure`](Scheme::at_departure), [`release`](Scheme::release), [`after_departure`](Scheme::after_departure), [`dequeued`](Scheme::dequeued) | `at_departure`, `dequeued` |
+//!
+//! Whether a lossy packet is admitted is the [buffer management](crate::lossy)'s business, as is whether it is dropped at
+//! departure; in that case `at_departure` is not asked.
 //!
 //! `queue` and `admit` change no state: the packet may still be dropped after them, for example because there is no
 //! free descriptor. The methods after them may count. If `at_departure` puts a packet into another queue, it is
@@ -56,7 +59,7 @@ use crate::policy::{Policy, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
-use crate::{admission, threshold};
+use crate::threshold;
 use units::Nanos;
 
 pub use crate::admission::Released;
@@ -130,13 +133,6 @@ pub trait Scheme: Sized {
 
     /// The pool that takes a lossless packet, or why it is dropped. Changes no state.
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason>;
-
-    /// The same for a lossy packet; by default the shared pool under DT on the egress queue (DSH, Section
-    /// II-B: lossy buffer is managed from the egress perspective).
-    #[inline(always)]
-    fn admit_lossy<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-        admission::admit_lossy(packet)
-    }
 
     /// Updates the scheme's own counters for a lossless packet that was admitted to `pool` and counted there, `bytes`
     /// of it not in the private pool unless that is the pool.

@@ -48,6 +48,8 @@ pub trait Tables: Sharing {
     fn drops(&self, reason: DropReason) -> Option<&Cell64>;
     /// Line `index` of the scheme's state.
     fn scheme_line(&self, index: u32) -> Option<&SchemeLine>;
+    /// Line `index` of the buffer management's state.
+    fn lossy_line(&self, index: u32) -> Option<&SchemeLine>;
     /// Block `index` of the scheme's look-up tables.
     fn scheme_block(&self, index: u32) -> Option<&SchemeBlock>;
 }

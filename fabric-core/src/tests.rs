@@ -134,7 +134,8 @@ fn what_a_switch_does_not_forward_is_dropped_by_name_and_counted_once() {
         ),
         ("garbage", 0, vec![0; 60], DropReason::UnknownEtherType),
     ] {
-        let tables = tables();
+        let mut tables = tables();
+        tables.config.lossy_pool_bytes = 1;
         assert_eq!(arrive(&tables, UNMARKED, port, frame), Outcome::Dropped(reason), "{about}");
         let drops = DropReason::ALL.iter().map(|reason| tables.drops(*reason).unwrap().load());
         assert_eq!(drops.sum::<u64>(), 1, "{about}");
@@ -169,9 +170,7 @@ fn control_frames_are_counted_and_take_no_buffer() {
 #[test]
 fn only_a_lossless_queue_resumes() {
     for (priority, resumes) in [(LOSSLESS, true), (LOSSY, false)] {
-        let mut tables = tables();
-        tables.config.lossy_alpha_numerator = 1;
-        tables.config.lossy_alpha_denominator = 1;
+        let tables = tables();
         let slot = queued(&tables, priority, UNMARKED).0.slot;
         tables.queue(0, priority).off.store(1);
         let (_, due) = left(&tables, UNMARKED, slot).unwrap();
@@ -182,9 +181,7 @@ fn only_a_lossless_queue_resumes() {
 #[test]
 fn only_a_lossless_queue_pauses() {
     for (priority, pauses) in [(LOSSLESS, true), (LOSSY, false)] {
-        let mut tables = tables();
-        tables.config.lossy_alpha_numerator = 1;
-        tables.config.lossy_alpha_denominator = 1;
+        let tables = tables();
         tables.queue(0, priority).shared_bytes.store(100_000);
         let (_, due) = queued(&tables, priority, UNMARKED);
         assert_eq!(due, usize::from(pauses), "priority {priority}");

@@ -47,6 +47,8 @@ static FREE_SLOTS: Array<Cell64> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static DROPS: Array<Cell64> = Array::with_max_entries(MAX_DROP_REASONS as u32, MMAPABLE);
 #[map]
+static LOSSY_LINES: Array<SchemeLine> = Array::with_max_entries(1, MMAPABLE);
+#[map]
 static SCHEME_LINES: Array<SchemeLine> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static SCHEME_BLOCKS: Array<SchemeBlock> = Array::with_max_entries(1, MMAPABLE);
@@ -201,6 +203,11 @@ impl Tables for MapTables {
     #[inline(always)]
     fn drops(&self, reason: DropReason) -> Option<&Cell64> {
         DROPS.get(reason as u32)
+    }
+
+    #[inline(always)]
+    fn lossy_line(&self, index: u32) -> Option<&SchemeLine> {
+        LOSSY_LINES.get(index)
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! The control plane: configuration, routes and thresholds into the tables, counters out of them.
 
 use fabric_core::drop_reason::DropReason;
+use fabric_core::lossy::{self, BufferManagement};
 use fabric_core::map_abi::{
     AuditCounters, FlowKey, IngressQueue, MAX_PORTS, NextHop, PolicyRoute, Route, SwitchConfig,
     SwitchState, address_to_u64, class_row,
@@ -64,10 +65,12 @@ impl SwitchTables {
         config: SwitchConfig,
         ports: &[PortSettings],
         scheme: &SchemeSettings,
+        lossy: &lossy::Settings,
         seed: u64,
     ) {
         assert!(ports.len() <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports");
         self.rows.config.write(0, config);
+        lossy.write(self);
         scheme.write(self, ports.iter().map(|port| (port.rate, port.required_headroom)));
         for (row, settings) in self.rows.ports.iter().zip(ports) {
             row.rate_bps.store(settings.rate.0);
@@ -156,6 +159,11 @@ impl SwitchTables {
                 S::observe(&at, now);
             }
         }
+    }
+
+    /// Lets the buffer management of lossy priorities count what needs no packet.
+    pub fn update_lossy(&self, policy: Policy, now: Nanos) {
+        lossy::Selected::update(self, policy, now);
     }
 
     /// Gives each lossless ingress queue of `port` `wanted` bytes of headroom, or as near to that as is possible
@@ -251,6 +259,7 @@ impl SwitchTables {
         expect_zero("the private pools' total".into(), switch.private_bytes.load());
         expect_zero("the shared pool's total".into(), switch.shared_bytes.load());
         expect_zero("the headroom pools' total".into(), switch.headroom_bytes.load());
+        expect_zero("the lossy pool's total".into(), switch.lossy_bytes.load());
         for port in 0..config.ports {
             let PortUse { shared_bytes, headroom_bytes, off } =
                 Selected::port_use(self, policy, port);
@@ -337,7 +346,7 @@ mod tests {
             peer_address: [0; 6],
         };
         let settings = SchemeSettings::Dsh(dsh::Settings::default());
-        tables.configure(config, &[port; 2], &settings, 1);
+        tables.configure(config, &[port; 2], &settings, &lossy::Settings::default(), 1);
         tables
     }
 
@@ -435,7 +444,7 @@ mod tests {
         let random = |seed| {
             let mut tables = tables();
             let config = *tables.settings();
-            tables.configure(config, &[], &SchemeSettings::Pfc, seed);
+            tables.configure(config, &[], &SchemeSettings::Pfc, &lossy::Settings::default(), seed);
             tables.state().random.load()
         };
         assert_ne!(random(2), random(4));

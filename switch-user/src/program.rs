@@ -329,6 +329,7 @@ fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
         .map_max_entries(names::POLICY_ROUTES, capacity.policies)
         .map_max_entries(names::DESCRIPTORS, capacity.slots)
         .map_max_entries(names::FREE_SLOTS, capacity.slots)
+        .map_max_entries(names::LOSSY_LINES, capacity.lossy_lines())
         .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
         .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
 }

@@ -389,6 +389,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.tables.observe_under::<S>(self.config.computed, now.to_nanos());
     }
 
+    /// Lets the buffer management of lossy priorities count what needs no packet.
+    pub fn update_lossy(&mut self, now: Picos) {
+        self.tables.update_lossy(self.config.policy, now.to_nanos());
+    }
+
     /// Tells the neighbour of a port what the scheme [announces](Scheme::announcement), if it does.
     pub fn announce(&mut self, port: u16) {
         let announced = S::announcement(&self.tables, self.config.policy, port.into());

@@ -6,6 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
+use fabric_core::lossy;
 use fabric_core::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, PRIORITIES,
     PolicyRoute, Port, Route, SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState, names,
@@ -39,6 +40,8 @@ pub struct Capacity {
     pub policies: u32,
     /// The size of the scheme's state.
     pub scheme: Room,
+    /// Lines of the buffer management's flow table: see [`fabric_core::lossy::Settings::flow_lines`].
+    pub lossy_flow_lines: u32,
 }
 
 impl Capacity {
@@ -46,7 +49,8 @@ impl Capacity {
     /// state of its own.
     pub const fn new(ports: u32, hosts: u32, slots: u32) -> Self {
         let scheme = Room { lines: 1, blocks: 1 };
-        Self { ports, hosts, slots, queues: 1 + CLASSES, next_hops: 1, policies: 1, scheme }
+        let queues = 1 + CLASSES;
+        Self { ports, hosts, slots, queues, next_hops: 1, policies: 1, scheme, lossy_flow_lines: 0 }
     }
 
     /// Rows of tables with one for each (port, priority).
@@ -57,6 +61,11 @@ impl Capacity {
     /// Rows of tables with one for each (port, queue).
     pub const fn queue_rows(&self) -> u32 {
         self.queues << port_shift(self.ports)
+    }
+
+    /// Lines of the buffer management.
+    pub const fn lossy_lines(&self) -> u32 {
+        lossy::lines(self.queue_rows(), self.lossy_flow_lines)
     }
 }
 
@@ -88,6 +97,7 @@ pub struct Rows {
     pub(crate) descriptors: Region<Descriptor>,
     pub(crate) free_slots: Region<Cell64>,
     pub(crate) drops: Region<Cell64>,
+    pub(crate) lossy_lines: Region<SchemeLine>,
     pub(crate) scheme_lines: Region<SchemeLine>,
     pub(crate) scheme_blocks: Region<SchemeBlock>,
 }
@@ -148,6 +158,7 @@ impl Rows {
             descriptors: source.slots(names::DESCRIPTORS, slots)?,
             free_slots: source.slots(names::FREE_SLOTS, slots)?,
             drops: source.region(names::DROPS, MAX_DROP_REASONS)?,
+            lossy_lines: source.region(names::LOSSY_LINES, capacity.lossy_lines() as usize)?,
             scheme_lines: source.region(names::SCHEME_LINES, capacity.scheme.lines as usize)?,
             scheme_blocks: source.region(names::SCHEME_BLOCKS, capacity.scheme.blocks as usize)?,
         })
@@ -201,6 +212,7 @@ impl SwitchTables {
             descriptors,
             free_slots,
             drops,
+            lossy_lines,
             scheme_lines,
             scheme_blocks,
         } = &mut self.rows;
@@ -217,6 +229,7 @@ impl SwitchTables {
         descriptors.clear();
         free_slots.clear();
         drops.clear();
+        lossy_lines.clear();
         scheme_lines.clear();
         scheme_blocks.clear();
     }
@@ -300,6 +313,11 @@ impl Tables for Rows {
     #[inline]
     fn drops(&self, reason: DropReason) -> Option<&Cell64> {
         self.drops.get(reason as usize)
+    }
+
+    #[inline]
+    fn lossy_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.lossy_lines.get(index as usize)
     }
 
     #[inline]
@@ -389,6 +407,11 @@ impl Tables for SwitchTables {
     #[inline]
     fn drops(&self, reason: DropReason) -> Option<&Cell64> {
         self.rows.drops(reason)
+    }
+
+    #[inline]
+    fn lossy_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.rows.lossy_line(index)
     }
 
     #[inline]

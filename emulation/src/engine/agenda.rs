@@ -9,6 +9,7 @@ use units::Picos;
 use super::part::Opening;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
+use crate::switch_settings;
 
 /// Something for the whole fabric. At an instant they run in the order of this list, before any node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,8 @@ pub enum Task {
     Sample,
     /// Switches' thresholds are computed.
     ControlPlane,
+    /// Switches count what the buffer management of lossy priorities needs.
+    BufferManagement,
     /// Switches measure their links.
     LinkDelays,
     /// Switches announce which queues they have paused.
@@ -55,9 +58,10 @@ impl Task {
             Self::PausedQueuesLook => 3,
             Self::Sample => 4,
             Self::ControlPlane => 5,
-            Self::LinkDelays => 6,
-            Self::Bitmaps => 7,
-            Self::Reroute => 8,
+            Self::BufferManagement => 6,
+            Self::LinkDelays => 7,
+            Self::Bitmaps => 8,
+            Self::Reroute => 9,
         }
     }
 }
@@ -105,6 +109,12 @@ impl<W: Wires> Engine<'_, W> {
             Task::ControlPlane => {
                 opening.computes = true;
                 if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
+                    self.go_on(task, period);
+                }
+            }
+            Task::BufferManagement => {
+                opening.counts = true;
+                if let Some(period) = switch_settings::lossy_period(self.scenario) {
                     self.go_on(task, period);
                 }
             }

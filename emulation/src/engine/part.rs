@@ -22,6 +22,8 @@ pub struct Opening {
     pub samples: Option<u8>,
     /// Switches' thresholds are computed.
     pub computes: bool,
+    /// Their buffer management counts.
+    pub counts: bool,
     /// Switches measure their links.
     pub measures: bool,
     /// Switches announce which queues they have paused.
@@ -123,6 +125,9 @@ impl<W: Wires> Part<W> {
             }
             if opening.computes {
                 node.switch.observe(start);
+            }
+            if opening.counts {
+                node.switch.update_lossy(start);
             }
             if opening.measures {
                 node.measure_links(start, &mut self.core);

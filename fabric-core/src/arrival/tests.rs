@@ -139,6 +139,10 @@ impl Tables for Lacking<'_> {
         self.0.next_hop(index)
     }
 
+    fn lossy_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.0.lossy_line(index)
+    }
+
     fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {
         self.0.scheme_line(index)
     }

@@ -28,6 +28,8 @@ pub const DESCRIPTORS: &str = "DESCRIPTORS";
 pub const FREE_SLOTS: &str = "FREE_SLOTS";
 /// Frames dropped, by reason.
 pub const DROPS: &str = "DROPS";
+/// Lines of the buffer management.
+pub const LOSSY_LINES: &str = "LOSSY_LINES";
 /// [`super::SchemeLine`].
 pub const SCHEME_LINES: &str = "SCHEME_LINES";
 /// [`super::SchemeBlock`].

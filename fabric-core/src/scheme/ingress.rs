@@ -88,6 +88,8 @@ pub struct Leaving<'a, T> {
     pub now: Nanos,
     /// What [`Scheme::enqueued`](super::Scheme::enqueued) has kept of it.
     pub note: u32,
+    /// Whether it is marked as a packet of its flow's first round trip.
+    pub first_rtt: bool,
 }
 
 /// What becomes of a packet that the scheduler has chosen.

@@ -186,11 +186,6 @@ impl Scheme for Selected {
     }
 
     #[inline(always)]
-    fn admit_lossy<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-        select!(packet.ingress.policy, S => S::admit_lossy(packet))
-    }
-
-    #[inline(always)]
     fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool, bytes: u64) {
         select!(packet.ingress.policy, S => S::charge(packet, pool, bytes));
     }

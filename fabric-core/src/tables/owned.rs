@@ -3,6 +3,7 @@
 use super::Tables;
 use crate::cell::{Cell32, Cell64, Sharing};
 use crate::drop_reason::DropReason;
+use crate::lossy::{self, state};
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PRIORITIES,
     PolicyRoute, Port, QUEUE_ROWS, Route, SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine, Storm,
@@ -28,6 +29,7 @@ pub const MOST_SLOTS: usize = 32;
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 /// Lines and blocks: enough for the tests of any scheme.
 const LINES: usize = 64;
+const LOSSY_LINES: usize = state::QUEUES_AT as usize + PORTS * QUEUE_ROWS + 64;
 const BLOCKS: usize = 4;
 
 /// A switch's address at `port`.
@@ -55,6 +57,7 @@ pub struct OwnedTables {
     egress_queues: Vec<EgressQueue>,
     egress_classes: Vec<EgressClass>,
     storms: Vec<Storm>,
+    lossy_lines: Vec<SchemeLine>,
     scheme_lines: Vec<SchemeLine>,
     scheme_blocks: Vec<SchemeBlock>,
     descriptors: [Descriptor; MOST_SLOTS],
@@ -96,12 +99,14 @@ impl OwnedTables {
             egress_queues: (0..PORTS * QUEUE_ROWS).map(|_| EgressQueue::default()).collect(),
             egress_classes: (0..PORTS * PRIORITIES).map(|_| EgressClass::default()).collect(),
             storms: (0..PORTS * PRIORITIES).map(|_| Storm::default()).collect(),
+            lossy_lines: (0..LOSSY_LINES).map(|_| SchemeLine::default()).collect(),
             scheme_lines: (0..LINES).map(|_| SchemeLine::default()).collect(),
             scheme_blocks: (0..BLOCKS).map(|_| block()).collect(),
             descriptors: Default::default(),
             free_slots: Default::default(),
             drops: core::array::from_fn(|_| Cell64::new(0)),
         };
+        lossy::Settings::default().write(&tables);
         dsh::Settings::default().write(&tables, [(RATE, Bytes(phi)); PORTS]);
         tables
     }
@@ -231,6 +236,10 @@ impl Tables for OwnedTables {
 
     fn drops(&self, reason: DropReason) -> Option<&Cell64> {
         self.drops.get(reason as usize)
+    }
+
+    fn lossy_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.lossy_lines.get(index as usize)
     }
 
     fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {

@@ -156,7 +156,13 @@ impl<S: Scheme> Bench<S> {
             address: address(port),
             peer_address: [0; 6],
         };
-        tables.configure(config, &[0, 1, 2].map(settings), scheme, 1);
+        tables.configure(
+            config,
+            &[0, 1, 2].map(settings),
+            scheme,
+            &fabric_core::lossy::Settings::default(),
+            1,
+        );
         tables.install_routes(&[0, 1, 2].map(|port| vec![port]), 0..3, &PolicyTable::new(&[]));
         let port = |port| PortConfig {
             address: address(port),

@@ -44,8 +44,6 @@ fn tables(options: Options, lossless: bool, elided: Elided) -> OwnedTables {
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
         static_xoff_bytes: 100_000,
-        lossy_alpha_numerator: 1,
-        lossy_alpha_denominator: 1,
         lossless_classes: u8::from(lossless) << CLASS,
         ..SwitchConfig::default()
     };

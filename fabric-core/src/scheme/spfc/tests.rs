@@ -33,9 +33,7 @@ fn policy(per: Per) -> Policy {
 /// Port 0 has 100 Gbit/s, of which 12,500 bytes depart in a period at most; a victim's neighbour has sent a sixth of
 /// that, two packets. Port 1 has 400 Gbit/s, so that it takes eight. DT allows one packet: alpha is 1/2.
 fn tables(per: Per) -> OwnedTables {
-    let config =
-        SwitchConfig { lossy_alpha_numerator: 1, lossy_alpha_denominator: 1, ..two_classes(POOL) };
-    configured(config, &a_sixth(per))
+    configured(two_classes(POOL), &a_sixth(per))
 }
 
 fn two_classes(pool: u64) -> SwitchConfig {

@@ -1,0 +1,87 @@
+//! When a queue is congested, and how many queues of a priority are: `c_p` in BSHARE, `n_p` in ABM.
+//!
+//! BSHARE's Section III-A says both "when its length nears its threshold" and "when its length reaches at least 90% of the
+//! overall buffer space"; the second can be true of one queue at a time only. ABM's paper says 0.9 of the threshold. The
+//! public simulator of ABM's authors counts each queue as the part that it holds of 28,000 bytes, at most 1. All three are
+//! here.
+
+use super::state::{self, ONE_QUEUE};
+use super::{Egress, buffer};
+use crate::map_abi::SwitchConfig;
+use crate::policy::Policy;
+use crate::priority;
+use crate::tables::Tables;
+
+/// When a queue counts as congested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// From this part of its threshold on.
+    OfThreshold(super::Ratio),
+    /// From this part of the lossy buffer on.
+    OfBuffer(super::Ratio),
+    /// By the part that it holds of so many bytes, above zero, at most one queue.
+    Bytes(u32),
+}
+
+const OF_THRESHOLD: u32 = 0;
+const OF_BUFFER: u32 = 1;
+const BYTES: u32 = 2;
+
+impl Congestion {
+    pub(super) fn write(self, parameters: &state::Parameters) {
+        let (form, numerator, denominator) = match self {
+            Self::OfThreshold(part) => (OF_THRESHOLD, part.numerator, part.denominator),
+            Self::OfBuffer(part) => (OF_BUFFER, part.numerator, part.denominator),
+            Self::Bytes(bytes) => (BYTES, bytes, 1),
+        };
+        parameters.congestion_form.store(form);
+        parameters.congestion_numerator.store(numerator);
+        parameters.congestion_denominator.store(denominator);
+    }
+}
+
+/// How congested a queue is that holds `bytes` and may hold `threshold`: at most [`ONE_QUEUE`].
+fn congested(
+    parameters: &state::Parameters,
+    config: &SwitchConfig,
+    bytes: u64,
+    threshold: u64,
+) -> u32 {
+    if bytes == 0 {
+        return 0;
+    }
+    let numerator = parameters.congestion_numerator.load();
+    let part = |of: u64| {
+        let least =
+            crate::threshold::scaled(of, numerator, parameters.congestion_denominator.load());
+        if bytes >= least { ONE_QUEUE } else { 0 }
+    };
+    match parameters.congestion_form.load() {
+        OF_THRESHOLD => part(threshold),
+        OF_BUFFER => part(buffer(config)),
+        _ => {
+            let most = u64::from(numerator.max(1));
+            (bytes.min(most) * u64::from(ONE_QUEUE) / most) as u32
+        }
+    }
+}
+
+/// Counts the congested queues of each lossy priority. `threshold` says how many bytes a queue may hold.
+pub(super) fn count<T: Tables>(
+    tables: &T,
+    policy: Policy,
+    threshold: impl Fn(&Egress<'_, T>) -> u64,
+) -> Option<()> {
+    let (config, parameters) = (tables.config()?, state::parameters(tables)?);
+    for priority in priority::of_mask(!config.lossless_classes) {
+        let mut sum = 0;
+        for port in 0..config.ports {
+            for queue in config.queues_of(priority).iter() {
+                let at = Egress::of(tables, policy, port, queue, priority)?;
+                sum += congested(parameters, config, at.row.bytes.load(), threshold(&at));
+            }
+        }
+        state::priority(tables, priority)?.congested.store(sum);
+    }
+    Some(())
+}

@@ -1,0 +1,86 @@
+//! The one place that knows all schemes: each call goes to the scheme that the policy names.
+
+use super::active::Active;
+use super::bshare::Bshare;
+use super::complete_sharing::CompleteSharing;
+use super::dynamic_threshold::DynamicThreshold;
+use super::{BufferManagement, Egress};
+use crate::drop_reason::DropReason;
+use crate::frame::Ipv4Fields;
+use crate::policy::{LossyKind, Policy};
+use crate::queue::QueueId;
+use crate::scheme::{Arriving, Ingress, Leaving};
+use crate::tables::Tables;
+use units::Nanos;
+
+/// Calls `$body` with `$scheme` being the type of the scheme that `$policy` names. In eBPF the policy is a constant, and the
+/// verifier removes the other arms.
+macro_rules! select {
+    ($policy:expr, $scheme:ident => $body:expr) => {
+        match $policy.lossy() {
+            LossyKind::DynamicThreshold => {
+                type $scheme = DynamicThreshold;
+                $body
+            }
+            LossyKind::CompleteSharing => {
+                type $scheme = CompleteSharing;
+                $body
+            }
+            LossyKind::Active => {
+                type $scheme = Active;
+                $body
+            }
+            LossyKind::Bshare => {
+                type $scheme = Bshare;
+                $body
+            }
+        }
+    };
+}
+
+/// The scheme that the policy names.
+#[derive(Debug)]
+pub struct Selected;
+
+// A method that is missing here would be the default's for every scheme.
+#[deny(clippy::missing_trait_methods)]
+impl BufferManagement for Selected {
+    #[inline(always)]
+    fn queue<T: Tables>(
+        at: &Ingress<'_, T>,
+        egress_port: u32,
+        now: Nanos,
+        fields: &Ipv4Fields,
+        queue: QueueId,
+    ) -> QueueId {
+        select!(at.policy, S => S::queue(at, egress_port, now, fields, queue))
+    }
+
+    #[inline(always)]
+    fn threshold<T: Tables>(at: &Egress<'_, T>, first_rtt: bool) -> Option<u64> {
+        select!(at.policy, S => S::threshold(at, first_rtt))
+    }
+
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<(), DropReason> {
+        select!(packet.ingress.policy, S => S::admit(packet))
+    }
+
+    fn longest_wait<T: Tables>(at: &Egress<'_, T>, first_rtt: bool) -> Option<Nanos> {
+        select!(at.policy, S => S::longest_wait(at, first_rtt))
+    }
+
+    #[inline(always)]
+    fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Option<DropReason> {
+        select!(packet.ingress.policy, S => S::at_departure(packet))
+    }
+
+    #[inline(always)]
+    fn sent<T: Tables>(packet: &Leaving<'_, T>) {
+        select!(packet.ingress.policy, S => S::sent(packet));
+    }
+
+    fn update<T: Tables>(tables: &T, policy: Policy, now: Nanos) {
+        select!(policy, S => S::update(tables, policy, now));
+    }
+}
