@@ -4,6 +4,7 @@ mod bfc;
 mod spfc;
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
+use fabric_core::lossy;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
@@ -296,7 +297,6 @@ fn config() -> impl Strategy<Value = State> {
             let headroom;
             (config.shared_pool_bytes, config.private_bytes, config.static_xoff_bytes, ..) = pools;
             (.., config.xon_offset_bytes, headroom) = pools;
-            (config.lossy_alpha_numerator, config.lossy_alpha_denominator) = lossy_alpha;
             let seed;
             (config.lossless_classes, config.ecn_classes, config.pause_quanta, seed) = classes;
             // Half of the cases have the usual lossless priority.
@@ -306,6 +306,8 @@ fn config() -> impl Strategy<Value = State> {
             let (port_xon_offset, window, shifts);
             (port_xon_offset, config.headroom_pool_bytes, window, shifts) = dsh;
             let [gradient_weight_shift, deviation_weight_shift, deviation_gain_shift] = shifts;
+            let (numerator, denominator) = lossy_alpha;
+            state.lossy.alphas = [lossy::Ratio { numerator, denominator }; PRIORITIES];
             state.dsh = dsh::Settings {
                 options: dsh::Options::default(),
                 port_xon_offset: Bytes(port_xon_offset),

@@ -50,6 +50,7 @@ rows! {
         private_bytes: u64,
         shared_bytes: u64,
         headroom_bytes: u64,
+        lossy_bytes: u64,
         buffer_max_bytes: u64,
         headroom_max_bytes: u64,
         random: u64,

@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use fabric_core::cell::{Cell32, Cell64};
 use fabric_core::drop_reason::DropReason;
+use fabric_core::lossy;
 use fabric_core::map_abi::{
-    FlowKey, SchemeBlock, SchemeLine, SwitchConfig, address_from_u64, port_shift,
+    FlowKey, PRIORITIES, SchemeBlock, SchemeLine, SwitchConfig, address_from_u64, port_shift,
 };
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
@@ -36,6 +37,8 @@ const QUEUE_ROWS: usize = CAPACITY.queue_rows() as usize;
 /// Every table of a switch of [`CAPACITY`], the clock apart. What a list does not reach is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
+    /// The buffer management of lossy priorities, which writes `LOSSY_LINES`.
+    pub lossy: lossy::Settings,
     /// `CONFIG`.
     pub config: SwitchConfig,
     /// `SWITCH`.
@@ -90,8 +93,6 @@ impl State {
             static_xoff_bytes: 30_000,
             xon_offset_bytes: 3000,
             headroom_pool_bytes: 40_000,
-            lossy_alpha_numerator: 1,
-            lossy_alpha_denominator: 4,
             ecmp_seed: 1,
             first_interface_index: FIRST_INTERFACE,
             ports: PORTS,
@@ -128,7 +129,12 @@ impl State {
             peer_address: peer_address(number),
             ..PortRow::default()
         };
+        let lossy = lossy::Settings {
+            alphas: [lossy::Ratio { numerator: 1, denominator: 4 }; PRIORITIES],
+            ..lossy::Settings::default()
+        };
         Self {
+            lossy,
             config,
             switch: SwitchRow {
                 random: 1,
@@ -186,7 +192,7 @@ impl State {
                 row.0.iter().for_each(|word| word.store(0));
             },
         );
-        tables.configure(policies.announced_in(self.config), &settings, &scheme, 0);
+        tables.configure(policies.announced_in(self.config), &settings, &scheme, &self.lossy, 0);
         self.switch.store(tables.state());
         let tables = &*tables;
         store(&self.ports, |index| tables.port(index), PortRow::store);
