@@ -24,8 +24,9 @@ fn switch(kind: Kind, alpha: Ratio, first_rtt_alpha: Ratio, own_pool: u64) -> Ow
     let settings = Settings {
         kind,
         alphas: [alpha; 8],
-        first_rtt_alphas: [first_rtt_alpha; 8],
+        first_alphas: [first_rtt_alpha; 8],
         period: Some(Nanos(80_000)),
+        codel: None,
     };
     settings.write(&tables);
     tables
@@ -244,6 +245,12 @@ fn a_policy_names_the_buffer_management() {
         LossyKind::CompleteSharing,
         LossyKind::Active,
         LossyKind::Bshare,
+        LossyKind::FlowAware,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
     ];
     assert_eq!(kinds, expected);
 }
