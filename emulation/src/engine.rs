@@ -273,7 +273,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
             engine.agenda.schedule(period, Task::ControlPlane);
         }
-        if let Some(period) = switch_settings::lossy_period(scenario) {
+        if let Some(period) = scenario.lossy_period() {
             engine.agenda.schedule(period, Task::BufferManagement);
         }
         if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::buffer::slots_for;
-use fabric_core::lossy;
-use fabric_core::map_abi::{self, PRIORITIES, port_shift};
+use fabric_core::map_abi::{self, port_shift};
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{
@@ -22,7 +21,7 @@ use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 use switch_user::watchdog::WatchdogConfig;
 use topology::{Fabric, HostId, NodeKind, RouteMatch, Routes, SwitchId, UpDown};
-use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
 use crate::stations::{port_number, station};
@@ -44,20 +43,8 @@ pub fn policy(scenario: &Scenario) -> Policy {
         },
     };
     let policy = scheme(scenario).select(Policy::new(threshold, marking));
-    let policy = lossy(scenario).select(policy);
+    let policy = scenario.lossy_settings().select(policy);
     policy.with_storm_action(storm_action(scenario))
-}
-
-/// The buffer management of lossy priorities.
-fn lossy(scenario: &Scenario) -> lossy::Settings {
-    let alpha = scenario.switch.lossy_threshold.alpha;
-    let alpha = lossy::Ratio { numerator: alpha.numerator, denominator: alpha.denominator };
-    lossy::Settings { alphas: [alpha; PRIORITIES], ..lossy::Settings::default() }
-}
-
-/// How often the buffer management counts what needs no packet, if it does.
-pub(crate) fn lossy_period(scenario: &Scenario) -> Option<Picos> {
-    lossy(scenario).period.map(Picos::from_nanos)
 }
 
 /// What the watchdog of switches does, as far as arrivals notice it.
@@ -105,7 +92,7 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> 
         next_hops: next_hops(scenario, switch, routes),
         policies: routes.policies.rows(),
         scheme: Selected::room(policy(scenario), ports),
-        lossy_flow_lines: lossy(scenario).flow_lines(),
+        lossy_flow_lines: scenario.lossy_settings().flow_lines(),
     }
 }
 
@@ -216,6 +203,7 @@ pub fn configure(
         static_xoff_bytes: scenario.static_xoff(switch).0,
         xon_offset_bytes: settings.threshold.xon_offset().0,
         headroom_pool_bytes: pools.headroom.0,
+        lossy_pool_bytes: pools.lossy.0,
         ecmp_seed: scenario.ecmp_seed(switch),
         first_interface_index: FIRST_INTERFACE,
         ports: capacity.ports,
@@ -253,7 +241,7 @@ pub fn configure(
         .collect();
     let seed = mix(scenario.seed, u64::from(switch.0) + (1 << 32));
     let scheme = scenario.scheme(switch);
-    tables.configure(config, &ports, &scheme, &lossy(scenario), seed);
+    tables.configure(config, &ports, &scheme, &scenario.lossy_settings(), seed);
     let elided = order.into_iter().flat_map(|order| order.elided(fabric, switch));
     scheme.elide(tables, elided.map(|turn| (turn.ingress.into(), turn.egress.into())));
     routes.install(tables);

@@ -29,6 +29,8 @@ pub struct BufferPools {
     pub headroom: Bytes,
     /// Private buffer of all lossless ingress queues, `B_p` in DSH.
     pub private: Bytes,
+    /// What lossy packets have for themselves; zero if they share `shared`.
+    pub lossy: Bytes,
     /// What is left for all, `B_s` in DSH.
     pub shared: Bytes,
 }
@@ -82,9 +84,10 @@ impl Scenario {
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_by_port, headroom, private) = self.reserved(switch);
         let buffer = self.switch_at(switch).buffer;
-        let shared = Bytes(buffer.0.saturating_sub(headroom.0 + private.0));
+        let lossy = self.switch.lossy.pool.own();
+        let shared = Bytes(buffer.0.saturating_sub(headroom.0 + private.0 + lossy.0));
         let insurance = self.switch.headroom.is_by_port();
-        BufferPools { headroom_by_port, insurance, headroom, private, shared }
+        BufferPools { headroom_by_port, insurance, headroom, private, lossy, shared }
     }
 
     /// Phi by port, all headroom, and all private buffer; sums saturate.
@@ -233,7 +236,9 @@ impl Scenario {
             let help = "write fewer `bytes` of headroom, a larger buffer, or links with less delay";
             return Err(document.error("switch.headroom", &title, help));
         }
-        let shared = Bytes(buffer.0 - needed.0);
+        let left = Bytes(buffer.0 - needed.0);
+        self.check_lossy_pool(switch, left, document)?;
+        let shared = Bytes(left.0 - self.switch.lossy.pool.own().0);
         match self.switch.threshold {
             Threshold::Static { xoff, .. } if xoff > shared => {
                 let title = format!(

@@ -31,6 +31,7 @@ mod host;
 mod hpcc;
 mod incasts;
 mod load;
+mod lossy;
 mod names;
 mod on_demand;
 mod outage;
@@ -93,6 +94,10 @@ pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
 pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
+pub use lossy::{
+    AlphaOfPriority, Alphas, BufferManagement, CoDel, Congested, Counting, FairDropping,
+    FairShares, FlowTable, Lossy, LossyPeriod, LossyPool, Prioritisation,
+};
 pub use names::Names;
 pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
@@ -110,7 +115,7 @@ pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
 pub use storm::Storm;
-pub use switch::{LossyThreshold, PrivateFill, Scheduler, Switch};
+pub use switch::{PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
 pub use threshold::{AlphaOfRate, Dt, Spfc, StateOf, Threshold};

@@ -43,7 +43,7 @@ pub struct Results {
     /// Whether `held_flows.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held_flows: bool,
-    /// Whether `queues.csv` has the thresholds of ingress queues.
+    /// Whether `queues.csv` has the thresholds of ingress queues, and `lossy_queues.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thresholds: bool,
     /// What `throughput.csv` counts; none is written without it.
@@ -143,7 +143,7 @@ pub(super) struct ResultsKeys {
     /// false.
     held_flows: bool,
     /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
-    /// it changed. Default false.
+    /// it changed; and whether `lossy_queues.csv` is written: what lossy egress queues hold and may hold. Default false.
     thresholds: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,

@@ -197,13 +197,14 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
-        if scenario.spfc().is_some() {
+        if scenario.spfc().is_some() || scenario.counts_each_round_trip() {
             scenario.longest_round_trip = scenario.find_longest_round_trip();
         }
         scenario.check_spfc(document)?;
         scenario.check_scheduling(document)?;
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
+        scenario.check_lossy(needs_flows == NeedsFlows::Yes, document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
     }

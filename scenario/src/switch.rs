@@ -14,10 +14,10 @@ use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
 use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
 use super::headroom::{Headroom, HeadroomKeys};
+use super::lossy::{Lossy, LossyKeys};
 use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity::{self, Quantity, Size};
-use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::telemetry::{TelemetrySteps, TelemetryStepsKeys};
 use super::threshold::{Threshold, ThresholdKeys};
@@ -60,8 +60,8 @@ pub struct Switch {
     pub control_priority: Option<u8>,
     /// When thresholds are computed.
     pub thresholds: ThresholdUpdate,
-    /// When a lossy egress queue drops.
-    pub lossy_threshold: LossyThreshold,
+    /// How lossy packets share the buffer.
+    pub lossy: Lossy,
     /// Quanta of a PAUSE; a quantum is 512 bit times of the port.
     pub pause_quanta: u16,
     /// When a PAUSE is repeated.
@@ -112,14 +112,6 @@ pub enum PrivateFill {
     Bytes,
 }
 
-/// When a lossy egress queue drops: above alpha x free shared buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LossyThreshold {
-    /// Part of the free shared buffer that one queue may hold; a ratio above zero.
-    pub alpha: Ratio,
-}
-
 /// Buffer, flow control, marking and scheduling of every switch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -154,7 +146,7 @@ pub(super) struct SwitchKeys {
     scheduler: SchedulerKeys,
     /// Priorities whose packets are spread over several egress queues of a port by the hash of their
     /// flow (stochastic fair queueing), such as [{ priority = 3, queues = 32 }]. DWRR serves each of
-    /// these queues as much as the one queue of another priority; ECN and `lossy_threshold` look at
+    /// these queues as much as the one queue of another priority; ECN and `lossy` look at
     /// each by itself; a PAUSE stops all of them. Default: none, so that each priority has one
     /// queue.
     flow_queues: Vec<FlowQueuesKeys>,
@@ -164,8 +156,8 @@ pub(super) struct SwitchKeys {
     /// plane computes them once in that time, with DSH's margins (tau) below them.
     /// Default "per-packet".
     thresholds: ThresholdUpdateKeys,
-    /// When a lossy egress queue drops: above alpha x free shared buffer. Default { alpha = "1" }.
-    lossy_threshold: LossyThreshold,
+    /// How packets of lossy priorities share the buffer: which are dropped. Default { kind = "dt", alpha = "1" }.
+    lossy: LossyKeys,
     /// Quanta that a PAUSE asks for, each 512 bit times of the port: 1 to 65535. Default 65535.
     #[schemars(range(min = 1))]
     pause_quanta: u16,
@@ -236,7 +228,7 @@ impl Default for SwitchKeys {
             flow_queues: Vec::new(),
             control_priority: OptionalPriority(Some(6)),
             thresholds: ThresholdUpdateKeys::PerPacket,
-            lossy_threshold: LossyThreshold { alpha: Ratio::new(1, 1) },
+            lossy: LossyKeys::default(),
             pause_quanta: u16::MAX,
             pause_refresh: PauseRefresh::default(),
             resume_test: ResumeTest::default(),
@@ -284,7 +276,7 @@ impl SwitchKeys {
             flow_queues: flow_queues::resolve(self.flow_queues, kept, control, document)?,
             control_priority: control,
             thresholds: self.thresholds.resolve(document)?,
-            lossy_threshold: self.lossy_threshold,
+            lossy: self.lossy.resolve(self.lossless, document)?,
             pause_quanta: self.pause_quanta,
             pause_refresh: self.pause_refresh,
             resume_test: self.resume_test,

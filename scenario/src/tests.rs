@@ -8,6 +8,7 @@ mod flow_routes;
 mod flow_streams;
 mod good;
 mod headroom;
+mod lossy;
 mod names;
 mod results;
 mod routes;

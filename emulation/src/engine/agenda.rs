@@ -9,7 +9,6 @@ use units::Picos;
 use super::part::Opening;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
-use crate::switch_settings;
 
 /// Something for the whole fabric. At an instant they run in the order of this list, before any node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +113,7 @@ impl<W: Wires> Engine<'_, W> {
             }
             Task::BufferManagement => {
                 opening.counts = true;
-                if let Some(period) = switch_settings::lossy_period(self.scenario) {
+                if let Some(period) = self.scenario.lossy_period() {
                     self.go_on(task, period);
                 }
             }

@@ -60,8 +60,15 @@ mod tests {
     #[test]
     fn every_rule_of_the_buffer_that_drops_lossless_packets_can_be_moved() {
         for &reason in DropReason::ALL {
-            let of_lossless =
-                reason.class() == DropClass::Policy && reason != DropReason::LossyThreshold;
+            let of_lossy = matches!(
+                reason,
+                DropReason::LossyThreshold
+                    | DropReason::LossyBufferFull
+                    | DropReason::SojournTime
+                    | DropReason::FairDrop
+                    | DropReason::Codel
+            );
+            let of_lossless = reason.class() == DropClass::Policy && !of_lossy;
             assert_eq!(SIH.advice(reason).is_some(), of_lossless, "{reason}");
         }
     }

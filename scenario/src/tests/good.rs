@@ -72,7 +72,7 @@ ecn = { kmin = "0B", kmax = "1MiB", pmax = 1, mark_at = "enqueue", priorities = 
 scheduler = { kind = "strict" }
 control_priority = "none"
 thresholds = { period = "10us" }
-lossy_threshold = { alpha = 2 }
+lossy = { kind = "dt", alpha = 2 }
 pause_quanta = 100
 pause_refresh = "1us"
 pause_response = "10ns"

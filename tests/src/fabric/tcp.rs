@@ -119,7 +119,7 @@ pub fn beside_roce(run: Runner) {
         flow("h1", "h0", 500, 3),
         flow("h3", "h0", 500, 3),
     ];
-    let settings = ["switch.buffer=300kB", "switch.lossy_threshold={alpha=\"1/4\"}"];
+    let settings = ["switch.buffer=300kB", "switch.lossy={kind=\"dt\",alpha=\"1/4\"}"];
     let run = run(&star(4, &flows.concat()), &settings);
     run.assert_sound();
     assert_eq!(run.summary.flows_completed, 4);

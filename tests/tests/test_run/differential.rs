@@ -36,7 +36,17 @@ struct Met {
     queue_pauses_received: u64,
     link_delays: u64,
     violations: u64,
-    dropped: [u64; DropReason::ALL.len()],
+    dropped: Drops,
+}
+
+/// Drops by reason.
+#[derive(Clone, Copy, Debug)]
+struct Drops([u64; DropReason::ALL.len()]);
+
+impl Default for Drops {
+    fn default() -> Self {
+        Self([0; DropReason::ALL.len()])
+    }
 }
 
 impl Met {
@@ -53,7 +63,7 @@ impl Met {
             Outcome::ControlReceived(HopControl::Classes(_)) => self.pauses_received += 1,
             Outcome::ControlReceived(_) => self.queue_pauses_received += 1,
             Outcome::LinkDelayReceived => self.link_delays += 1,
-            Outcome::Dropped(reason) => self.dropped[reason as usize] += 1,
+            Outcome::Dropped(reason) => self.dropped.0[reason as usize] += 1,
         }
     }
 
@@ -82,7 +92,7 @@ impl Met {
             ("violations", self.violations),
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {
-            let count = self.dropped[*reason as usize];
+            let count = self.dropped.0[*reason as usize];
             let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected);
             (reason.name(), if elsewhere { u64::MAX } else { count })
         });

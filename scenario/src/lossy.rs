@@ -1,0 +1,218 @@
+//! `switch.lossy`: how packets of priorities that PFC does not protect share a switch's buffer.
+
+mod alphas;
+mod checks;
+mod codel;
+mod congested;
+mod flow_table;
+mod intelligent;
+mod keys;
+mod period;
+mod pool;
+
+use fabric_core::lossy;
+use serde::Serialize;
+use units::{Bytes, Picos};
+
+use super::Scenario;
+use super::quantity;
+use super::ratio::Ratio;
+
+pub use alphas::{AlphaOfPriority, Alphas};
+pub use codel::CoDel;
+pub use congested::Congested;
+pub use flow_table::FlowTable;
+pub use intelligent::{FairDropping, FairShares, Prioritisation};
+pub(super) use keys::LossyKeys;
+pub use period::LossyPeriod;
+pub use pool::LossyPool;
+
+/// How lossy packets share the buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lossy {
+    /// Which packets are dropped.
+    #[serde(flatten)]
+    pub management: BufferManagement,
+    /// An AQM on top, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codel: Option<CoDel>,
+    /// Which part of the buffer they may take.
+    pub pool: LossyPool,
+}
+
+/// A buffer management and what it alone needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum BufferManagement {
+    /// Dynamic threshold.
+    Dt(Alphas),
+    /// Complete sharing.
+    Cs,
+    /// Active Buffer Management.
+    Abm {
+        /// Of later packets.
+        #[serde(flatten)]
+        alphas: Alphas,
+        /// What is counted.
+        #[serde(flatten)]
+        counting: Counting,
+    },
+    /// BSHARE.
+    Bshare {
+        /// Of later packets.
+        #[serde(flatten)]
+        alphas: Alphas,
+        /// What is counted.
+        #[serde(flatten)]
+        counting: Counting,
+        /// `MinBytes`; at most the lossy buffer.
+        #[serde(serialize_with = "quantity::serialize")]
+        min_bytes: Bytes,
+    },
+    /// Flow-Aware Buffer.
+    Fab {
+        /// Of packets of flows that have sent much.
+        #[serde(flatten)]
+        alphas: Alphas,
+        /// alpha of the others.
+        short_alpha: Ratio,
+        /// How much is much.
+        #[serde(serialize_with = "quantity::serialize")]
+        short_bytes: Bytes,
+        /// Where that is counted.
+        flow_table: FlowTable,
+    },
+    /// Intelligent Buffer.
+    Ib {
+        /// Of all packets.
+        #[serde(flatten)]
+        alphas: Alphas,
+        /// AFD.
+        fair_dropping: FairDropping,
+        /// DPP, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        prioritisation: Option<Prioritisation>,
+        /// Where flows are counted, if that is needed.
+        flow_table: FlowTable,
+    },
+}
+
+/// What ABM and BSHARE have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counting {
+    /// alpha of packets of their flow's first round trip, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_rtt_alpha: Option<Ratio>,
+    /// When a queue counts as congested.
+    pub congested: Congested,
+    /// How often queues are counted.
+    pub period: LossyPeriod,
+}
+
+impl Default for BufferManagement {
+    fn default() -> Self {
+        Self::Dt(Alphas::default())
+    }
+}
+
+impl BufferManagement {
+    /// As a file writes its kind.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Dt(_) => "dt",
+            Self::Cs => "cs",
+            Self::Abm { .. } => "abm",
+            Self::Bshare { .. } => "bshare",
+            Self::Fab { .. } => "fab",
+            Self::Ib { .. } => "ib",
+        }
+    }
+
+    /// What it counts once in a period.
+    pub const fn counting(&self) -> Option<&Counting> {
+        match self {
+            Self::Abm { counting, .. } | Self::Bshare { counting, .. } => Some(counting),
+            Self::Dt(_) | Self::Cs | Self::Fab { .. } | Self::Ib { .. } => None,
+        }
+    }
+
+    const fn alphas(&self) -> Option<&Alphas> {
+        match self {
+            Self::Dt(alphas)
+            | Self::Abm { alphas, .. }
+            | Self::Bshare { alphas, .. }
+            | Self::Fab { alphas, .. }
+            | Self::Ib { alphas, .. } => Some(alphas),
+            Self::Cs => None,
+        }
+    }
+
+    /// alpha of packets at the start of their flow, if it is another one.
+    const fn first_alpha(&self) -> Option<Ratio> {
+        match self {
+            Self::Abm { counting, .. } | Self::Bshare { counting, .. } => counting.first_rtt_alpha,
+            Self::Fab { short_alpha, .. } => Some(*short_alpha),
+            Self::Dt(_) | Self::Cs | Self::Ib { .. } => None,
+        }
+    }
+
+    const fn min_bytes(&self) -> Option<Bytes> {
+        match self {
+            Self::Bshare { min_bytes, .. } => Some(*min_bytes),
+            _ => None,
+        }
+    }
+}
+
+impl Scenario {
+    /// The settings of every switch's buffer management.
+    pub fn lossy_settings(&self) -> lossy::Settings {
+        let management = &self.switch.lossy.management;
+        let alphas = management.alphas().cloned().unwrap_or_default().by_priority();
+        let first = management.first_alpha();
+        let kind = match management {
+            BufferManagement::Dt(_) => lossy::Kind::DynamicThreshold,
+            BufferManagement::Cs => lossy::Kind::CompleteSharing,
+            BufferManagement::Abm { counting, .. } => {
+                lossy::Kind::Active(counting.congested.settings())
+            }
+            BufferManagement::Bshare { counting, min_bytes, .. } => lossy::Kind::Bshare {
+                congestion: counting.congested.settings(),
+                least_bytes: *min_bytes,
+            },
+            BufferManagement::Fab { short_bytes, flow_table, .. } => {
+                lossy::Kind::FlowAware { short_bytes: *short_bytes, flows: flow_table.settings() }
+            }
+            BufferManagement::Ib { fair_dropping, prioritisation, flow_table, .. } => {
+                lossy::Kind::Intelligent {
+                    fair_dropping: fair_dropping.settings(),
+                    prioritisation: prioritisation.map(Prioritisation::settings),
+                    flows: flow_table.settings(),
+                }
+            }
+        };
+        lossy::Settings {
+            kind,
+            alphas: alphas.map(fraction),
+            first_alphas: alphas.map(|alpha| fraction(first.unwrap_or(alpha))),
+            period: self.lossy_period().map(Picos::to_nanos_ceil),
+            codel: self.switch.lossy.codel.map(CoDel::settings),
+        }
+    }
+
+    /// How often the buffer management counts congested queues, if it does.
+    pub fn lossy_period(&self) -> Option<Picos> {
+        let counting = self.switch.lossy.management.counting()?;
+        Some(counting.period.at(self.longest_round_trip))
+    }
+
+    /// Whether a default depends on the longest round trip.
+    pub(super) fn counts_each_round_trip(&self) -> bool {
+        let counting = self.switch.lossy.management.counting();
+        counting.is_some_and(|counting| counting.period == LossyPeriod::RoundTrip)
+    }
+}
+
+const fn fraction(ratio: Ratio) -> lossy::Ratio {
+    lossy::Ratio { numerator: ratio.numerator, denominator: ratio.denominator }
+}

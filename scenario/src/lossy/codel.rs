@@ -1,0 +1,58 @@
+//! `switch.lossy.codel`: an AQM at departure.
+
+use fabric_core::lossy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use crate::document::Document;
+use crate::quantity::{self, Quantity, Time};
+use crate::report::ScenarioError;
+
+/// A thousand seconds; switches count it in nanoseconds, below 2^40.
+const LONGEST_INTERVAL: Picos = Picos(1_000_000_000_000_000);
+
+/// `CoDel` of every lossy egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CoDel {
+    /// The sojourn time that is aimed at.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub target: Picos,
+    /// How long it may be exceeded, a nanosecond or more.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub interval: Picos,
+}
+
+/// Controlled Delay (RFC 8289) of every lossy egress queue.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CoDelKeys {
+    /// The sojourn time that is aimed at. Default "5ms", the RFC's for the Internet.
+    target: Time,
+    /// How long it may be exceeded before a packet is dropped, "1ns" to "1000s". Default "100ms", the RFC's.
+    interval: Time,
+}
+
+impl Default for CoDelKeys {
+    fn default() -> Self {
+        Self { target: Quantity(Picos(5_000_000_000)), interval: Quantity(Picos(100_000_000_000)) }
+    }
+}
+
+impl CoDelKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<CoDel, ScenarioError> {
+        let interval = self.interval.0;
+        if interval.to_nanos().0 == 0 || interval > LONGEST_INTERVAL {
+            let title = format!("an interval of {}", quantity::display(interval));
+            let help = "write a time from \"1ns\" to \"1000s\", such as \"100ms\"";
+            return Err(document.error("switch.lossy.codel.interval", &title, help));
+        }
+        Ok(CoDel { target: self.target.0, interval })
+    }
+}
+
+impl CoDel {
+    pub(super) fn settings(self) -> lossy::CoDel {
+        lossy::CoDel { target: self.target.to_nanos(), interval: self.interval.to_nanos() }
+    }
+}

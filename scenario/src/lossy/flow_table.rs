@@ -1,0 +1,60 @@
+//! `switch.lossy.flow_table`: where FAB and IB count what flows send.
+
+use fabric_core::lossy;
+use fabric_core::lossy::flow_table::FLOWS_IN_A_SET;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use crate::document::Document;
+use crate::quantity::{self, Quantity, Time};
+use crate::report::ScenarioError;
+
+/// 32 MiB.
+const MOST_FLOWS: u32 = 1 << 20;
+
+/// A switch's table of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowTable {
+    /// Flows that it has room for, a power of two.
+    pub flows: u32,
+    /// A flow that sends nothing for longer than this begins anew.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub idle: Picos,
+}
+
+/// A switch's table of flows.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlowTableKeys {
+    /// Flows that it has room for, 32 B each: a power of two from 4 to 1048576. A flow for which there is no room takes the
+    /// place of one that has been silent for longer. Default 4096.
+    flows: u32,
+    /// A flow that sends nothing for longer than this begins anew. Default "5ms", as in the simulator of ABM's authors.
+    idle: Time,
+}
+
+impl Default for FlowTableKeys {
+    fn default() -> Self {
+        let lossy::FlowTable { flows, idle } = lossy::FlowTable::DEFAULT;
+        Self { flows, idle: Quantity(Picos::from_nanos(idle)) }
+    }
+}
+
+impl FlowTableKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<FlowTable, ScenarioError> {
+        let Self { flows, idle } = self;
+        if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MOST_FLOWS).contains(&flows) {
+            return Ok(FlowTable { flows, idle: idle.0 });
+        }
+        let help = format!("write a power of two from {FLOWS_IN_A_SET} to {MOST_FLOWS}");
+        let title = format!("a table of {flows} flows");
+        Err(document.error("switch.lossy.flow_table.flows", &title, &help))
+    }
+}
+
+impl FlowTable {
+    pub(super) fn settings(self) -> lossy::FlowTable {
+        lossy::FlowTable { flows: self.flows, idle: self.idle.to_nanos() }
+    }
+}

@@ -1,0 +1,208 @@
+//! `switch.lossy.kind = "ib"`: Cisco's Intelligent Buffer.
+
+use fabric_core::lossy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Picos};
+
+use super::fraction;
+use crate::document::Document;
+use crate::priority::{Priorities, Priority};
+use crate::quantity::{self, Quantity, Size, Time};
+use crate::ratio::Ratio;
+use crate::report::ScenarioError;
+
+/// Bytes from which on a flow is an elephant in Cisco's switches.
+const ELEPHANT: Bytes = Bytes(1_048_555);
+
+/// Who has a fair share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FairShares {
+    /// All flows of an egress queue together.
+    #[default]
+    Queues,
+    /// Each flow that has sent much; others are not dropped.
+    Elephants,
+    /// Nobody: no packet is dropped for its share.
+    Off,
+}
+
+/// Approximate fair dropping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FairDropping {
+    /// Who has a fair share.
+    pub shares: FairShares,
+    /// From how many bytes on a flow is an elephant.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub elephant_bytes: Bytes,
+    /// How long arrivals are counted, above zero.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub window: Picos,
+    /// What arrives in one window times this is compared with the fair share.
+    pub windows: u32,
+    /// The fair share at the run's start.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub first_share: Bytes,
+    /// The queue length that is aimed at, below 4 GiB.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub desired: Bytes,
+    /// How far the share falls for each byte of the queue above that.
+    pub fall: Ratio,
+    /// How far it rises for each byte of the queue above that one window ago.
+    pub rise: Ratio,
+    /// A queue that holds no more than this drops nothing for its share.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub min_bytes: Bytes,
+}
+
+/// Dynamic packet prioritisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Prioritisation {
+    /// How many packets of a flow are prioritised.
+    pub packets: u32,
+    /// The lossy priority whose queue they join.
+    pub priority: u8,
+}
+
+/// Approximate fair dropping.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FairDroppingKeys {
+    /// Who has a fair share. "queues": all flows of an egress queue together, as in the simulator of ABM's authors.
+    /// "elephants": each flow that has sent `elephant_bytes`, as in Cisco's switches; others are not dropped. "off": nobody,
+    /// and no packet is dropped for its share. Default "queues".
+    shares: FairShares,
+    /// From how many bytes on a flow is an elephant, if elephants have shares. Default "1048555B".
+    elephant_bytes: Size,
+    /// How long arrivals are counted, "1ns" or more. Default "50us".
+    window: Time,
+    /// What arrives in one window times this is compared with the fair share, above zero. Default 15.
+    windows: u32,
+    /// The fair share at the run's start. Default "4MB".
+    first_share: Size,
+    /// The queue length that is aimed at, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
+    desired: Size,
+    /// How far the share falls for each byte of the queue above `desired` now. Default "18/10".
+    fall: Ratio,
+    /// How far it rises for each byte of the queue above `desired` one window ago. Default "17/10".
+    rise: Ratio,
+    /// A queue that holds no more than this drops nothing for its share; below "4GiB". Default "150KiB", Cisco's for ports of
+    /// 10 Gbit/s.
+    min_bytes: Size,
+}
+
+/// Dynamic packet prioritisation.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrioritisationKeys {
+    /// How many packets of a flow are prioritised, counted from its first one after a silence; above zero. Default 72.
+    #[serde(default = "default_packets")]
+    packets: u32,
+    /// The priority whose queue they join, and whose alpha they get; a lossy one.
+    priority: Priority,
+}
+
+const fn default_packets() -> u32 {
+    72
+}
+
+impl Default for FairDroppingKeys {
+    fn default() -> Self {
+        let of = lossy::FairDropping::DEFAULT;
+        let ratio = |it: lossy::Ratio| Ratio::new(it.numerator, it.denominator);
+        Self {
+            shares: FairShares::default(),
+            elephant_bytes: Quantity(ELEPHANT),
+            window: Quantity(Picos::from_nanos(of.window)),
+            windows: of.windows,
+            first_share: Quantity(of.first_share),
+            desired: Quantity(of.desired),
+            fall: ratio(of.fall),
+            rise: ratio(of.rise),
+            min_bytes: Quantity(of.least_bytes),
+        }
+    }
+}
+
+impl FairDroppingKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<FairDropping, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.lossy.fair_dropping.{key}"), title, help))
+        };
+        if self.window.0.to_nanos().0 == 0 {
+            let help = "write a time such as \"50us\"";
+            return wrong("window", "a window of less than a nanosecond", help);
+        }
+        if self.windows == 0 {
+            let help = "nothing would be above its share: write 1 or more, or shares = \"off\"";
+            return wrong("windows", "no window is compared with the fair share", help);
+        }
+        for (key, Quantity(bytes)) in [("desired", self.desired), ("min_bytes", self.min_bytes)] {
+            if bytes.0 > u64::from(u32::MAX) {
+                let title = format!("a queue of {}", quantity::display(bytes));
+                return wrong(key, &title, "write a size below \"4GiB\", such as \"100kB\"");
+            }
+        }
+        Ok(FairDropping {
+            shares: self.shares,
+            elephant_bytes: self.elephant_bytes.0,
+            window: self.window.0,
+            windows: self.windows,
+            first_share: self.first_share.0,
+            desired: self.desired.0,
+            fall: self.fall,
+            rise: self.rise,
+            min_bytes: self.min_bytes.0,
+        })
+    }
+}
+
+impl PrioritisationKeys {
+    pub(super) fn resolve(
+        self,
+        lossless: Priorities,
+        document: &Document<'_>,
+    ) -> Result<Prioritisation, ScenarioError> {
+        let Self { packets, priority: Priority(priority) } = self;
+        let at = "switch.lossy.prioritisation";
+        if lossless.contains(priority) {
+            let title = format!("priority {priority} is lossless");
+            let help = "lossy packets join queues of lossy priorities only: name another one";
+            return Err(document.error(&format!("{at}.priority"), &title, help));
+        }
+        if packets == 0 {
+            let help = "write 1 or more, or leave `prioritisation` out";
+            return Err(document.error(&format!("{at}.packets"), "no packet is prioritised", help));
+        }
+        Ok(Prioritisation { packets, priority })
+    }
+}
+
+impl FairDropping {
+    /// `None` if nobody has a share.
+    pub(super) fn settings(&self) -> Option<lossy::FairDropping> {
+        let shares = match self.shares {
+            FairShares::Queues => lossy::FairShares::Queues,
+            FairShares::Elephants => lossy::FairShares::Elephants(self.elephant_bytes),
+            FairShares::Off => return None,
+        };
+        Some(lossy::FairDropping {
+            shares,
+            window: self.window.to_nanos(),
+            windows: self.windows,
+            first_share: self.first_share,
+            desired: self.desired,
+            fall: fraction(self.fall),
+            rise: fraction(self.rise),
+            least_bytes: self.min_bytes,
+        })
+    }
+}
+
+impl Prioritisation {
+    pub(super) fn settings(self) -> lossy::Prioritisation {
+        let priority = fabric_core::priority::Priority::new(self.priority);
+        lossy::Prioritisation { packets: self.packets, priority }
+    }
+}

@@ -1,0 +1,294 @@
+//! The keys of `switch.lossy`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use units::Bytes;
+
+use super::alphas::{AlphaOfPriorityKeys, Alphas, check_alpha, default_alpha};
+use super::codel::CoDelKeys;
+use super::congested::CongestedKeys;
+use super::flow_table::FlowTableKeys;
+use super::intelligent::{FairDroppingKeys, FairShares, PrioritisationKeys};
+use super::period::PeriodKeys;
+use super::pool::PoolKeys;
+use super::{BufferManagement, Counting, Lossy};
+use crate::document::Document;
+use crate::priority::Priorities;
+use crate::quantity::{Quantity, Size};
+use crate::ratio::Ratio;
+use crate::report::ScenarioError;
+
+/// How packets of lossy priorities share the buffer: which are dropped.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum LossyKeys {
+    /// Dynamic threshold: an egress queue may hold alpha x free buffer.
+    Dt {
+        /// Part of the free buffer that one queue may hold; a ratio above zero, at most 65536. Default "1".
+        #[serde(default = "default_alpha")]
+        alpha: Ratio,
+        /// Priorities with another alpha, such as [{ priority = 1, alpha = "1/8" }]. Default: none.
+        #[serde(default)]
+        alphas: Vec<AlphaOfPriorityKeys>,
+        /// Which part of the buffer lossy packets may take: "shared", the shared pool beside lossless ones, or a pool of
+        /// their own of this size, which every switch takes from what headroom and private pools leave. Default "shared".
+        #[serde(default)]
+        pool: PoolKeys,
+        /// An AQM that drops at departure what the buffer management does not: Controlled Delay (RFC 8289). Default: none.
+        codel: Option<CoDelKeys>,
+    },
+    /// Complete sharing: an egress queue may hold all that is free.
+    Cs {
+        /// As with "dt". Default "shared".
+        #[serde(default)]
+        pool: PoolKeys,
+        /// As with "dt". Default: none.
+        codel: Option<CoDelKeys>,
+    },
+    /// Active Buffer Management (Addanki et al., SIGCOMM 2022): an egress queue may hold alpha / (congested queues of its
+    /// priority) x (its drain rate / rate of the port) x free buffer.
+    Abm(AbmKeys),
+    /// BSHARE (Agarwal et al.): an egress queue may hold all that is free, and a packet that has waited for alpha x free
+    /// buffer / (congested queues of its priority x rate of the port) is dropped when its turn comes.
+    Bshare(BshareKeys),
+    /// Flow-Aware Buffer (Apostolaki et al., 2019): "dt" with another alpha for packets of flows that have sent little.
+    Fab(FabKeys),
+    /// Cisco's Intelligent Buffer: "dt" with approximate fair dropping and, if asked for, dynamic packet prioritisation.
+    Ib(IbKeys),
+}
+
+/// The parameters of ABM.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub struct AbmKeys {
+    /// alpha of all lossy priorities; a ratio above zero, at most 65536. The paper evaluates with "1/2". Default "1".
+    alpha: Ratio,
+    /// As with "dt". Default: none.
+    alphas: Vec<AlphaOfPriorityKeys>,
+    /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at most
+    /// 65536. The simulator of the paper's authors has 1024. Default: that of other packets.
+    first_rtt_alpha: Option<Ratio>,
+    /// When a queue counts as congested. Default { of_threshold = "9/10" }.
+    congested: Option<CongestedKeys>,
+    /// How often congested queues are counted and drain rates measured: "round-trip", once in the longest round trip of
+    /// the fabric without queues, a longest frame each way, or a time. At least "1us". Default "round-trip".
+    period: PeriodKeys,
+    /// As with "dt". Default "shared".
+    pool: PoolKeys,
+    /// As with "dt". Default: none.
+    codel: Option<CoDelKeys>,
+}
+
+/// The parameters of BSHARE.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub struct BshareKeys {
+    /// alpha of all lossy priorities; a ratio above zero, at most 65536. Default "1".
+    alpha: Ratio,
+    /// As with "dt". Default: none.
+    alphas: Vec<AlphaOfPriorityKeys>,
+    /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at most
+    /// 65536. Default: that of other packets.
+    first_rtt_alpha: Option<Ratio>,
+    /// A packet is not dropped, however long it has waited, if its queue holds less than this behind it (`MinBytes`). At
+    /// most the buffer of lossy packets. The paper does not say how much. Default "0B".
+    min_bytes: Size,
+    /// When a queue counts as congested. The paper says "when its length nears its threshold", and then "at least 90% of
+    /// the overall buffer space"; the latter can be true of one queue at a time only, so that `c_p` would always be 1.
+    /// Default { of_threshold = "9/10" }.
+    congested: Option<CongestedKeys>,
+    /// How often congested queues are counted: "round-trip", once in the longest round trip of the fabric without queues,
+    /// a longest frame each way, or a time. At least "1us". Default "round-trip".
+    period: PeriodKeys,
+    /// As with "dt". Default "shared".
+    pool: PoolKeys,
+    /// As with "dt". Default: none.
+    codel: Option<CoDelKeys>,
+}
+
+/// The parameters of FAB; defaults are those of the simulator of ABM's authors.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub struct FabKeys {
+    /// alpha of packets of flows that have sent much; a ratio above zero, at most 65536. Default "1".
+    alpha: Ratio,
+    /// As with "dt". Default: none.
+    alphas: Vec<AlphaOfPriorityKeys>,
+    /// alpha of packets of flows that have sent less than `short_bytes`, of all priorities; at most 65536. Default 1024.
+    short_alpha: Ratio,
+    /// A flow is short until it has sent so much since it was last silent, on the wire without FCS, dropped packets
+    /// included; above zero. Default "21kB".
+    short_bytes: Size,
+    /// Where that is counted.
+    flow_table: FlowTableKeys,
+    /// As with "dt". Default "shared".
+    pool: PoolKeys,
+    /// As with "dt". Default: none.
+    codel: Option<CoDelKeys>,
+}
+
+/// The parameters of IB; defaults are those of the simulator of ABM's authors.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub struct IbKeys {
+    /// As with "dt". Default "1".
+    alpha: Ratio,
+    /// As with "dt". Default: none.
+    alphas: Vec<AlphaOfPriorityKeys>,
+    /// Approximate fair dropping (AFD).
+    fair_dropping: FairDroppingKeys,
+    /// Dynamic packet prioritisation (DPP): the first packets of flows join the queue of another priority. Default: none.
+    prioritisation: Option<PrioritisationKeys>,
+    /// Where flows are counted, if elephants have shares or packets are prioritised.
+    flow_table: FlowTableKeys,
+    /// As with "dt". Default "shared".
+    pool: PoolKeys,
+    /// As with "dt". Default: none.
+    codel: Option<CoDelKeys>,
+}
+
+impl Default for FabKeys {
+    fn default() -> Self {
+        Self {
+            alpha: default_alpha(),
+            alphas: Vec::new(),
+            short_alpha: Ratio::new(1024, 1),
+            short_bytes: Quantity(Bytes(21_000)),
+            flow_table: FlowTableKeys::default(),
+            pool: PoolKeys::default(),
+            codel: None,
+        }
+    }
+}
+
+impl Default for IbKeys {
+    fn default() -> Self {
+        Self {
+            alpha: default_alpha(),
+            alphas: Vec::new(),
+            fair_dropping: FairDroppingKeys::default(),
+            prioritisation: None,
+            flow_table: FlowTableKeys::default(),
+            pool: PoolKeys::default(),
+            codel: None,
+        }
+    }
+}
+
+impl Default for AbmKeys {
+    fn default() -> Self {
+        Self {
+            alpha: default_alpha(),
+            alphas: Vec::new(),
+            first_rtt_alpha: None,
+            congested: None,
+            period: PeriodKeys::default(),
+            pool: PoolKeys::default(),
+            codel: None,
+        }
+    }
+}
+
+impl Default for BshareKeys {
+    fn default() -> Self {
+        Self {
+            alpha: default_alpha(),
+            alphas: Vec::new(),
+            first_rtt_alpha: None,
+            min_bytes: Size::default(),
+            congested: None,
+            period: PeriodKeys::default(),
+            pool: PoolKeys::default(),
+            codel: None,
+        }
+    }
+}
+
+impl Default for LossyKeys {
+    fn default() -> Self {
+        Self::Dt {
+            alpha: default_alpha(),
+            alphas: Vec::new(),
+            pool: PoolKeys::default(),
+            codel: None,
+        }
+    }
+}
+
+impl LossyKeys {
+    pub(crate) fn resolve(
+        self,
+        lossless: Priorities,
+        document: &Document<'_>,
+    ) -> Result<Lossy, ScenarioError> {
+        let alphas_of = |alpha, alphas| Alphas::resolve(alpha, alphas, lossless, document);
+        let counting = |first_rtt_alpha: Option<Ratio>,
+                        congested: Option<CongestedKeys>,
+                        period: PeriodKeys| {
+            if let Some(alpha) = first_rtt_alpha {
+                check_alpha("switch.lossy.first_rtt_alpha", alpha, document)?;
+            }
+            let congested = congested.map(|keys| keys.resolve(document)).transpose()?;
+            let (congested, period) = (congested.unwrap_or_default(), period.resolve(document)?);
+            Ok(Counting { first_rtt_alpha, congested, period })
+        };
+        let (management, pool, codel) = match self {
+            Self::Dt { alpha, alphas, pool, codel } => {
+                (BufferManagement::Dt(alphas_of(alpha, alphas)?), pool, codel)
+            }
+            Self::Cs { pool, codel } => (BufferManagement::Cs, pool, codel),
+            Self::Fab(keys) => {
+                let FabKeys { alpha, alphas, short_alpha, flow_table, pool, codel, .. } = keys;
+                let alphas = alphas_of(alpha, alphas)?;
+                check_alpha("switch.lossy.short_alpha", short_alpha, document)?;
+                let short_bytes = keys.short_bytes.0;
+                if short_bytes == Bytes(0) {
+                    let help =
+                        "no flow would be short: write a size such as \"21kB\", or kind = \"dt\"";
+                    let at = "switch.lossy.short_bytes";
+                    return Err(document.error(at, "a short flow of no bytes", help));
+                }
+                let flow_table = flow_table.resolve(document)?;
+                let of = BufferManagement::Fab { alphas, short_alpha, short_bytes, flow_table };
+                (of, pool, codel)
+            }
+            Self::Ib(keys) => {
+                let IbKeys { alpha, alphas, fair_dropping, prioritisation, pool, codel, .. } = keys;
+                let alphas = alphas_of(alpha, alphas)?;
+                let fair_dropping = fair_dropping.resolve(document)?;
+                let first = prioritisation.map(|keys| keys.resolve(lossless, document));
+                let prioritisation = first.transpose()?;
+                if fair_dropping.shares == FairShares::Off && prioritisation.is_none() {
+                    let help = "add `prioritisation`, or write kind = \"dt\"";
+                    let title = "IB without fair dropping and prioritisation";
+                    let at = "switch.lossy.fair_dropping.shares";
+                    return Err(document.error(at, title, help));
+                }
+                let flow_table = keys.flow_table.resolve(document)?;
+                let of = BufferManagement::Ib { alphas, fair_dropping, prioritisation, flow_table };
+                (of, pool, codel)
+            }
+            Self::Abm(keys) => {
+                let AbmKeys { alpha, alphas, first_rtt_alpha, congested, period, pool, codel } =
+                    keys;
+                let alphas = alphas_of(alpha, alphas)?;
+                let counting = counting(first_rtt_alpha, congested, period)?;
+                (BufferManagement::Abm { alphas, counting }, pool, codel)
+            }
+            Self::Bshare(keys) => {
+                let BshareKeys { alpha, alphas, first_rtt_alpha, min_bytes, .. } = keys;
+                let alphas = alphas_of(alpha, alphas)?;
+                let counting = counting(first_rtt_alpha, keys.congested, keys.period)?;
+                let min_bytes = min_bytes.0;
+                (BufferManagement::Bshare { alphas, counting, min_bytes }, keys.pool, keys.codel)
+            }
+        };
+        let codel = codel.map(|keys| keys.resolve(document)).transpose()?;
+        Ok(Lossy { management, codel, pool: pool.0 })
+    }
+}

@@ -1,0 +1,87 @@
+//! `switch.lossy.period`: how often congested queues are counted and drain rates measured.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use crate::document::Document;
+use crate::quantity::{self, LONGEST_TIME, Time};
+use crate::report::ScenarioError;
+
+/// Each count is work: a million of them in a second are enough.
+const SHORTEST: Picos = Picos(1_000_000);
+
+/// How often congested queues are counted and drain rates measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossyPeriod {
+    /// Once in the longest round trip of the fabric, but at most once in a microsecond.
+    #[default]
+    RoundTrip,
+    /// Once in this time, from a microsecond to a day.
+    Time(Picos),
+}
+
+impl LossyPeriod {
+    /// How long that is where the fabric's longest round trip is `round_trip`.
+    pub(super) fn at(self, round_trip: Picos) -> Picos {
+        match self {
+            Self::RoundTrip => {
+                let time = Picos::from_nanos(round_trip.min(Picos(LONGEST_TIME)).to_nanos_ceil());
+                time.max(SHORTEST)
+            }
+            Self::Time(time) => time,
+        }
+    }
+}
+
+/// "round-trip", or a time.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PeriodKeys(LossyPeriod);
+
+impl PeriodKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<LossyPeriod, ScenarioError> {
+        match self.0 {
+            LossyPeriod::Time(time) if time < SHORTEST => {
+                let title =
+                    format!("congested queues are counted every {}", quantity::display(time));
+                let help = "write \"1us\" or more, or \"round-trip\"";
+                Err(document.error("switch.lossy.period", &title, help))
+            }
+            // Switches keep times in nanoseconds.
+            LossyPeriod::Time(time) => {
+                Ok(LossyPeriod::Time(Picos::from_nanos(time.to_nanos_ceil())))
+            }
+            LossyPeriod::RoundTrip => Ok(LossyPeriod::RoundTrip),
+        }
+    }
+}
+
+impl TryFrom<String> for PeriodKeys {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(Self(match text.as_str() {
+            "round-trip" => LossyPeriod::RoundTrip,
+            text => LossyPeriod::Time(quantity::parse(text)?),
+        }))
+    }
+}
+
+impl JsonSchema for PeriodKeys {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LossyPeriod".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let time = generator.subschema_for::<Time>();
+        schemars::json_schema!({ "oneOf": [{ "const": "round-trip" }, time] })
+    }
+}
+
+impl Serialize for LossyPeriod {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::RoundTrip => out.serialize_str("round-trip"),
+            Self::Time(time) => out.serialize_str(&quantity::display(*time)),
+        }
+    }
+}

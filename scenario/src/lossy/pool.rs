@@ -1,0 +1,68 @@
+//! `switch.lossy.pool`: which part of a switch's buffer lossy packets may take.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::quantity::{self, Size};
+
+/// Which part of a switch's buffer lossy packets may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossyPool {
+    /// The shared pool, beside lossless ones.
+    #[default]
+    Shared,
+    /// A pool of their own of so many bytes, above zero.
+    Own(Bytes),
+}
+
+impl LossyPool {
+    /// The size of a pool of their own, otherwise zero.
+    pub const fn own(self) -> Bytes {
+        match self {
+            Self::Shared => Bytes(0),
+            Self::Own(bytes) => bytes,
+        }
+    }
+}
+
+/// "shared", or a size above zero.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PoolKeys(pub(super) LossyPool);
+
+impl TryFrom<String> for PoolKeys {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(Self(match text.as_str() {
+            "shared" => LossyPool::Shared,
+            text => match quantity::parse(text)? {
+                Bytes(0) => {
+                    let help =
+                        "write a size above zero, or \"shared\", or make each priority lossless";
+                    return Err(format!("a pool of no bytes\n{help}"));
+                }
+                bytes => LossyPool::Own(bytes),
+            },
+        }))
+    }
+}
+
+impl JsonSchema for PoolKeys {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LossyPool".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let size = generator.subschema_for::<Size>();
+        schemars::json_schema!({ "oneOf": [{ "const": "shared" }, size] })
+    }
+}
+
+impl Serialize for LossyPool {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Shared => out.serialize_str("shared"),
+            Self::Own(bytes) => out.serialize_str(&quantity::display(*bytes)),
+        }
+    }
+}
