@@ -342,6 +342,7 @@ pub(crate) fn claim(
         link_delay,
         egress_queues,
         queue_pauses: scenario.switch.backpressure.is_some(),
+        lossy_queues: scenario.results.thresholds,
         held_flows: scenario.results.held_flows,
         port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),

@@ -15,6 +15,7 @@ use super::flow_trace::FlowTraceRow;
 use super::held_flow::HeldFlowRow;
 use super::hpcc;
 use super::link_delay::LinkDelayRow;
+use super::lossy_queue::LossyQueueRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
 use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
@@ -61,6 +62,7 @@ pub fn columns_markdown() -> String {
     table::<QueueRow>(&mut text);
     table::<EgressQueueRow>(&mut text);
     table::<FlowQueuesRow>(&mut text);
+    table::<LossyQueueRow>(&mut text);
     table::<HeldFlowRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
     table::<OccupancyRow>(&mut text);
@@ -105,6 +107,7 @@ mod tests {
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
         let tables =
             tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
+        let tables = tables.chain(["lossy_queues"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -153,6 +156,10 @@ mod tests {
         assert_eq!(
             header::<FlowQueuesRow>(),
             "time_ns,node,port,flows,queues,paused,pausing,activations,collisions"
+        );
+        assert_eq!(
+            header::<LossyQueueRow>(),
+            "time_ns,node,port,priority,queue,bytes,threshold_bytes,longest_wait_ns,congested"
         );
         assert_eq!(header::<PortStateRow>(), "time_ns,node,port,priority,state,cause");
         assert_eq!(header::<HeldFlowRow>(), "time_ns,node,port,by,queue,flow");

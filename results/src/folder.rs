@@ -20,6 +20,7 @@ use super::flow_trace::{FlowTrace, FlowTraceRow};
 use super::held_flow::HeldFlowRow;
 use super::hpcc::{HpccFiles, HpccOptions};
 use super::link_delay::LinkDelayRow;
+use super::lossy_queue::LossyQueueRow;
 use super::manifest::Manifest;
 use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
@@ -49,6 +50,7 @@ const FILES: &[&str] = &[
     QueueRow::FILE,
     EgressQueueRow::FILE,
     FlowQueuesRow::FILE,
+    LossyQueueRow::FILE,
     HeldFlowRow::FILE,
     QueuePauseRow::FILE,
     OccupancyRow::FILE,
@@ -86,6 +88,8 @@ pub struct ResultsOptions {
     pub egress_queues: bool,
     /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
+    /// Whether there is a `lossy_queues.csv`.
+    pub lossy_queues: bool,
     /// Whether there is a `held_flows.csv`.
     pub held_flows: bool,
     /// Whether there is a `port_states.csv`, and `pauses.csv` has the column of states.
@@ -103,6 +107,7 @@ pub struct ResultsFolder {
     egress_queues: Option<CsvTable<File>>,
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
+    lossy_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
     port_states: Option<CsvTable<File>>,
     watchdog: Option<CsvTable<File>>,
@@ -153,6 +158,7 @@ impl ResultsFolder {
             egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
+            lossy_queues: optional_table::<LossyQueueRow>(&staging, options.lossy_queues)?,
             held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
             port_states: optional_table::<PortStateRow>(&staging, options.port_states)?,
             watchdog: optional_table::<WatchdogRow>(&staging, options.watchdog)?,
@@ -228,6 +234,14 @@ impl ResultsFolder {
     /// Without [`ResultsOptions::queue_pauses`].
     pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
         self.flow_queues.as_mut().expect("a scheme that pauses queues has the table").row(row)
+    }
+
+    /// Adds a sample of a lossy egress queue.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::lossy_queues`].
+    pub fn lossy_queue(&mut self, row: &LossyQueueRow) -> Result<(), ResultsError> {
+        self.lossy_queues.as_mut().expect("thresholds are sampled where it is asked for").row(row)
     }
 
     /// Adds a flow that a pause of one queue holds.
@@ -330,6 +344,7 @@ impl ResultsFolder {
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
         let optional = optional
             .chain(self.flow_queues)
+            .chain(self.lossy_queues)
             .chain(self.held_flows)
             .chain(self.port_states)
             .chain(self.watchdog);

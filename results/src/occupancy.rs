@@ -79,6 +79,9 @@ pub struct OccupancySummary {
     pub p95: u64,
     /// Level that was not exceeded 99 % of the time.
     pub p99: u64,
+    /// Level that was not exceeded 99.9 % of the time; 0 in results of versions without it.
+    #[serde(default)]
+    pub p999: u64,
     /// Highest level.
     pub max: u64,
 }
@@ -92,6 +95,8 @@ pub struct PoolLevels {
     pub shared: u64,
     /// In headroom.
     pub headroom: u64,
+    /// In a pool of lossy packets' own.
+    pub lossy: u64,
 }
 
 /// For how long each level of one switch's pools held. Memory depends on the buffer's size only.
@@ -116,8 +121,8 @@ impl Occupancy {
     /// The levels from `now` on, no earlier than at the call before.
     #[inline]
     pub fn observe(&mut self, now: Picos, levels: PoolLevels) {
-        let PoolLevels { private, shared, headroom } = levels;
-        let held = private + shared + headroom;
+        let PoolLevels { private, shared, headroom, lossy } = levels;
+        let held = private + shared + headroom + lossy;
         self.buffer.observe(now, held);
         if let Some(windowed) = &mut self.windowed {
             windowed.observe(now, held);
@@ -279,20 +284,21 @@ impl HeldLevels {
     }
 
     fn summary(&self) -> OccupancySummary {
-        let [p50, p95, p99] = self.percentiles([500, 950, 990]);
-        OccupancySummary { mean: self.mean(), p50, p95, p99, max: self.max }
+        let [p50, p95, p99, p999] = self.percentiles([500, 950, 990, 999]);
+        OccupancySummary { mean: self.mean(), p50, p95, p99, p999, max: self.max }
     }
 }
 
 impl OccupancyTotals {
-    /// Adds the buffer of a switch of a run that ends at `end`.
-    pub(super) fn add(&mut self, switch: &mut Occupancy, end: Picos) {
+    /// Adds the buffer of a switch of a run that ends at `end`, and says how full that alone was: in the window, if there
+    /// is one, or else over the run.
+    pub(super) fn add(&mut self, switch: &mut Occupancy, end: Picos) -> OccupancySummary {
         switch.buffer.hold_until(end);
         self.of_run.get_or_insert_default().add(&switch.buffer.passed);
-        if let Some(windowed) = &mut switch.windowed {
-            windowed.close(end);
-            self.in_window.get_or_insert_default().add(&windowed.times.passed);
-        }
+        let Some(windowed) = &mut switch.windowed else { return switch.buffer.passed.summary() };
+        windowed.close(end);
+        self.in_window.get_or_insert_default().add(&windowed.times.passed);
+        windowed.times.passed.summary()
     }
 
     /// Over the whole run; `None` if no switch was followed.
@@ -323,7 +329,7 @@ mod tests {
     }
 
     fn levels(shared: u64, headroom: u64) -> PoolLevels {
-        PoolLevels { private: 0, shared, headroom }
+        PoolLevels { private: 0, shared, headroom, lossy: 0 }
     }
 
     #[test]
@@ -392,9 +398,11 @@ mod tests {
             }
             totals.add(&mut occupancy, Picos(400_000));
         }
-        let of_run = OccupancySummary { mean: 108, p50: 40, p95: 250, p99: 250, max: 250 };
+        let of_run =
+            OccupancySummary { mean: 108, p50: 40, p95: 250, p99: 250, p999: 250, max: 250 };
         assert_eq!(totals.of_run(), Some(of_run));
-        let in_window = OccupancySummary { mean: 80, p50: 40, p95: 200, p99: 200, max: 200 };
+        let in_window =
+            OccupancySummary { mean: 80, p50: 40, p95: 200, p99: 200, p999: 200, max: 200 };
         assert_eq!(totals.in_window(), Some(in_window));
     }
 }

@@ -18,6 +18,8 @@ pub enum QueueKind {
     Private,
     /// The part of them in headroom.
     Headroom,
+    /// The part of them in a pool of lossy packets' own.
+    Lossy,
     /// All bytes charged to one (ingress port, priority).
     Ingress,
     /// The part of them in that queue's headroom.
@@ -40,6 +42,7 @@ impl QueueKind {
             Self::Shared => "shared",
             Self::Private => "private",
             Self::Headroom => "headroom",
+            Self::Lossy => "lossy",
             Self::Ingress => "ingress",
             Self::IngressHeadroom => "ingress-headroom",
             Self::IngressSharedHeadroom => "ingress-shared-headroom",
@@ -76,8 +79,8 @@ impl Row for QueueRow<'_> {
         Column { name: "node", about: "Switch." },
         Column {
             name: "kind",
-            about: "`buffer` (all bytes the switch holds) and its parts `shared`, `private` and \
-                    `headroom`; `ingress` (all bytes charged to an ingress port and priority) and \
+            about: "`buffer` (all bytes the switch holds) and its parts `shared`, `private`, \
+                    `headroom` and, where lossy packets have a pool of their own, `lossy`; `ingress` (all bytes charged to an ingress port and priority) and \
                     its part `ingress-headroom`; `egress` (bytes waiting at an egress port in a priority, over all of its queues). Under DSH \
                     headroom is insurance headroom, `insurance` is that of an ingress port, and \
                     `ingress-shared-headroom` is tau, the shared headroom that an ingress queue is \

@@ -19,9 +19,10 @@ use super::folder::ResultsFolder;
 use super::held_flow::HeldFlowRow;
 use super::hpcc::{FlowStart, HpccFiles};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
+use super::lossy_queue::LossyQueueRow;
 use super::manifest::Manifest;
 use super::measurements::Measurements;
-use super::occupancy::{Occupancy, OccupancyRow, OccupancyTotals};
+use super::occupancy::{Occupancy, OccupancyRow, OccupancySummary, OccupancyTotals};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
@@ -65,6 +66,7 @@ pub struct Record {
     link_delays: Option<LinkDelayRange>,
     occupancies: Vec<OccupancyRow>,
     buffer_bytes: OccupancyTotals,
+    switch_buffer_bytes: BTreeMap<String, OccupancySummary>,
 }
 
 /// What a record follows.
@@ -136,6 +138,7 @@ impl Record {
             link_delays: None,
             occupancies: Vec::new(),
             buffer_bytes: OccupancyTotals::default(),
+            switch_buffer_bytes: BTreeMap::new(),
         }
     }
 
@@ -243,7 +246,8 @@ impl Record {
 
     /// Adds how full the pools of a switch were over a run that ended at `end`.
     pub fn occupancy(&mut self, node: &str, mut occupancy: Occupancy, end: Picos) {
-        self.buffer_bytes.add(&mut occupancy, end);
+        let of_switch = self.buffer_bytes.add(&mut occupancy, end);
+        self.switch_buffer_bytes.insert(node.to_owned(), of_switch);
         self.occupancies.extend(occupancy.finish(node, end));
     }
 
@@ -267,6 +271,11 @@ impl Record {
     /// Adds a sample of one queue of a priority that has several.
     pub fn egress_queue(&mut self, row: &EgressQueueRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.egress_queue(row))
+    }
+
+    /// Adds a sample of a lossy egress queue.
+    pub fn lossy_queue(&mut self, row: &LossyQueueRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.lossy_queue(row))
     }
 
     /// Adds a sample of how flows are spread over a port's queues.
@@ -408,6 +417,7 @@ impl Record {
             active_flows: self.active_flows.and_then(|meter| meter.finish(end)),
             port_states: self.port_states.map(|states| states.finish(end)),
             buffer_bytes: self.buffer_bytes.of_run(),
+            switch_buffer_bytes: self.switch_buffer_bytes,
             window,
             deadlock: self.deadlocks,
             watchdog: self.watchdog,

@@ -69,6 +69,9 @@ pub struct Summary {
     /// Bytes that switches held, each switch at each instant of the run, if the scenario asks for them.
     #[serde(default)]
     pub buffer_bytes: Option<OccupancySummary>,
+    /// Bytes that each switch held, in the window if there is one, if the scenario asks for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub switch_buffer_bytes: BTreeMap<String, OccupancySummary>,
     /// A part of the run by itself, if the scenario asks for one.
     #[serde(default)]
     pub window: Option<WindowSummary>,
@@ -220,8 +223,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "buffer_bytes",
         about: "With `results.occupancy`: bytes that switches held, over all switches and weighted by time, as `buffer` in \
-                `occupancy.csv`: `mean`, the levels `p50`, `p95` and `p99` that were not exceeded for 50, 95 and 99 % of \
-                the time, and `max`. Null without it.",
+                `occupancy.csv`: `mean`, the levels `p50`, `p95`, `p99` and `p999` that were not exceeded for 50, 95, 99 and \
+                99.9 % of the time, and `max`. Null without it.",
+    },
+    Column {
+        name: "switch_buffer_bytes",
+        about: "The same by switch, from `results.from` to `results.to` if they are given. The key is there only with \
+                `results.occupancy`.",
     },
     Column {
         name: "window",

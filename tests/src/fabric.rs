@@ -22,6 +22,7 @@ pub mod flow_trace;
 pub mod go_back_n;
 pub mod link_delay;
 pub mod lone_flow;
+pub mod lossy;
 pub mod measures;
 pub mod multipath;
 pub mod one_switch;
@@ -61,7 +62,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 24] = [
+const SAME_FILES: [&str; 25] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -73,6 +74,7 @@ const SAME_FILES: [&str; 24] = [
     "queue_pauses.csv",
     "port_states.csv",
     "flow_queues.csv",
+    "lossy_queues.csv",
     "held_flows.csv",
     "occupancy.csv",
     "link_delay.csv",

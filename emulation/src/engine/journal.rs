@@ -191,6 +191,17 @@ pub enum Note {
         /// Its value.
         bytes: u64,
     },
+    /// A lossy egress queue holds, or may hold, more or less than at the last sample.
+    SampledLossy {
+        /// The port.
+        port: u16,
+        /// The priority.
+        priority: u8,
+        /// The queue.
+        queue: u8,
+        /// What it is now. In a box, so that it does not make every note longer.
+        sample: Box<LossySample>,
+    },
     /// How flows are spread over the queues of a port, where it differs from the last sample.
     SampledFlows {
         /// The port.
@@ -220,6 +231,19 @@ pub struct SampledCounter {
     pub priority: Option<u8>,
     /// Its value.
     pub bytes: u64,
+}
+
+/// A lossy egress queue at a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossySample {
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// Bytes that it may hold.
+    pub threshold: Option<u64>,
+    /// How long a packet may wait.
+    pub longest_wait: Option<Nanos>,
+    /// Congested queues of its priority, in units of [`ONE_QUEUE`](fabric_core::lossy::state::ONE_QUEUE).
+    pub congested: u32,
 }
 
 /// A note, and when and where it was made.

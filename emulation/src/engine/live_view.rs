@@ -99,10 +99,9 @@ impl Engine<'_, KernelWires> {
             0 => None,
             frames => Some((reason.name().to_owned(), frames)),
         };
-        let pools = [&state.private_bytes, &state.shared_bytes, &state.headroom_bytes];
         SwitchView {
             name: switch.name.clone(),
-            buffer_bytes: pools.iter().map(|pool| pool.load()).sum(),
+            buffer_bytes: state.buffered_bytes(),
             most_buffer_bytes: state.buffer_max_bytes.load(),
             capacity_bytes: self.scenario.switch_at(node.id).buffer.0,
             ecn_marked: state.ecn_marked.load(),

@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::{self, DropReason};
 use fabric_core::hop_control::PauseLevel;
+use fabric_core::lossy::state::ONE_QUEUE;
 use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
     DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, PauseEvent, PauseReceived, PauseRow, PortState, PortStateRow,
-    QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic, WatchdogRow,
+    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
+    PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic,
+    WatchdogRow,
 };
 use scenario::Scenario;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
-use super::journal::{Entry, Note, Reason, SampledCounter};
+use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
 
 /// The record of a run, and what is counted beside it.
 pub struct Recorder<'a> {
@@ -170,6 +172,9 @@ impl<'a> Recorder<'a> {
                 let bytes = Bytes(bytes);
                 record.egress_queue(&EgressQueueRow { time, node, port, priority, queue, bytes })
             }
+            Note::SampledLossy { port, priority, queue, ref sample } => {
+                record.lossy_queue(&lossy_queue_row(time, node, (port, priority, queue), sample))
+            }
             Note::SampledFlows { port, flows } => {
                 record.flow_queues(&flow_queues_row(time, node, port, &flows))
             }
@@ -293,6 +298,26 @@ fn drop_row(
 ) -> DropRow<'_> {
     let (class, bytes) = (drop_class(reason), Bytes(length.into()));
     DropRow { time, node, port, priority, reason: reason.name(), class, bytes }
+}
+
+fn lossy_queue_row<'a>(
+    time: Nanos,
+    node: &'a str,
+    (port, priority, queue): (u16, u8, u8),
+    of: &LossySample,
+) -> LossyQueueRow<'a> {
+    let thousandths = u64::from(of.congested) * 1000 / u64::from(ONE_QUEUE);
+    LossyQueueRow {
+        time,
+        node,
+        port,
+        priority,
+        queue,
+        bytes: Bytes(of.bytes),
+        threshold: of.threshold.map(Bytes),
+        longest_wait: of.longest_wait,
+        congested_thousandths: u32::try_from(thousandths).unwrap_or(u32::MAX),
+    }
 }
 
 fn flow_queues_row<'a>(time: Nanos, node: &'a str, port: u16, of: &FlowUse) -> FlowQueuesRow<'a> {

@@ -1,5 +1,6 @@
 //! Samples of buffers and queues: a row for each counter that has changed since the last sample.
 
+use fabric_core::lossy::{self, BufferManagement};
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::places;
@@ -9,13 +10,13 @@ use switch_user::switch::Switch;
 use topology::NodeId;
 use units::Picos;
 
-use super::journal::{Journal, Note, SampledCounter};
+use super::journal::{Journal, LossySample, Note, SampledCounter};
 use crate::datapath::FrameId;
 
 /// Counters of one (port, priority): ingress, ingress headroom, ingress shared headroom, egress.
 const PER_PORT_PRIORITY: usize = 4;
-/// Counters of one switch: buffer, shared, private, headroom.
-const PER_SWITCH: usize = 4;
+/// Counters of one switch: buffer, shared, private, headroom, lossy.
+const PER_SWITCH: usize = 5;
 
 /// The place of the first counter of a priority, at a switch with so many ports.
 fn of_priority(ports: u16, priority: usize) -> usize {
@@ -36,6 +37,8 @@ pub struct Sampler {
     last_of_flows: Box<[FlowUse]>,
     /// By port and priority: the last threshold; empty unless thresholds are sampled.
     last_thresholds: Box<[u64]>,
+    /// By port and queue: what was last sampled of a lossy egress queue; empty unless thresholds are sampled.
+    last_lossy: Box<[LossySample]>,
     ports: u16,
     spread: u8,
 }
@@ -48,7 +51,13 @@ impl Sampler {
             0 => 0,
             _ => usize::from(ports) * places(&switch.tables().settings().queues),
         };
+        let lossy = if thresholds {
+            usize::from(ports) * places(&switch.tables().settings().queues)
+        } else {
+            0
+        };
         Self {
+            last_lossy: vec![LossySample::default(); lossy].into(),
             last: vec![0; of_priority(ports, PRIORITIES)].into(),
             changed: 0,
             last_of_queues: vec![0; queues].into(),
@@ -83,7 +92,8 @@ impl Sampler {
         counter(0, QueueKind::Headroom, None, None, headroom);
         counter(1, QueueKind::Shared, None, None, shared);
         counter(2, QueueKind::Private, None, None, private);
-        counter(3, QueueKind::Buffer, None, None, private + shared + headroom);
+        counter(3, QueueKind::Lossy, None, None, state.lossy_bytes.load());
+        counter(4, QueueKind::Buffer, None, None, state.buffered_bytes());
         for port in 0..self.ports {
             let number = usize::from(port);
             let of_port = switch.port_use(port).headroom_bytes;
@@ -122,6 +132,9 @@ impl Sampler {
         }
         if self.spread & classes != 0 {
             self.sample_queues(switch, now, node, classes, journal);
+        }
+        if !self.last_lossy.is_empty() {
+            self.sample_lossy(switch, now, node, classes, journal);
         }
     }
 
@@ -173,6 +186,46 @@ impl Sampler {
                     if std::mem::replace(known, bytes) != bytes {
                         let (priority, queue) = (class.number(), queue.number());
                         let what = Note::SampledQueue { port, priority, queue, bytes };
+                        journal.note(now, node, what);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Samples each lossy egress queue that holds something, or did.
+    fn sample_lossy(
+        &mut self,
+        switch: &Switch<FrameId>,
+        now: Picos,
+        node: NodeId,
+        classes: u8,
+        journal: &mut Journal,
+    ) {
+        let (tables, policy) = (switch.tables(), switch.policy());
+        let settings = tables.settings();
+        let places = places(&settings.queues);
+        for port in 0..self.ports {
+            for class in priority::of_mask(!settings.lossless_classes & classes) {
+                for queue in settings.queues_of(class).iter() {
+                    let at = lossy::Egress::of(tables, policy, port.into(), queue, class)
+                        .expect("the queue is the switch's");
+                    let bytes = at.row.bytes.load();
+                    let known = &mut self.last_lossy[usize::from(port) * places + queue.place()];
+                    if (bytes, known.bytes) == (0, 0) {
+                        continue;
+                    }
+                    let line = lossy::state::priority(tables, class);
+                    let sample = LossySample {
+                        bytes,
+                        threshold: lossy::Selected::threshold(&at, false),
+                        longest_wait: lossy::Selected::longest_wait(&at, false),
+                        congested: line.map_or(0, |line| line.congested.load()),
+                    };
+                    if std::mem::replace(known, sample) != sample {
+                        let (priority, queue) = (class.number(), queue.number());
+                        let sample = Box::new(sample);
+                        let what = Note::SampledLossy { port, priority, queue, sample };
                         journal.note(now, node, what);
                     }
                 }

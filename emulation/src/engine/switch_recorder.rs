@@ -86,6 +86,7 @@ impl SwitchRecorder<'_> {
                 private: state.private_bytes.load(),
                 shared: state.shared_bytes.load(),
                 headroom: state.headroom_bytes.load(),
+                lossy: state.lossy_bytes.load(),
             };
             occupancy.observe(now, levels);
         }

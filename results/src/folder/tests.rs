@@ -17,6 +17,7 @@ fn options() -> ResultsOptions {
         link_delay: true,
         egress_queues: true,
         queue_pauses: true,
+        lossy_queues: true,
         held_flows: true,
         port_states: true,
         watchdog: true,
@@ -176,6 +177,18 @@ fn a_row_of_each_kind_is_in_its_file() {
     let row =
         FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions };
     results.flow_queues(&row).unwrap();
+    let row = LossyQueueRow {
+        time: Nanos(71),
+        node,
+        port,
+        priority: 3,
+        queue: 72,
+        bytes,
+        threshold: Some(Bytes(73)),
+        longest_wait: Some(Nanos(74)),
+        congested_thousandths: 75,
+    };
+    results.lossy_queue(&row).unwrap();
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
     results.held_flow(&held).unwrap();
     let (time, priority, cause) = (Nanos(70), Some(3), crate::StateCause::Pause);
@@ -201,6 +214,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),
         (EgressQueueRow::FILE, "57,s0,2,3,58,9"),
         (FlowQueuesRow::FILE, "57,s0,2,61,62,63,64,65,66"),
+        (LossyQueueRow::FILE, "71,s0,2,3,72,9,73,74,0.075"),
         (OccupancyRow::FILE, "s1,buffer,0,"),
         (SCENARIO_FILE, "name = \"x\""),
     ] {

@@ -42,6 +42,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         flow_trace_rows: None,
         link_delay,
         egress_queues: false,
+        lossy_queues: false,
         queue_pauses: false,
         held_flows: false,
         port_states: false,
@@ -67,7 +68,7 @@ fn run(folder: Option<&Path>) -> RunReport {
     for node in ["leaf0", "leaf1", "spine0"] {
         let mut occupancy = Occupancy::new(Bytes(1_000), Some(WINDOW));
         if node == "leaf1" {
-            let levels = PoolLevels { private: 1, shared: 2, headroom: 3 };
+            let levels = PoolLevels { private: 1, shared: 2, headroom: 3, lossy: 4 };
             occupancy.observe(Picos(500_000), levels);
         }
         record.occupancy(node, occupancy, Picos(1_000_000));

@@ -17,6 +17,7 @@ mod headroom_schemes;
 mod limits;
 mod line_rate;
 mod link_delay;
+mod lossy;
 mod measures;
 mod multipath;
 mod pfc;

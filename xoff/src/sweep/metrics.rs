@@ -146,7 +146,13 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
     let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
+    let each = |of: OccupancySummary| {
+        let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
+        ids.map(|id| (scenario.fabric().switch(id).name.clone(), of)).collect()
+    };
+    let switch_buffer_bytes = buffer_bytes.map(each).unwrap_or_default();
     let mut summary = Summary {
+        switch_buffer_bytes,
         active_flows,
         port_states,
         queue_pauses,
