@@ -4,6 +4,7 @@
 //! their ports, and sends what is due. The two take turns (`fabric_core::turn`). `setup` makes both from a
 //! file, `port` is what the driver knows of an interface, `report` what it says at the end.
 
+mod counting;
 mod driver;
 mod frames;
 mod port;

@@ -15,6 +15,7 @@ use switch_user::program::standalone::StandaloneProgram;
 use switch_user::switch::{Arrival, ControlTransmission, Switch, Transmission};
 use units::{FrameTime, Nanos, Picos};
 
+use super::counting::Counting;
 use super::frames::{Frames, fill};
 use super::port::Port;
 use super::report::{Counts, Report};
@@ -41,6 +42,8 @@ pub struct Parts {
     pub ports: Vec<Port>,
     /// How long frames occupy ports.
     pub frame_time: FrameTime,
+    /// When congested lossy queues are counted, if they are.
+    pub counting: Counting,
 }
 
 /// See the module.
@@ -108,6 +111,10 @@ impl Driver {
         }
         // A whole batch: more may have come in.
         self.parts.switch.set_backlog(heard);
+        let Parts { switch, counting, .. } = &mut self.parts;
+        if counting.is_due(now, (0..self.counts.ports()).all(|port| switch.is_idle(port))) {
+            switch.update_lossy(now);
+        }
         while let Ok(Some(_)) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
         for port in 0..self.counts.ports() {
             self.serve(now, port);
@@ -265,12 +272,14 @@ impl Driver {
 
     /// When the next port is free that has more to send, or the next timer is due.
     fn next_due(&self, now: Picos) -> Picos {
-        let Parts { switch, ports, .. } = &self.parts;
+        let Parts { switch, ports, counting, .. } = &self.parts;
         let waiting = (0..self.counts.ports()).filter(|&port| !switch.is_idle(port));
         let free = waiting.map(|port| ports[usize::from(port)].pace.free_at());
         // A port that is free and has something to send is paused.
         let free = free.filter(|&at| at > now).min();
-        free.into_iter().chain(switch.next_deadline()).min().unwrap_or(Picos::MAX)
+        let is_idle = (0..self.counts.ports()).all(|port| switch.is_idle(port));
+        let due = free.into_iter().chain(switch.next_deadline());
+        due.chain(counting.next(is_idle)).min().unwrap_or(Picos::MAX)
     }
 
     /// Looks whether interfaces are there, as they were, and for neighbours.

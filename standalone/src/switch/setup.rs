@@ -15,6 +15,7 @@ use switch_user::switch::Switch;
 use switch_user::tables::Capacity;
 use topology::SwitchId;
 
+use super::counting::Counting;
 use super::driver::{Driver, Parts};
 use super::port::Port;
 use crate::clock::Clock;
@@ -112,7 +113,8 @@ pub fn start(settings: &StandaloneSwitch, hook: XdpHook) -> Result<Driver, Error
     let ports: Vec<Port> = ports.map(|(port, interface)| Port::new(port, interface)).collect();
     let frame_time = scenario.frame_time();
     let switch = Switch::new(config, tables);
-    Ok(Driver::new(Parts { program, switch, socket, clock, ports, frame_time }))
+    let counting = Counting::new(scenario.lossy_period());
+    Ok(Driver::new(Parts { program, switch, socket, clock, ports, frame_time, counting }))
 }
 
 fn find_interfaces(settings: &StandaloneSwitch) -> Result<Vec<Interface>, Error> {
