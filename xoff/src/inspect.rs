@@ -18,7 +18,7 @@ mod tests;
 
 pub use backpressure::{PausingSwitches, QueuePauses};
 pub use backpressure_graph::{ElidedTurns, HeldBack, Prevention};
-pub use buffers::{PortGroup, SwitchBuffers};
+pub use buffers::{LossyBuffer, PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
 pub use links::LinkGroup;
@@ -49,6 +49,8 @@ pub struct Inspection {
     pub paths: Vec<TransportPaths>,
     /// Buffers, alike switches together.
     pub buffers: Vec<SwitchBuffers>,
+    /// How lossy packets share the buffer, if a priority is lossy and that is not the default.
+    pub lossy: Option<LossyBuffer>,
     /// Pauses of single queues, if switches do that.
     pub queue_pauses: Option<QueuePauses>,
     /// Egress ports that can pause each other's queues, if switches do that.
@@ -94,6 +96,7 @@ impl Inspection {
             routes: StaticRoutes::of(scenario),
             paths: paths(scenario),
             buffers: buffers::switch_buffers(scenario),
+            lossy: LossyBuffer::of(scenario),
             queue_pauses: QueuePauses::of(scenario),
             held_back: HeldBack::of(scenario, &groups),
             load: tier_load::tier_loads(scenario, &groups),

@@ -1,6 +1,6 @@
 //! How buffers are divided, alike switches together.
 
-use scenario::{BufferPools, Scenario};
+use scenario::{BufferPools, Lossy, Scenario};
 use topology::{SwitchId, Wire};
 use units::{BitsPerSecond, Bytes, Picos};
 
@@ -32,6 +32,35 @@ pub struct PortGroup {
     pub headroom: Bytes,
     /// Headroom expected after measurement, without the rounding of time stamps; `None` if the link is not measured.
     pub once_measured: Option<Bytes>,
+}
+
+/// How packets of lossy priorities share the buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossyBuffer {
+    /// `switch.lossy.kind`.
+    pub kind: &'static str,
+    /// The priorities.
+    pub priorities: Vec<u8>,
+    /// How often congested queues are counted, if they are.
+    pub period: Option<Picos>,
+    /// Whether `CoDel` drops what the buffer management does not.
+    pub codel: bool,
+}
+
+impl LossyBuffer {
+    /// `None` if each priority is lossless, or `switch.lossy` has its default.
+    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+        let switch = &scenario.switch;
+        let priorities: Vec<u8> =
+            (0..8).filter(|&priority| !switch.lossless.contains(priority)).collect();
+        let is_default = switch.lossy == Lossy::default();
+        (!priorities.is_empty() && !is_default).then(|| Self {
+            kind: switch.lossy.management.name(),
+            priorities,
+            period: scenario.lossy_period(),
+            codel: switch.lossy.codel.is_some(),
+        })
+    }
 }
 
 /// The groups, in the order of the first switch of each.
@@ -69,8 +98,8 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
     groups
 }
 
-fn totals(pools: &BufferPools) -> [Bytes; 3] {
-    [pools.shared, pools.private, pools.headroom]
+fn totals(pools: &BufferPools) -> [Bytes; 4] {
+    [pools.shared, pools.private, pools.headroom, pools.lossy]
 }
 
 /// The headroom of a port with this wire to its neighbour, by what an exchange would tell.

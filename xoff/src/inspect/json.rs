@@ -6,9 +6,9 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::text::Report;
 use super::{
-    Collisions, ElidedTurns, FlowPath, HeldBack, Inspection, LinkGroup, Overload, PathGroup,
-    PausingSwitches, PortGroup, Prevention, QueuePauses, StaticRoute, SwitchBuffers, TierLoad,
-    TransportPaths,
+    Collisions, ElidedTurns, FlowPath, HeldBack, Inspection, LinkGroup, LossyBuffer, Overload,
+    PathGroup, PausingSwitches, PortGroup, Prevention, QueuePauses, StaticRoute, SwitchBuffers,
+    TierLoad, TransportPaths,
 };
 
 impl Report<'_> {
@@ -22,6 +22,7 @@ impl Report<'_> {
             routes,
             paths,
             buffers,
+            lossy,
             queue_pauses,
             held_back,
             load,
@@ -37,6 +38,7 @@ impl Report<'_> {
             "flow_paths": each(&routes.paths, flow_path),
             "paths": each(paths, transport_paths),
             "buffers": each(buffers, switch_buffers),
+            "lossy": lossy.as_ref().map(self::lossy),
             "queue_pauses": queue_pauses.as_ref().map(self::queue_pauses),
             "expected_load": each(load, tier_load),
             "collisions": each(collisions, |found| self.collisions_json(found)),
@@ -117,6 +119,12 @@ fn transport_paths(paths: &TransportPaths) -> Value {
     json!({ "transports": transports, "groups": each(groups, group) })
 }
 
+fn lossy(of: &LossyBuffer) -> Value {
+    let LossyBuffer { kind, priorities, period, codel } = of;
+    let period = period.map(|Picos(period)| period);
+    json!({ "kind": kind, "priorities": priorities, "period_ps": period, "codel": codel })
+}
+
 fn switch_buffers(group: &SwitchBuffers) -> Value {
     let SwitchBuffers { switches, pools, ports, unlinked_ports } = group;
     let port = |port: &PortGroup| {
@@ -134,6 +142,7 @@ fn switch_buffers(group: &SwitchBuffers) -> Value {
         "shared_bytes": pools.shared.0,
         "private_bytes": pools.private.0,
         "headroom_bytes": pools.headroom.0,
+        "lossy_bytes": pools.lossy.0,
         "headroom_by": if pools.insurance { "port" } else { "queue" },
         "ports": each(ports, port),
         "unlinked_ports": unlinked_ports,

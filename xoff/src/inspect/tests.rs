@@ -343,3 +343,36 @@ fn queues_that_switches_pause_have_a_section() {
 ";
     assert!(report.contains(expected), "{report}");
 }
+
+#[test]
+fn a_buffer_management_is_named_with_its_period() {
+    let of = |lossy: &str| {
+        scenario(&format!(
+            "[switch]\nlossless = [3, 4]\n{lossy}\n[topology]\nkind = \"star\"\nhosts = 2\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\npriority = 0"
+        ))
+    };
+    assert!(!report(&of("")).contains("lossy"), "the default");
+    let abm = of("lossy = { kind = \"abm\", period = \"80us\", pool = \"2MB\", codel = {} }");
+    let text = report(&abm);
+    let line = "lossy priorities 0, 1, 2, 5, 6, 7: abm, congested queues counted every 80 us, CoDel at departure\n";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains(" headroom + 2 MB for lossy packets\n"), "{text}");
+    assert!(text.contains(": 16 MB = "), "{text}");
+    insta::assert_snapshot!(json::json_of(&abm, "lossy"), @r#"
+    {
+      "codel": true,
+      "kind": "abm",
+      "period_ps": 80000000,
+      "priorities": [
+        0,
+        1,
+        2,
+        5,
+        6,
+        7
+      ]
+    }
+    "#);
+}

@@ -8,8 +8,9 @@ use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{
-    Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, PathGroup, PausingSwitches,
-    Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers, TransportPaths,
+    Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, LossyBuffer, PathGroup,
+    PausingSwitches, Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers,
+    TransportPaths,
 };
 
 /// Overloaded wires, their flows and members of cycles that are listed.
@@ -37,6 +38,9 @@ impl fmt::Display for Report<'_> {
         self.paths(f)?;
         writeln!(f, "buffers")?;
         self.inspection.buffers.iter().try_for_each(|group| buffers(f, group))?;
+        if let Some(lossy) = &self.inspection.lossy {
+            self::lossy(f, lossy)?;
+        }
         if let Some(pauses) = &self.inspection.queue_pauses {
             queue_pauses(f, pauses)?;
         }
@@ -183,11 +187,21 @@ impl Inspection {
     }
 }
 
+fn lossy(f: &mut fmt::Formatter<'_>, of: &LossyBuffer) -> fmt::Result {
+    let LossyBuffer { kind, priorities, period, codel } = of;
+    let priorities: Vec<String> = priorities.iter().map(ToString::to_string).collect();
+    write!(f, "lossy priorities {}: {kind}", priorities.join(", "))?;
+    if let Some(period) = period {
+        write!(f, ", congested queues counted every {}", time(*period))?;
+    }
+    writeln!(f, "{}", if *codel { ", CoDel at departure" } else { "" })
+}
+
 fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
     let names = names(&group.switches);
     let pools = &group.pools;
-    let total = Bytes(pools.shared.0 + pools.private.0 + pools.headroom.0);
-    writeln!(
+    let total = Bytes(pools.shared.0 + pools.private.0 + pools.headroom.0 + pools.lossy.0);
+    write!(
         f,
         "  {names}: {} = {} shared + {} private + {} headroom",
         bytes(total),
@@ -195,6 +209,10 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         bytes(pools.private),
         bytes(pools.headroom)
     )?;
+    match pools.lossy {
+        Bytes(0) => writeln!(f)?,
+        lossy => writeln!(f, " + {} for lossy packets", bytes(lossy))?,
+    }
     let of = if pools.insurance { "insurance headroom" } else { "headroom for a queue" };
     for port in &group.ports {
         let (rate, delay) = (rate(port.rate), time(port.delay));
