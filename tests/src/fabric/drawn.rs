@@ -1,6 +1,7 @@
 //! Scenarios drawn at random: shapes, links, buffers, schemes and traffic.
 
 mod backpressure;
+mod lossy;
 mod rendering;
 
 use proptest::collection::vec;
@@ -30,6 +31,10 @@ pub struct Drawn {
     pub telemetry_hops: Option<u8>,
     /// The priorities, all lossless unless BFC is without PFC; the first of them carries ACKs, the last CNPs.
     pub lossless: Vec<u8>,
+    /// Whether those of them that carry neither ACKs nor CNPs are lossy, without BFC, too.
+    pub loses: bool,
+    /// The keys of `switch.lossy`, if it is there.
+    pub lossy: Option<&'static str>,
     /// The keys of `switch.threshold`.
     pub threshold: &'static str,
     /// Instead: the keys of SPFC, period apart.
@@ -166,6 +171,7 @@ pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
             drawn.headroom = Headroom::Sih;
         }
         drawn.backpressure = None;
+        (drawn.loses, drawn.lossy) = (false, None);
         drawn
     })
 }
@@ -236,6 +242,8 @@ fn drawn(
                 None => (headroom, scheduler),
                 Some(_) => (Headroom::Sih, flows[0].scheduler(beside).unwrap_or(scheduler)),
             };
+            let loses = lossy::is_lossy(&flows[0], &lossless, backpressure.as_ref());
+            let lossy = loses.then(|| lossy::keys(&flows[0], threshold)).flatten();
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
             // A TCP segment has room for no more.
             let telemetry_hops = match (beside.is_some_and(needs_telemetry), telemetry_hops) {
@@ -262,6 +270,8 @@ fn drawn(
                 ack_interval,
                 telemetry_hops,
                 lossless,
+                loses,
+                lossy,
                 threshold,
                 victims: victims(&flows[0], headroom, backpressure.is_some()),
                 threshold_period,

@@ -57,14 +57,14 @@ impl Backpressure {
 impl Drawn {
     /// Whether no packet may be lost.
     pub fn is_lossless(&self) -> bool {
-        let is_lossy = self.backpressure.as_ref().is_some_and(|bfc| bfc.is_lossy);
-        self.headroom != Headroom::Oversubscribed && !is_lossy
+        self.headroom != Headroom::Oversubscribed && !self.loses
     }
 
-    /// The priorities that switches have as lossless: all, unless BFC is without PFC.
+    /// The priorities that switches have as lossless: all, or those of ACKs and CNPs.
     pub(super) fn without_loss(&self) -> Vec<u8> {
-        let lossy = self.backpressure.iter().filter(|bfc| bfc.is_lossy);
-        let lossy: Vec<u8> = lossy.flat_map(|bfc| bfc.priorities.clone()).collect();
-        self.lossless.iter().copied().filter(|priority| !lossy.contains(priority)).collect()
+        match self.lossless[..] {
+            [first, .., last] if self.loses => vec![first, last],
+            _ => self.lossless.clone(),
+        }
     }
 }

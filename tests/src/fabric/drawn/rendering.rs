@@ -47,6 +47,7 @@ impl Drawn {
             Some(keys) => format!("kind = \"spfc\", period = \"{}\", {keys}", ns(5000)),
         };
         let ecn = self.ecn.map_or(String::new(), |ecn| format!("ecn = {{ {ecn} }}\n"));
+        let lossy = self.lossy.map_or(String::new(), |keys| format!("lossy = {{ {keys} }}\n"));
         let backpressure = self.backpressure.as_ref();
         let backpressure = backpressure.map_or(String::new(), |bfc| bfc.line(&ns(10_000)));
         let telemetry_hops =
@@ -66,7 +67,7 @@ thresholds = {thresholds}
 headroom = {{ {headroom} }}
 scheduler = {{ {} }}
 control_priority = "none"
-{ecn}{backpressure}[host]
+{ecn}{lossy}{backpressure}[host]
 {telemetry_hops}payload = "{}B"
 ack_interval = {}
 ack_priority = {}
