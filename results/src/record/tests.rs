@@ -153,7 +153,7 @@ fn the_summary_is_filled_in() {
     assert!(worst_flows.is_sorted_by_key(rank));
     assert_eq!(fct_by_size.iter().map(|row| row.completed).collect::<Vec<_>>(), [29, 29]);
     let (leaf1, kind) = (&occupancy[3], QueueKind::Buffer);
-    assert_eq!((leaf1.node.as_str(), leaf1.kind, leaf1.mean), ("leaf1", kind, Bytes(3)));
+    assert_eq!((leaf1.node.as_str(), leaf1.kind, leaf1.mean), ("leaf1", kind, Bytes(5)));
 }
 
 #[test]
