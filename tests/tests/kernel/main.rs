@@ -37,6 +37,7 @@ mod live_interrupted;
 mod live_look;
 mod live_programs;
 mod live_storm;
+mod live_victims;
 mod netns;
 mod standalone;
 mod standalone_ends;
