@@ -17,6 +17,7 @@ use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
+use super::LONGEST_WINDOW;
 use super::journal::{Entry, Note, Reason, SampledCounter};
 
 /// The record of a run, and what is counted beside it.
@@ -100,7 +101,9 @@ impl<'a> Recorder<'a> {
                 self.told(entry, port, classes, event, victim, reason)
             }
             Note::StateChanged { port, priority, change } => {
-                record.port_state(&port_state_row(time, node, port, priority, change))
+                // Whether it is of the run shows later: nodes may be running on.
+                let known = Nanos(time.0.saturating_sub(LONGEST_WINDOW.to_nanos_ceil().0));
+                record.port_state(&port_state_row(time, node, port, priority, change), known)
             }
             Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
                 time,
