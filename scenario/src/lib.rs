@@ -9,6 +9,7 @@
 
 mod backpressure;
 mod buffer;
+mod buffer_size;
 mod by_rate;
 mod capture;
 mod datapath;

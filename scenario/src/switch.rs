@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Bytes};
 
 use super::backpressure::{Backpressure, BackpressureKeys};
+use super::buffer_size::BufferSize;
 use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
 use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
@@ -124,9 +125,11 @@ pub struct LossyThreshold {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SwitchKeys {
-    /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools and headroom are
-    /// taken from it; the rest is shared by lossless and lossy traffic. Default "16MB".
-    buffer: Size,
+    /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools
+    /// and headroom are taken from it; the rest is shared by lossless and lossy traffic. A size; or one for each port that
+    /// has a link and each Gbit/s of its rate, such as "9.6KiB/port/Gbps"; or what a chip has: "trident2" (9.6 KiB for each
+    /// port and Gbit/s), "tomahawk" (5.12 KiB) or "tofino" (3.44 KiB). Default "16MB".
+    pub(super) buffer: BufferSize,
     /// Ports of a switch, with a link or without: buffer is set aside for all of them. A port
     /// without a link gets as much as the port of the switch that needs most. Default: those with a
     /// link.
@@ -223,7 +226,7 @@ impl Default for SwitchKeys {
     /// The switch of DSH's evaluation, section V.
     fn default() -> Self {
         Self {
-            buffer: Quantity(Bytes(16_000_000)),
+            buffer: BufferSize::Fixed(Bytes(16_000_000)),
             ports: None,
             private_per_queue: Quantity(Bytes(3000)),
             private_fill: PrivateFill::default(),
@@ -249,16 +252,17 @@ impl Default for SwitchKeys {
 }
 
 impl SwitchKeys {
-    /// Checks all that does not depend on the topology, except for `rates`, the rates of its links.
+    /// Checks all that does not depend on the topology, except for `rates`, the rates of its links, and `buffer`, that
+    /// of switches to which no entry of `[[switches]]` gives one.
     pub(super) fn resolve(
         self,
+        buffer: Bytes,
         rates: &BTreeSet<BitsPerSecond>,
         document: &Document<'_>,
     ) -> Result<Switch, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.{key}"), title, help))
         };
-        check_buffer(self.buffer.0, "switch.buffer", document)?;
         if self.pause_quanta == 0 {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
             return wrong("pause_quanta", "a PAUSE of no quanta", help);
@@ -271,7 +275,7 @@ impl SwitchKeys {
         let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
         let kept = backpressure.as_ref();
         Ok(Switch {
-            buffer: self.buffer.0,
+            buffer,
             ports: self.ports,
             private_per_queue: self.private_per_queue.0,
             private_fill: self.private_fill,
