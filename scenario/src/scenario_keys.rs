@@ -21,8 +21,8 @@ use crate::switches::{self, SwitchKinds, SwitchesEntry};
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
-    Clock, ReadFile, Scenario, Stop, flow_keys, frames, host, results, storm, switch, telemetry,
-    topology_keys,
+    Clock, ReadFile, Scenario, Shape, Stop, Switch, flow_keys, frames, host, results, storm,
+    switch, telemetry, topology_keys,
 };
 
 /// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -122,10 +122,10 @@ impl ScenarioKeys {
         let (shape, mut fabric) = self.topology.resolve(document)?;
         let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
-        let rates = shape.rates();
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let switch = self.switch.resolve(&rates, document)?;
+        let (switch, switch_kinds, switches) =
+            resolve_switches(self.switch, self.switches, &shape, &fabric, document)?;
         let mut host = self.host.resolve(switch.scheduler, document)?;
         let expansion = Expansion {
             document,
@@ -133,6 +133,7 @@ impl ScenarioKeys {
             shape: &shape,
             racks: Arc::new(Racks::of(&fabric)),
             groups: &Racks::by_routes(&fabric),
+            switch_kinds: &switch_kinds,
             classes: &routes.classes,
             host: &host,
             folder,
