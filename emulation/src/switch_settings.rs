@@ -308,6 +308,7 @@ fn port_queues(scenario: &Scenario) -> PortQueues {
                 Scheduler::Strict { quantum: bytes_of(quantum) }
             }
             scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr { quantum: bytes_of(quantum) },
+            scenario::Scheduler::RoundRobin => Scheduler::RoundRobin,
             scenario::Scheduler::Srf => Scheduler::ShortestRemaining,
         },
         ranges: queues(scenario),

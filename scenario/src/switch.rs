@@ -98,6 +98,8 @@ pub enum Scheduler {
         #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
+    /// One packet of each queue in turn, whatever its length.
+    RoundRobin,
     /// Shortest remaining flow first.
     Srf,
 }
@@ -212,6 +214,8 @@ enum SchedulerKeys {
         #[serde(default = "default_quantum")]
         quantum: Size,
     },
+    /// One packet of each queue in turn, whatever its length, as in ABM's simulator.
+    RoundRobin {},
     /// Shortest remaining flow first: the queue whose first packet is of the flow that has the fewest bytes left to
     /// send, which packets say (BFC, Appendix A.2). ACKs and CNPs, which say nothing, go first. Flows are RoCEv2's and
     /// have an end.
@@ -339,6 +343,7 @@ impl SchedulerKeys {
         match self {
             Self::Strict { quantum } => Ok(Scheduler::Strict { quantum: checked(quantum)? }),
             Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: checked(quantum)? }),
+            Self::RoundRobin {} => Ok(Scheduler::RoundRobin),
             Self::Srf {} => Ok(Scheduler::Srf),
         }
     }

@@ -19,6 +19,8 @@ fn nics_follow_the_switches_unless_they_are_told_otherwise() {
     assert_eq!(of(srf), (Scheduler::Srf, NicScheduler::Srf));
     let turns = format!("{srf}\n[host]\nscheduler = \"round-robin\"");
     assert_eq!(of(&turns), (Scheduler::Srf, NicScheduler::RoundRobin));
+    let turns = "[switch]\nscheduler = { kind = \"round-robin\" }";
+    assert_eq!(of(turns), (Scheduler::RoundRobin, NicScheduler::RoundRobin));
     assert_eq!(of("").1, NicScheduler::RoundRobin);
     assert_eq!(of("[switch]\nscheduler = { kind = \"strict\" }").1, NicScheduler::Strict);
     assert_eq!(of("[host]\nscheduler = \"srf\"").1, NicScheduler::Srf);

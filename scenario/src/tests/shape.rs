@@ -109,7 +109,7 @@ fn no_kind() {
     13 | scheduler = { quantum = "1600B" }
        |             ^^^^^^^^^^^^^^^^^^^^^
        |
-       = help: `kind` is one of `strict`, `dwrr` and `srf`
+       = help: `kind` is one of `strict`, `dwrr`, `round-robin` and `srf`
     "#);
     assert_snapshot!(report_on("[switch]\nscheduler = \"strict\"\n"), @r#"
     error: `switch.scheduler` is the text "strict"
