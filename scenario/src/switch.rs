@@ -74,6 +74,9 @@ pub struct Switch {
     /// How it deals with PFC storms, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Watchdog>,
+    /// Packets that a FIFO below the egress queues of each port holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_queue: Option<u32>,
     /// How exact stamps are.
     pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
@@ -188,6 +191,12 @@ pub(super) struct SwitchKeys {
     pause_response: PauseResponse,
     /// What a switch does if a neighbour pauses it without end. Without this key it obeys.
     watchdog: Option<WatchdogKeys>,
+    /// Packets that a FIFO below the egress queues of each port holds, 1 to 10000, beside the one that is being sent; 100 in
+    /// ABM's simulator (ns-3's device queue). A packet leaves its egress queue as soon as the FIFO has room, and is sent
+    /// later: thresholds, marks, stamps and samples do not see what is in it. No priority is lossless then, because
+    /// nothing can pause a FIFO. Default: there is none.
+    #[schemars(range(min = 1, max = 10_000))]
+    device_queue: Option<u32>,
     /// How exact the stamps of telemetry are.
     telemetry_steps: TelemetryStepsKeys,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
@@ -249,6 +258,7 @@ impl Default for SwitchKeys {
             resume_test: ResumeTest::default(),
             pause_response: PauseResponse::Standard,
             watchdog: None,
+            device_queue: None,
             telemetry_steps: TelemetryStepsKeys::default(),
             wire_overhead: Quantity(Bytes(24)),
         }
@@ -275,6 +285,22 @@ impl SwitchKeys {
             let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";
             return wrong("wire_overhead", "too many bytes between frames", help);
         }
+        if let Some(packets) = self.device_queue {
+            let in_the_way = [
+                (self.lossless.count() > 0, "lossless priorities", "write lossless = []"),
+                (self.backpressure.is_some(), "`backpressure`", "leave that out"),
+                (self.watchdog.is_some(), "a `watchdog`", "leave that out"),
+            ];
+            if let Some((_, what, help)) = in_the_way.iter().find(|(is_there, ..)| *is_there) {
+                let title = format!("a FIFO that nothing can pause, and {what}");
+                let help = format!("{help}, or leave out `device_queue`");
+                return wrong("device_queue", &title, &help);
+            }
+            if !(1..=10_000).contains(&packets) {
+                let title = format!("a FIFO of {packets} packets");
+                return wrong("device_queue", &title, "write 1 to 10000, or leave the key out");
+            }
+        }
         let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
         let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
         let kept = backpressure.as_ref();
@@ -298,6 +324,7 @@ impl SwitchKeys {
             resume_test: self.resume_test,
             pause_response: self.pause_response,
             watchdog: self.watchdog.map(|keys| keys.resolve(document)).transpose()?,
+            device_queue: self.device_queue,
             telemetry_steps: self.telemetry_steps.resolve(document)?,
             wire_overhead: self.wire_overhead.0,
         })
