@@ -52,6 +52,12 @@ impl Ipv4Fields {
         self.type_of_service >> 2 & ipv4::INCAST_LABEL != 0
     }
 
+    /// Whether its sender marks it as a packet of its flow's first round trip.
+    #[inline(always)]
+    pub const fn is_first_rtt(&self) -> bool {
+        self.type_of_service >> 2 & ipv4::FIRST_RTT != 0
+    }
+
     /// ECT(0), ECT(1) or CE.
     #[inline(always)]
     pub const fn ecn_capable(&self) -> bool {

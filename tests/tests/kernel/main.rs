@@ -7,6 +7,7 @@ mod cli_killed;
 mod cli_sweep;
 mod fabric_backpressure;
 mod fabric_deadlock;
+mod fabric_device_queue;
 mod fabric_distributions;
 mod fabric_drawn;
 mod fabric_exactness;
