@@ -189,26 +189,40 @@ register_postdissector(selective_nak)
 -- What a packet says of its flow, in its IPv4 header. A code is a float: five bits of exponent, eleven of significand.
 
 local REMAINING_KEPT = 11
-local INCAST_LABEL = 1
+local INCAST_LABEL, FIRST_RTT = 1, 2
 
 local xoff_flow = Proto("xoff_flow", "xoff flow")
 local flow_fields = {
   remaining = ProtoField.uint64("xoff_flow.remaining", "Left to send (B)"),
   incast = ProtoField.bool("xoff_flow.incast", "Of an incast"),
+  first_rtt = ProtoField.bool("xoff_flow.first_rtt", "Of the first round trip"),
 }
 xoff_flow.fields = flow_fields
 
 local identification, dscp = Field.new("ip.id"), Field.new("ip.dsfield.dscp")
 local whole, roce_port = Field.new("ip.flags.df"), Field.new("udp.dstport")
+local client_port, server_port = Field.new("tcp.srcport"), Field.new("tcp.dstport")
+
+-- The ports of an emulated TCP connection, in either order.
+local function of_connection(one, other)
+  local low, high = math.min(one, other), math.max(one, other)
+  return low >= 49152 and low <= 57343 and high >= 61440 and high <= 63487
+end
+
+local function of_emulated_host()
+  local roce, client, server = roce_port(), client_port(), server_port()
+  return roce and roce.value == 4791 or client and server and of_connection(client.value, server.value)
+end
 
 function xoff_flow.dissector(_, _, root)
-  local code, class, unbroken, port = identification(), dscp(), whole(), roce_port()
+  local code, class, unbroken = identification(), dscp(), whole()
   -- What other programs send has identifications and code points of its own.
-  if not code or not class or not port or port.value ~= 4791 or not unbroken.value then
+  if not code or not class or not of_emulated_host() or not unbroken.value then
     return
   end
   local incast = bit.band(class.value, INCAST_LABEL) ~= 0
-  if code.value == 0 and not incast then
+  local first_rtt = bit.band(class.value, FIRST_RTT) ~= 0
+  if code.value == 0 and not incast and not first_rtt then
     return
   end
   local shift = bit.rshift(code.value, REMAINING_KEPT) - 1
@@ -221,6 +235,7 @@ function xoff_flow.dissector(_, _, root)
     tree:add(flow_fields.remaining, code.range, bytes)
   end
   tree:add(flow_fields.incast, class.range, incast)
+  tree:add(flow_fields.first_rtt, class.range, first_rtt)
 end
 
 register_postdissector(xoff_flow)

@@ -6,10 +6,12 @@ use fabric_core::queue::{FLOW_QUEUES, QueueRanges, one_per_priority, one_per_pri
 use host_agent::congestion_control::{
     Algorithm, Fraction, Multiple, cubic, dcqcn, dctcp, hpcc, powertcp, rtt_target, timely,
 };
-use host_agent::{HostConfig, Protocol, Reliability, SelectiveRepeat, WindowLimit, tcp};
+use host_agent::{
+    FirstRttMarks, HostConfig, Protocol, Reliability, SelectiveRepeat, WindowLimit, tcp,
+};
 use scenario::transport::{
-    CongestionControl, Cubic, Dcqcn, Dctcp, Hpcc, Notification, PowerTcp, RoceRc, RttTarget, Start,
-    Timely, TimelyForm, Window, WindowSize,
+    self, CongestionControl, Cubic, Dcqcn, Dctcp, FirstRttLimit, Hpcc, Notification, PowerTcp,
+    RoceRc, RttTarget, Start, Timely, TimelyForm, Window, WindowSize,
 };
 use scenario::{AckPriority, Scenario, Transport};
 use topology::HostId;
@@ -37,6 +39,7 @@ impl<'a> HostSettings<'a> {
         let needed = |transport: &Transport| {
             let control = transport.congestion_control();
             transport.window().size == WindowSize::Bdp
+                || transport.first_rtt().limit == FirstRttLimit::Auto
                 || !matches!(
                     control,
                     CongestionControl::None
@@ -116,6 +119,7 @@ impl<'a> HostSettings<'a> {
                 telemetry_hops: transport.telemetry_hops(),
                 window: of.window(transport.window()),
                 window_overrun: transport.window().overrun,
+                first_rtt: of.first_rtt(transport.first_rtt()),
             }
         };
         self.scenario.transports().iter().zip(&self.base_rtts).map(one).collect()
@@ -142,6 +146,16 @@ impl TransportSettings<'_> {
             WindowSize::Bytes(bytes) => bytes,
         };
         Some(WindowLimit { bytes, scales: window.scales })
+    }
+
+    fn first_rtt(&self, marks: transport::FirstRttMarks) -> FirstRttMarks {
+        let limit = match marks.limit {
+            FirstRttLimit::Off => Bytes(0),
+            // A path that takes no time still has a first packet.
+            FirstRttLimit::Auto => self.bandwidth_delay().max(Bytes(1)),
+            FirstRttLimit::Bytes(bytes) => bytes,
+        };
+        FirstRttMarks { limit, acknowledgements: marks.acks }
     }
 
     fn algorithm(&self, control: &CongestionControl) -> Algorithm {

@@ -16,7 +16,7 @@ use fabric_core::wire::{
 use host_agent::congestion_control::dcqcn::Parameters;
 use host_agent::congestion_control::{Algorithm, cubic};
 use host_agent::{
-    FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest,
+    FirstRttMarks,     FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest,
     SelectiveRepeat, Transport, tcp,
 };
 use units::{BitsPerSecond, Bytes, Picos};
@@ -173,6 +173,7 @@ pub fn check(input: &[u8]) {
                 telemetry_hops: 3,
                 window: None,
                 window_overrun: false,
+                first_rtt: FirstRttMarks::NONE,
             },
             input,
         );
@@ -203,6 +204,7 @@ pub fn check(input: &[u8]) {
                 telemetry_hops: 3,
                 window: None,
                 window_overrun: false,
+                first_rtt: FirstRttMarks::NONE,
             },
             input,
         );

@@ -12,6 +12,9 @@ use units::Bytes;
 
 use crate::segmentation::Segmentation;
 
+/// Bits of a code point that tell of one packet or flow, and that no answer repeats.
+pub(crate) const HINTS: u8 = ipv4::INCAST_LABEL | ipv4::FIRST_RTT;
+
 /// Time to live of everything that a host sends.
 pub(crate) const TIME_TO_LIVE: u8 = 64;
 
@@ -39,7 +42,7 @@ pub struct FlowRequest {
 }
 
 impl FlowRequest {
-    /// The code point of its data packets.
+    /// The code point of its data packets, without the mark of a first round trip.
     #[inline]
     pub const fn dscp(&self) -> u8 {
         self.priority.number() << 3 | if self.is_incast { ipv4::INCAST_LABEL } else { 0 }

@@ -21,6 +21,7 @@
 pub mod af_xdp;
 pub mod congestion_control;
 mod counters;
+mod first_rtt;
 mod flow;
 mod flow_trace;
 pub mod frame_length;
@@ -40,6 +41,7 @@ pub mod tcp;
 mod transport;
 
 pub use counters::HostCounters;
+pub use first_rtt::FirstRttMarks;
 pub use flow::{FlowRequest, Placement};
 pub use flow_trace::SenderState;
 pub use host::{Host, HostConfig, HostEvent, SenderCounts};

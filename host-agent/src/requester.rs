@@ -5,6 +5,7 @@ use fabric_core::wire::roce::{RocePacket, TelemetryFields};
 use units::{Bytes, Picos};
 
 use crate::congestion_control::{CongestionControl, Echo, Transmitted};
+use crate::first_rtt::FirstRtt;
 use crate::flow::{Flow, FlowRequest};
 use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
@@ -20,18 +21,26 @@ pub struct Requester<R, C> {
     regulator: Regulator<C>,
     /// Stamps for which packets have room.
     telemetry_hops: u8,
+    first_rtt: FirstRtt,
     counts: SenderCounts,
     round_trips: RoundTrips,
 }
 
 impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
     /// A requester made of these parts, which has sent nothing.
-    pub fn new(flow: Flow, reliability: R, regulator: Regulator<C>, telemetry_hops: u8) -> Self {
+    pub fn new(
+        flow: Flow,
+        reliability: R,
+        regulator: Regulator<C>,
+        telemetry_hops: u8,
+        first_rtt: FirstRtt,
+    ) -> Self {
         Self {
             flow,
             reliability,
             regulator,
             telemetry_hops,
+            first_rtt,
             counts: SenderCounts::default(),
             round_trips: RoundTrips::default(),
         }
@@ -98,6 +107,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
             self.round_trips.start(transmission.number, now);
         }
         let payload = Bytes(u64::from(packet.payload_length));
+        packet.dscp |= self.first_rtt.next(payload);
         let length = config.frame_lengths.packet(payload.0, packet.frame_length() as u64);
         let wire = config.frame_time.on_the_wire(length);
         let again = transmission.again;

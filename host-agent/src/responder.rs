@@ -1,13 +1,13 @@
 //! The receiving end of a queue pair: reliability, congestion feedback, and the peer's address.
 
 use fabric_core::priority::Priority;
+use fabric_core::wire::RemainingSize;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, TelemetryFields};
-use fabric_core::wire::{RemainingSize, ipv4};
 use units::Picos;
 
 use crate::congestion_control::CongestionFeedback;
-use crate::flow::TIME_TO_LIVE;
+use crate::flow::{HINTS, TIME_TO_LIVE};
 use crate::host::HostConfig;
 use crate::reliability::{Answer, Reception, ReliableReceiver};
 
@@ -34,12 +34,14 @@ pub struct Responder<R, F> {
     request: ResponderRequest,
     reliability: R,
     feedback: F,
+    /// What the code points of ACKs and NAKs have besides a priority.
+    ack_bits: u8,
 }
 
 impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
     /// A responder made of these parts.
-    pub fn new(request: &ResponderRequest, reliability: R, feedback: F) -> Self {
-        Self { request: *request, reliability, feedback }
+    pub fn new(request: &ResponderRequest, reliability: R, feedback: F, ack_bits: u8) -> Self {
+        Self { request: *request, reliability, feedback, ack_bits }
     }
 
     pub fn request(&self) -> &ResponderRequest {
@@ -70,8 +72,8 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
         answer: &Answer,
         packet: &RocePacket,
     ) -> RocePacket {
-        let own = packet.dscp & !ipv4::INCAST_LABEL;
-        let dscp = config.ack_priority.map_or(own, dscp_of);
+        let own = packet.dscp & !HINTS;
+        let dscp = config.ack_priority.map_or(own, dscp_of) | self.ack_bits;
         RocePacket {
             opcode: Opcode::Acknowledge,
             congestion_echo: self.feedback.echo(),
@@ -144,7 +146,7 @@ pub(crate) mod tests {
     fn responder(config: &HostConfig) -> Responder<Receiver, Mirror> {
         let initial_psn = Psn::new(7);
         let request = request(initial_psn, 3500);
-        Responder::new(&request, Reliability::GoBackN.receiver(&request, config), Mirror(false))
+        Responder::new(&request, Reliability::GoBackN.receiver(&request, config), Mirror(false), 0)
     }
 
     #[test]
@@ -179,6 +181,11 @@ pub(crate) mod tests {
         let config = HostConfig { ack_priority: None, ..config };
         let of_data = RocePacket { dscp: 40, ..expected };
         assert_eq!(responder.acknowledgement(&config, &answer, &data), of_data);
+        let hints = RocePacket { dscp: 43, ..data };
+        assert_eq!(responder.acknowledgement(&config, &answer, &hints), of_data);
+        responder.ack_bits = 2;
+        let marked = RocePacket { dscp: 42, ..expected };
+        assert_eq!(responder.acknowledgement(&config, &answer, &data), marked);
     }
 
     #[test]

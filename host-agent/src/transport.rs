@@ -4,6 +4,7 @@ use fabric_core::wire::Packet;
 use units::{BitsPerSecond, Picos};
 
 use crate::congestion_control::{Algorithm, CongestionControl, Control, Feedback};
+use crate::first_rtt::FirstRttMarks;
 use crate::flow::{Flow, FlowRequest};
 use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
@@ -28,6 +29,8 @@ pub struct Transport {
     /// Whether a packet may start that a window, be it this or that of congestion control, does not hold whole, unless
     /// the window is full.
     pub window_overrun: bool,
+    /// Which packets are marked as ones of a first round trip.
+    pub first_rtt: FirstRttMarks,
 }
 
 /// A transport protocol.
@@ -60,7 +63,9 @@ impl FreshTransport {
 
     /// The sending end of a flow that has sent nothing.
     pub fn sending_end(&self, request: &FlowRequest, config: &HostConfig) -> SendingEnd {
-        let Transport { protocol, window, window_overrun, telemetry_hops, .. } = self.transport;
+        let Transport { protocol, window, window_overrun, telemetry_hops, first_rtt, .. } =
+            self.transport;
+        let first_rtt = first_rtt.of_sender();
         let regulator = Regulator::new(
             self.control.clone(),
             window,
@@ -73,11 +78,17 @@ impl FreshTransport {
                 let placement = reliability.placement();
                 let flow = Flow::new(request, config.address, config.payload, placement);
                 let sender = reliability.sender(config);
-                SendingEnd::Roce(Requester::new(flow, sender, regulator, telemetry_hops))
+                SendingEnd::Roce(Requester::new(flow, sender, regulator, telemetry_hops, first_rtt))
             }
             Protocol::Tcp(parameters) => {
-                let sender =
-                    tcp::Sender::new(request, config, parameters, regulator, telemetry_hops);
+                let sender = tcp::Sender::new(
+                    request,
+                    config,
+                    parameters,
+                    regulator,
+                    telemetry_hops,
+                    first_rtt,
+                );
                 SendingEnd::Tcp(Box::new(sender))
             }
         }
@@ -85,14 +96,22 @@ impl FreshTransport {
 
     /// The receiving end of a flow of which nothing has arrived.
     pub fn receiving_end(&self, request: &ResponderRequest, config: &HostConfig) -> ReceivingEnd {
+        let ack_bits = self.transport.first_rtt.of_acknowledgements();
         match &self.transport.protocol {
             Protocol::Roce { reliability } => {
                 let receiver = reliability.receiver(request, config);
-                ReceivingEnd::Roce(Responder::new(request, receiver, self.feedback.clone()))
+                ReceivingEnd::Roce(Responder::new(
+                    request,
+                    receiver,
+                    self.feedback.clone(),
+                    ack_bits,
+                ))
             }
             Protocol::Tcp(parameters) => {
                 let ecn = self.control.tcp_ecn();
-                ReceivingEnd::Tcp(Box::new(tcp::Receiver::new(request, config, parameters, ecn)))
+                ReceivingEnd::Tcp(Box::new(tcp::Receiver::new(
+                    request, config, parameters, ecn, ack_bits,
+                )))
             }
         }
     }

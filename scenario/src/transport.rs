@@ -4,6 +4,7 @@ mod congestion_control;
 mod cubic;
 mod dcqcn;
 mod dctcp;
+mod first_rtt;
 mod hpcc;
 mod powertcp;
 mod rtt_target;
@@ -26,6 +27,7 @@ use congestion_control::CongestionControlKeys;
 pub use cubic::Cubic;
 pub use dcqcn::{Dcqcn, MOST_STAGES, Notification, Profile};
 pub use dctcp::{Dctcp, Start};
+pub use first_rtt::{FirstRttLimit, FirstRttMarks};
 pub use hpcc::Hpcc;
 pub use powertcp::PowerTcp;
 pub use rtt_target::RttTarget;
@@ -89,6 +91,14 @@ impl Transport {
             Self::Tcp(tcp) => tcp.window,
         }
     }
+
+    /// Which packets are marked as ones of a flow's first round trip.
+    pub const fn first_rtt(&self) -> FirstRttMarks {
+        match self {
+            Self::RoceRc(roce) => roce.first_rtt,
+            Self::Tcp(tcp) => tcp.first_rtt,
+        }
+    }
 }
 
 /// `RoCEv2` reliable connections.
@@ -106,6 +116,9 @@ pub struct RoceRc {
     /// Bytes that may be unacknowledged, whatever congestion control says.
     #[serde(flatten)]
     pub window: Window,
+    /// Which packets are marked as ones of a flow's first round trip.
+    #[serde(flatten)]
+    pub first_rtt: FirstRttMarks,
     /// Stamps of switches for which data packets have room, 0 to 8; 0: no telemetry. It follows from
     /// `host.telemetry_hops`.
     #[serde(skip)]
@@ -163,6 +176,12 @@ pub(crate) struct RoceRcKeys {
     /// Whether a packet may start that a window, `window` or that of `congestion_control`, does not hold whole, unless
     /// the window is full. Default false.
     window_overrun: bool,
+    /// Which data packets are marked as ones of their flow's first round trip (docs/flow-hints.md): "off"; all until the
+    /// flow has sent this much payload, of what it sends again too, a size above zero; or "auto", which is line rate x
+    /// `base_rtt`. Default "off".
+    first_rtt_marks: first_rtt::FirstRttKeys,
+    /// Whether all ACKs and NAKs are marked so as well, as in ABM's simulator. Default false.
+    first_rtt_acks: bool,
 }
 
 /// A time above zero, or "auto".
@@ -263,7 +282,15 @@ impl RoceRcKeys {
             overrun: self.window_overrun,
         };
         let base_rtt = self.base_rtt.0;
-        Ok(RoceRc { reliability, congestion_control, base_rtt, window, telemetry_hops: 0 })
+        let first_rtt = self.first_rtt_marks.resolve(self.first_rtt_acks, place)?;
+        Ok(RoceRc {
+            reliability,
+            congestion_control,
+            base_rtt,
+            window,
+            first_rtt,
+            telemetry_hops: 0,
+        })
     }
 }
 

@@ -28,7 +28,8 @@ const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
 /// The bit of a DSCP by which senders label packets of incasts (BFC, Appendix A.7).
 pub const INCAST_LABEL: u8 = 1;
-/// The bit of a DSCP by which senders mark packets of a flow's first round trip (ABM, BSHARE).
+/// The bit of a DSCP by which senders mark packets of a flow's first round trip (ABM, Addanki et al., SIGCOMM 2022,
+/// whose simulator calls them unscheduled).
 pub const FIRST_RTT: u8 = 2;
 
 /// The header's length in bytes.

@@ -46,8 +46,9 @@ pub struct RocePacket {
     pub destination: u32,
     /// UDP source port: the entropy that ECMP hashes.
     pub source_port: u16,
-    /// Differentiated services code point, 0 to 63; by custom 8 per priority, and 1 more in packets of labelled incasts
-    /// ([`INCAST_LABEL`](super::ipv4::INCAST_LABEL)).
+    /// Differentiated services code point, 0 to 63; by custom 8 per priority, 1 more in packets of labelled incasts
+    /// ([`INCAST_LABEL`](super::ipv4::INCAST_LABEL)), and 2 more in those of a first round trip that are marked
+    /// ([`FIRST_RTT`](super::ipv4::FIRST_RTT)).
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,

@@ -11,6 +11,7 @@ use units::{FrameTime, Nanos};
 use super::*;
 use crate::congestion_control::Algorithm;
 use crate::congestion_control::dcqcn::Parameters;
+use crate::first_rtt::FirstRttMarks;
 use crate::reliability::{Answer, Reliability};
 
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
@@ -53,6 +54,7 @@ fn host(address: u32, congestion_control: Algorithm) -> Host {
         telemetry_hops: 0,
         window: None,
         window_overrun: false,
+        first_rtt: FirstRttMarks::NONE,
     };
     Host::new(config(address), &[transport])
 }

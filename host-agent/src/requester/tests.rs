@@ -7,6 +7,7 @@ use units::BitsPerSecond;
 
 use super::*;
 use crate::congestion_control::{Acknowledged, HopTelemetry, Loss};
+use crate::first_rtt::FirstRttMarks;
 use crate::flow::tests::flow;
 use crate::host::tests::config;
 use crate::regulator::WindowLimit;
@@ -71,7 +72,8 @@ fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let rate = BitsPerSecond(u64::MAX);
     let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
     let regulator = Regulator::new(recorder, None, false, config.link_rate, config.frame_time);
-    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), regulator, 0)
+    let first_rtt = FirstRttMarks { limit: Bytes(2000), acknowledgements: false }.of_sender();
+    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), regulator, 0, first_rtt)
 }
 
 impl Requester<Sender, Recorder> {
@@ -94,6 +96,17 @@ impl Requester<Sender, Recorder> {
         let answer = Answer { psn: Psn::new(psn), aeth };
         self.receive_answer(Picos(now), &answer, &echo)
     }
+}
+
+#[test]
+fn packets_of_the_first_round_trip_are_marked_what_is_sent_again_too() {
+    let mut requester = requester(4000);
+    let dscps = |requester: &mut Requester<Sender, Recorder>, count| -> Vec<u8> {
+        (0..count).map(|_| requester.transmit(Picos(7), &config(1)).0.dscp & 7).collect()
+    };
+    assert_eq!(dscps(&mut requester, 1), [2]);
+    requester.expire(Picos(50));
+    assert_eq!(dscps(&mut requester, 4), [2, 0, 0, 0], "2000 B of payload are sent");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::ecn::EcnEcho;
 use super::sender::WINDOW;
 use super::sequence::SequenceSpace;
 use super::{Ecn, Parameters, ticks};
-use crate::flow::TIME_TO_LIVE;
+use crate::flow::{HINTS, TIME_TO_LIVE};
 use crate::host::HostConfig;
 use crate::reliability::Reception;
 use crate::responder::ResponderRequest;
@@ -38,6 +38,8 @@ pub struct Receiver {
     ack_dscp: Option<u8>,
     /// That of the newest segment.
     data_dscp: u8,
+    /// What the code points of ACKs have besides a priority.
+    ack_bits: u8,
     maximum_segment_size: u16,
     delayed_ack: Picos,
     space: SequenceSpace,
@@ -66,6 +68,7 @@ impl Receiver {
         config: &HostConfig,
         parameters: &Parameters,
         ecn: Ecn,
+        ack_bits: u8,
     ) -> Self {
         let initial = request.initial_psn.value() << 8;
         let space = SequenceSpace::new(initial, request.bytes, config.payload);
@@ -74,6 +77,7 @@ impl Receiver {
             address: config.address,
             ack_dscp: config.ack_priority.map(|priority| priority.number() << 3),
             data_dscp: 0,
+            ack_bits,
             maximum_segment_size: config.payload,
             delayed_ack: parameters.delayed_ack,
             initial: !initial,
@@ -119,7 +123,7 @@ impl Receiver {
         segment: &TcpSegment,
         stamps: &[Stamp],
     ) -> (Option<Reception>, Answers) {
-        self.data_dscp = segment.dscp & !ipv4::INCAST_LABEL;
+        self.data_dscp = segment.dscp & !HINTS;
         if segment.flags.contains(Flags::SYN) {
             return (None, self.accept(now, segment));
         }
@@ -252,7 +256,7 @@ impl Receiver {
             window: WINDOW,
             payload_length: 0,
             timestamps: Timestamps { value: ticks(now), echo: self.clock.unwrap_or_default() },
-            dscp: self.ack_dscp.unwrap_or(self.data_dscp),
+            dscp: self.ack_dscp.unwrap_or(self.data_dscp) | self.ack_bits,
             ecn: ipv4::Ecn::NotCapable,
             ttl: TIME_TO_LIVE,
             flags: Flags::ACK | Flags::ECE.when(self.ecn.echo()),

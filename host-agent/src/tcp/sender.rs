@@ -12,6 +12,7 @@ use super::scoreboard::{Next, Scoreboard};
 use super::sequence::SequenceSpace;
 use super::{Ecn, Parameters, span_of, ticks};
 use crate::congestion_control::{CongestionControl, Echo, HopTelemetry, Transmitted};
+use crate::first_rtt::FirstRtt;
 use crate::flow::{FlowRequest, TIME_TO_LIVE};
 use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
@@ -63,6 +64,7 @@ pub struct Sender<C> {
     parameters: Parameters,
     /// Stamps for which data segments have room.
     telemetry_hops: u8,
+    first_rtt: FirstRtt,
     space: SequenceSpace,
     ports: Ports,
     ecn: Ecn,
@@ -97,6 +99,7 @@ impl<C: CongestionControl> Sender<C> {
         parameters: Parameters,
         regulator: Regulator<C>,
         telemetry_hops: u8,
+        first_rtt: FirstRtt,
     ) -> Self {
         let initial = request.initial_psn.value() << 8;
         let handshake =
@@ -106,6 +109,7 @@ impl<C: CongestionControl> Sender<C> {
             source: config.address,
             parameters,
             telemetry_hops,
+            first_rtt,
             space: SequenceSpace::new(initial, request.bytes, config.payload),
             ports: Ports::of_connection(request.qp, Direction::FromClient),
             ecn: regulator.algorithm().tcp_ecn(),
@@ -231,11 +235,13 @@ impl<C: CongestionControl> Sender<C> {
             Ecn::Accurate => true,
         };
         let ecn = if capable { ipv4::Ecn::Capable0 } else { ipv4::Ecn::NotCapable };
+        let dscp = self.request.dscp() | self.first_rtt.next(payload);
         let segment = TcpSegment {
             sequence: self.space.start_of(number),
             acknowledgement: self.acknowledgement,
             payload_length: payload.0.try_into().expect("a payload is at most the host's"),
             flags,
+            dscp,
             ecn,
             telemetry: TelemetryFields::with_room(self.telemetry_hops),
             ..self.segment(now)
@@ -252,7 +258,8 @@ impl<C: CongestionControl> Sender<C> {
         self.timer_start = now;
         let ecn = (Flags::ECE | Flags::CWR).when(self.ecn != Ecn::Off);
         let syn = SynOptions { maximum_segment_size: self.maximum_segment_size() };
-        TcpSegment { flags: Flags::SYN | ecn, syn: Some(syn), ..self.segment(now) }
+        let dscp = self.request.dscp() | self.first_rtt.next(Bytes(0));
+        TcpSegment { flags: Flags::SYN | ecn, syn: Some(syn), dscp, ..self.segment(now) }
     }
 
     fn maximum_segment_size(&self) -> u16 {

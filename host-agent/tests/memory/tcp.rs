@@ -3,7 +3,7 @@
 use fabric_core::wire::tcp::{Flags, SackBlock};
 use fabric_core::wire::{Packet, TcpSegment};
 use host_agent::tcp::Parameters;
-use host_agent::{HostConfig, Protocol, Transport};
+use host_agent::{FirstRttMarks, HostConfig, Protocol, Transport};
 use units::{Bytes, Picos};
 
 use crate::testbed::{
@@ -73,6 +73,25 @@ fn a_connection_opens_carries_its_flow_and_ends() {
     let (syn, last) = (tcp(&testbed.sent[0].2), tcp(&testbed.sent[7].2));
     assert_eq!(last.acknowledgement, syn.sequence.wrapping_add(2502), "SYN, data and FIN");
     assert_eq!(repairs(&testbed), [0, 0]);
+}
+
+/// The first round trip ends within the second of the segments; a third is of none.
+#[test]
+fn segments_of_the_first_round_trip_are_marked_and_acks_if_asked() {
+    for (acknowledgements, of_acks) in [(false, 0), (true, 2)] {
+        let marked = move |config: &mut HostConfig, transport: &mut Transport| {
+            with(TCP)(config, transport);
+            config.ack_priority = None;
+            transport.first_rtt = FirstRttMarks { limit: Bytes(1001), acknowledgements };
+        };
+        let mut testbed = Testbed::new(marked, IdealWire);
+        testbed.start(0, 1, 3, 2500);
+        testbed.run();
+        let dscps: Vec<(usize, u8)> =
+            testbed.sent.iter().map(|(_, host, packet)| (*host, tcp(packet).dscp)).collect();
+        let ack = (1, 24 + of_acks);
+        assert_eq!(dscps, [(0, 26), ack, (0, 26), (0, 26), (0, 24), ack, ack, ack]);
+    }
 }
 
 #[test]

@@ -10,8 +10,8 @@ use fabric_core::wire::roce::{Ecn, Opcode, RocePacket};
 use host_agent::congestion_control::{Algorithm, Fraction, dctcp};
 use host_agent::frame_length::FrameLengths;
 use host_agent::{
-    FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest, Transport,
-    tcp,
+    FirstRttMarks, FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability,
+    ResponderRequest, Transport, tcp,
 };
 use units::{BitsPerSecond, Bytes, FrameTime, Picos};
 use workload::random::mix;
@@ -146,6 +146,7 @@ pub const ROCE: Transport = Transport {
     congestion_control: Algorithm::LineRate,
     window: None,
     window_overrun: false,
+    first_rtt: FirstRttMarks::NONE,
 };
 
 /// TCP that acknowledges each segment.

@@ -92,6 +92,8 @@ fn timeouts_of_tcp_that_contradict_each_other() {
         ("loss_threshold=0", "a loss behind which nothing has arrived"),
         ("cubic={beta=0}", "a part of 0"),
         ("dctcp={initial_window=\"0B\"}", "a size of no bytes"),
+        ("first_rtt_marks=\"0B\"", "a first round trip of no bytes"),
+        ("first_rtt_acks=true", "marks on ACKs, and none on data"),
         ("reliability=\"go-back-n\"", "unknown key `reliability`"),
     ] {
         let error = tcp(keys);

@@ -7,8 +7,8 @@ use units::Picos;
 use super::congestion_control::CongestionControlKeys;
 use super::window::WindowKeys;
 use super::{
-    BaseRtt, CongestionControl, Place, Start, Window, cubic, dctcp, hpcc, powertcp, rtt_target,
-    serialize_base_rtt, timely,
+    BaseRtt, CongestionControl, FirstRttMarks, Place, Start, Window, cubic, dctcp, first_rtt, hpcc,
+    powertcp, rtt_target, serialize_base_rtt, timely,
 };
 use crate::quantity::{self, Quantity, Time};
 use crate::report::ScenarioError;
@@ -43,6 +43,9 @@ pub struct Tcp {
     /// Bytes that may be unacknowledged, whatever congestion control says.
     #[serde(flatten)]
     pub window: Window,
+    /// Which segments are marked as ones of a flow's first round trip.
+    #[serde(flatten)]
+    pub first_rtt: FirstRttMarks,
     /// Stamps of switches for which data segments have room, 0 to 3; 0: no telemetry.
     #[serde(skip)]
     pub telemetry_hops: u8,
@@ -51,6 +54,7 @@ pub struct Tcp {
 /// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 pub(crate) struct TcpKeys {
     /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
     /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
@@ -96,6 +100,12 @@ pub(crate) struct TcpKeys {
     /// Whether a packet may start that a window, `window` or that of `congestion_control`, does not hold whole, unless
     /// the window is full. Default false.
     window_overrun: bool,
+    /// Which data segments and SYNs are marked as ones of their flow's first round trip (docs/flow-hints.md): "off"; all until the
+    /// flow has sent this much payload, of what it sends again too, a size above zero; or "auto", which is line rate x
+    /// `base_rtt`. Default "off".
+    first_rtt_marks: first_rtt::FirstRttKeys,
+    /// Whether all ACKs are marked so as well, as in ABM's simulator. Default false.
+    first_rtt_acks: bool,
 }
 
 impl TcpKeys {
@@ -165,6 +175,7 @@ impl TcpKeys {
                 scales: self.window_scales,
                 overrun: self.window_overrun,
             },
+            first_rtt: self.first_rtt_marks.resolve(self.first_rtt_acks, place)?,
             telemetry_hops: 0,
         })
     }

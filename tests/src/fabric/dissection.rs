@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fabric_core::wire::ipv4::INCAST_LABEL;
+use fabric_core::wire::ipv4::{FIRST_RTT, INCAST_LABEL};
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{
     EthernetAddress, HopTelemetry, RemainingSize, RocePacket, Syndrome, TelemetryFields,
@@ -141,16 +141,29 @@ pub fn assert_selective_naks_agree(run: &Run) -> usize {
 /// Asserts that the dissector that ships reads what packets of a capture say of their flow as our own reader does, and
 /// finds no fault with any. How many say something.
 pub fn assert_flow_hints_agree(run: &Run) -> usize {
-    let names = ["_ws.malformed", "_ws.lua.error", "xoff_flow.remaining", "xoff_flow.incast"];
+    let names = [
+        "_ws.malformed",
+        "_ws.lua.error",
+        "xoff_flow.remaining",
+        "xoff_flow.incast",
+        "xoff_flow.first_rtt",
+    ];
     let options = ["-X", &dissector(), "-Y", "xoff_flow"];
     let text = tshark(&run.capture_path(), &options, names.map(str::to_owned).into_iter());
-    let line = |packet: RocePacket| {
-        let is_labelled = packet.dscp & INCAST_LABEL != 0;
-        let says = is_labelled || packet.remaining != RemainingSize::UNKNOWN;
-        says.then(|| format!("\t\t{}\t{}", packet.remaining.bytes(), u8::from(is_labelled)))
+    let line = |frame: &CapturedFrame| {
+        let (dscp, remaining) = match (frame.roce(), frame.tcp()) {
+            (Some(packet), _) => (packet.dscp, packet.remaining),
+            (None, segment) => (segment?.dscp, RemainingSize::UNKNOWN),
+        };
+        let [labelled, first] = [INCAST_LABEL, FIRST_RTT].map(|bit| u8::from(dscp & bit != 0));
+        let bytes = match remaining {
+            RemainingSize::UNKNOWN if labelled + first == 0 => return None,
+            RemainingSize::UNKNOWN => String::new(),
+            known => known.bytes().to_string(),
+        };
+        Some(format!("\t\t{bytes}\t{labelled}\t{first}"))
     };
-    let frames = run.frames();
-    let expected: Vec<_> = frames.iter().filter_map(CapturedFrame::roce).filter_map(line).collect();
+    let expected: Vec<_> = run.frames().iter().filter_map(line).collect();
     assert_eq!(
         text.lines()
             .map(|line| line.replace("True", "1").replace("False", "0"))

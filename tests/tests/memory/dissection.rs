@@ -47,6 +47,21 @@ fn tshark_and_the_dissector_take_what_packets_say_of_their_flow_for_what_it_is()
     assert!(assert_flow_hints_agree(&run) > 10_000);
 }
 
+/// Of RoCEv2 and of TCP, with ACKs and without.
+#[test]
+fn tshark_and_the_dissector_find_the_marks_of_first_round_trips() {
+    for (transport, priority) in [
+        ("kind = \"roce-rc\", first_rtt_marks = \"30kB\"", 3),
+        ("kind = \"tcp\", first_rtt_marks = \"auto\", first_rtt_acks = true", 1),
+    ] {
+        let transport = format!("host.transport={{ {transport} }}");
+        let [first, second] = [0, 1].map(|flow| format!("flows.{flow}.priority={priority}"));
+        let run = in_memory(EVERY_KIND, &[&transport, &first, &second, "flows.0.bytes=100kB"]);
+        let marked = assert_flow_hints_agree(&run);
+        assert!(marked > 30, "{marked}");
+    }
+}
+
 const SOURCE: [u8; 6] = [2, 2, 0, 0, 0, 3];
 
 /// No scheme that ships sends them, so no capture of a run has one.

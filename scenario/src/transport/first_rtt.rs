@@ -1,0 +1,87 @@
+//! Marks of packets of a flow's first round trip.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::Place;
+use crate::quantity::{self, Size};
+use crate::report::ScenarioError;
+
+/// Which packets are marked as ones of a flow's first round trip (docs/flow-hints.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FirstRttMarks {
+    /// Until when data packets are.
+    #[serde(rename = "first_rtt_marks", serialize_with = "serialize")]
+    pub limit: FirstRttLimit,
+    /// Whether ACKs and NAKs are, all of them.
+    #[serde(rename = "first_rtt_acks")]
+    pub acks: bool,
+}
+
+/// When a flow's first round trip counts as over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstRttLimit {
+    /// No packet is marked.
+    #[default]
+    Off,
+    /// When the flow has sent the bandwidth-delay product: the host's line rate x the base RTT.
+    Auto,
+    /// When the flow has sent so many bytes of payload, above zero.
+    Bytes(Bytes),
+}
+
+/// "off", "auto", or a size above zero.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct FirstRttKeys(FirstRttLimit);
+
+impl FirstRttKeys {
+    /// With what `first_rtt_acks` says.
+    pub(super) fn resolve(
+        self,
+        acks: bool,
+        place: &Place<'_>,
+    ) -> Result<FirstRttMarks, ScenarioError> {
+        if acks && self.0 == FirstRttLimit::Off {
+            let help = "add first_rtt_marks = \"auto\", or leave the key out";
+            let title = "marks on ACKs, and none on data";
+            return Err(place.wrong("first_rtt_acks", title, help));
+        }
+        Ok(FirstRttMarks { limit: self.0, acks })
+    }
+}
+
+impl TryFrom<String> for FirstRttKeys {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(Self(match text.as_str() {
+            "off" => FirstRttLimit::Off,
+            "auto" => FirstRttLimit::Auto,
+            text => match quantity::parse(text)? {
+                Bytes(0) => {
+                    return Err("a first round trip of no bytes\nwrite \"off\" for no marks".into());
+                }
+                bytes => FirstRttLimit::Bytes(bytes),
+            },
+        }))
+    }
+}
+
+impl JsonSchema for FirstRttKeys {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FirstRtt".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let size = generator.subschema_for::<Size>();
+        schemars::json_schema!({ "oneOf": [{ "enum": ["off", "auto"] }, size] })
+    }
+}
+
+fn serialize<S: serde::Serializer>(limit: &FirstRttLimit, out: S) -> Result<S::Ok, S::Error> {
+    match limit {
+        FirstRttLimit::Off => out.serialize_str("off"),
+        FirstRttLimit::Auto => out.serialize_str("auto"),
+        FirstRttLimit::Bytes(bytes) => out.serialize_str(&quantity::display(*bytes)),
+    }
+}
