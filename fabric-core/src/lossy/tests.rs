@@ -11,6 +11,7 @@ use units::Bytes;
 
 mod codel;
 mod flows;
+mod model;
 mod steady_state;
 
 const fn ratio(numerator: u32, denominator: u32) -> Ratio {
