@@ -125,6 +125,10 @@ drop_reasons! {
     LossyBufferFull = 30, "lossy-buffer-full", Policy;
     /// A lossy packet had waited in its egress queue for as long as packets may, when its turn came.
     SojournTime = 31, "sojourn-time", Policy;
+    /// A lossy packet of a flow or queue that had sent more than its fair share was drawn by approximate fair dropping.
+    FairDrop = 32, "fair-drop", Policy;
+    /// CoDel dropped a lossy packet when its turn came, because its queue had kept packets for too long.
+    Codel = 33, "codel", Policy;
 }
 
 impl fmt::Display for DropReason {

@@ -9,6 +9,10 @@
 //! | [`complete_sharing`] | where no buffer is free (CS) | |
 //! | [`active`] | as DT, with alpha divided by congested queues and times the drain rate (ABM) | |
 //! | [`bshare`] | as CS | what has waited longer than theta (BSHARE) |
+//! | [`flow_aware`] | as DT, with a larger alpha for flows that have sent little (FAB) | |
+//! | [`intelligent`] | as DT, and by chance what is beyond its fair share; the first packets of flows may join another queue (IB) | |
+//!
+//! On top of each, [`codel`] may drop at departure what the scheme does not.
 //!
 //! Where no buffer is free, every scheme drops. The buffer is the shared pool, or a pool of its own
 //! ([`SwitchConfig::lossy_pool_bytes`](crate::map_abi::SwitchConfig::lossy_pool_bytes)).
@@ -28,9 +32,13 @@
 
 pub mod active;
 pub mod bshare;
+pub mod codel;
 pub mod complete_sharing;
 pub mod congestion;
 pub mod dynamic_threshold;
+pub mod flow_aware;
+pub mod flow_table;
+pub mod intelligent;
 mod selected;
 pub mod settings;
 pub mod state;
@@ -46,7 +54,12 @@ use crate::tables::Tables;
 use units::Nanos;
 
 pub use selected::Selected;
-pub use settings::{Kind, Ratio, Settings};
+pub use settings::{
+    CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation, Ratio, Settings,
+};
+
+/// CoDel, in the options of any kind's policy ([`Policy::lossy_options`]).
+pub const OPTION_CODEL: u32 = 1 << 31;
 
 /// How lossy packets share the buffer. Every method is a decision that the pipeline asks for; time and state are
 /// arguments.
@@ -63,9 +76,9 @@ pub trait BufferManagement {
         queue
     }
 
-    /// How many bytes an egress queue may hold with a packet that is, or is not, of its flow's first round trip. `None`: as
-    /// many as are free.
-    fn threshold<T: Tables>(at: &Egress<'_, T>, first_rtt: bool) -> Option<u64>;
+    /// How many bytes an egress queue may hold with a packet that is, or is not, at the start of its flow. `None`: as many
+    /// as are free.
+    fn threshold<T: Tables>(at: &Egress<'_, T>, first: bool) -> Option<u64>;
 
     /// Whether the buffer takes a packet.
     #[inline(always)]

@@ -186,7 +186,7 @@ pub struct SwitchState {
     pub buffer_max_bytes: Cell64,
     /// The most bytes that were ever in headroom.
     pub headroom_max_bytes: Cell64,
-    /// State of the marking's random numbers; never zero.
+    /// State of the random numbers, of marking and of fair dropping; never zero.
     pub random: Cell64,
     /// Slots in use, which is where in `FREE_SLOTS` the next one to take stands.
     pub slots_taken: Cell64,

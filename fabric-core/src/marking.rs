@@ -28,7 +28,7 @@ pub const fn slope_q48(kmin: u64, kmax: u64, pmax_millionths: u32) -> u64 {
 
 /// The next 48 random bits of this switch (xorshift64*, Vigna 2016).
 #[inline(always)]
-fn random_q48(switch: &SwitchState) -> u64 {
+pub(crate) fn random_q48(switch: &SwitchState) -> u64 {
     let mut state = switch.random.load();
     state ^= state >> 12;
     state ^= state << 25;

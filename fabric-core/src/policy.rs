@@ -52,6 +52,10 @@ pub enum LossyKind {
     Active = 2,
     /// [`crate::lossy::bshare`].
     Bshare = 3,
+    /// [`crate::lossy::flow_aware`].
+    FlowAware = 4,
+    /// [`crate::lossy::intelligent`].
+    Intelligent = 5,
 }
 
 /// What the watchdog of a switch does to a queue that a PFC storm holds.
@@ -158,6 +162,8 @@ impl Policy {
             1 => LossyKind::CompleteSharing,
             2 => LossyKind::Active,
             3 => LossyKind::Bshare,
+            4 => LossyKind::FlowAware,
+            5 => LossyKind::Intelligent,
             _ => LossyKind::DynamicThreshold,
         }
     }

@@ -4,7 +4,9 @@ use super::active::Active;
 use super::bshare::Bshare;
 use super::complete_sharing::CompleteSharing;
 use super::dynamic_threshold::DynamicThreshold;
-use super::{BufferManagement, Egress};
+use super::flow_aware::FlowAware;
+use super::intelligent::Intelligent;
+use super::{BufferManagement, Egress, OPTION_CODEL, codel};
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
 use crate::policy::{LossyKind, Policy};
@@ -32,6 +34,14 @@ macro_rules! select {
             }
             LossyKind::Bshare => {
                 type $scheme = Bshare;
+                $body
+            }
+            LossyKind::FlowAware => {
+                type $scheme = FlowAware;
+                $body
+            }
+            LossyKind::Intelligent => {
+                type $scheme = Intelligent;
                 $body
             }
         }
@@ -72,7 +82,12 @@ impl BufferManagement for Selected {
 
     #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Option<DropReason> {
-        select!(packet.ingress.policy, S => S::at_departure(packet))
+        let policy = packet.ingress.policy;
+        let dropped = select!(policy, S => S::at_departure(packet));
+        if dropped.is_some() || policy.lossy_options & OPTION_CODEL == 0 {
+            return dropped;
+        }
+        codel::at_departure(packet)
     }
 
     #[inline(always)]

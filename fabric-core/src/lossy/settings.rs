@@ -1,10 +1,13 @@
 //! The configuration of the buffer management.
 
 use super::congestion::Congestion;
+use super::flow_table::{FLOWS_IN_A_LINE, FLOWS_IN_A_SET};
 use super::state::{self, WHOLE_RATE};
+use super::{OPTION_CODEL, intelligent};
 use crate::map_abi::PRIORITIES;
 use crate::policy::{LossyKind, Policy};
-use crate::priority;
+use crate::priority::{self, Priority};
+use crate::queue::{QueueId, places};
 use crate::tables::Tables;
 use units::{Bytes, Nanos};
 
@@ -25,6 +28,83 @@ impl Ratio {
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 }
 
+/// The table in which a switch counts what flows send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTable {
+    /// Flows that it has room for: a power of two, at least [`FLOWS_IN_A_SET`].
+    pub flows: u32,
+    /// A flow that sends nothing for longer than this begins anew.
+    pub idle: Nanos,
+}
+
+impl FlowTable {
+    /// Room for 4096 flows, and 5 ms, which is what the simulator of ABM's authors has.
+    pub const DEFAULT: Self = Self { flows: 4096, idle: Nanos(5_000_000) };
+}
+
+/// Who has a fair share in IB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FairShares {
+    /// All flows of an egress queue together: the simulator of ABM's authors.
+    Queues,
+    /// Each flow that has sent so many bytes since it was last silent, which makes it an elephant: Cisco. Others are not
+    /// dropped.
+    Elephants(Bytes),
+}
+
+/// Approximate fair dropping of IB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FairDropping {
+    /// Who has a fair share.
+    pub shares: FairShares,
+    /// How long arrivals are counted, above zero.
+    pub window: Nanos,
+    /// What arrives in one window times this is what is compared with the fair share.
+    pub windows: u32,
+    /// `M_fair` before the first window.
+    pub first_share: Bytes,
+    /// The queue length that is aimed at: `Q_ref`, below 4 GiB.
+    pub desired: Bytes,
+    /// How far `M_fair` falls for each byte of the queue above `Q_ref` now.
+    pub fall: Ratio,
+    /// How far it rises for each byte of the queue above `Q_ref` one window ago.
+    pub rise: Ratio,
+    /// Nothing is dropped of a queue that holds no more than this; below 4 GiB.
+    pub least_bytes: Bytes,
+}
+
+impl FairDropping {
+    /// What the simulator of ABM's authors has, for ports of 10 Gbit/s.
+    pub const DEFAULT: Self = Self {
+        shares: FairShares::Queues,
+        window: Nanos(50_000),
+        windows: 15,
+        first_share: Bytes(4_000_000),
+        desired: Bytes(100_000),
+        fall: Ratio { numerator: 18, denominator: 10 },
+        rise: Ratio { numerator: 17, denominator: 10 },
+        least_bytes: Bytes(150 << 10),
+    };
+}
+
+/// Dynamic packet prioritisation of IB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prioritisation {
+    /// How many packets of a flow, since it was last silent, are prioritised.
+    pub packets: u32,
+    /// The priority whose queue and alpha they get: a lossy one.
+    pub priority: Priority,
+}
+
+/// [CoDel](super::codel) at departure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoDel {
+    /// The sojourn time that is aimed at.
+    pub target: Nanos,
+    /// How long it may be exceeded, above zero and below 2^40 ns.
+    pub interval: Nanos,
+}
+
 /// A scheme and what it alone needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -42,11 +122,27 @@ pub enum Kind {
         /// `MinBytes`.
         least_bytes: Bytes,
     },
+    /// [FAB](super::flow_aware).
+    FlowAware {
+        /// A flow is short until it has sent so many bytes.
+        short_bytes: Bytes,
+        /// Where that is counted.
+        flows: FlowTable,
+    },
+    /// [IB](super::intelligent); DT if it has neither of the first two.
+    Intelligent {
+        /// Approximate fair dropping (AFD).
+        fair_dropping: Option<FairDropping>,
+        /// Dynamic packet prioritisation (DPP).
+        prioritisation: Option<Prioritisation>,
+        /// Where flows are counted, if one of the two needs that.
+        flows: FlowTable,
+    },
 }
 
 impl Kind {
     /// One of each that a program can be built for.
-    pub const EVERY: [Self; 4] = [
+    pub const EVERY: [Self; 10] = [
         Self::DynamicThreshold,
         Self::CompleteSharing,
         Self::Active(Congestion::OfThreshold(Ratio { numerator: 9, denominator: 10 })),
@@ -54,7 +150,24 @@ impl Kind {
             congestion: Congestion::OfThreshold(Ratio { numerator: 9, denominator: 10 }),
             least_bytes: Bytes(0),
         },
+        Self::FlowAware { short_bytes: Bytes(21_000), flows: FlowTable::DEFAULT },
+        Self::intelligent(Some(FairShares::Queues), false),
+        Self::intelligent(Some(FairShares::Elephants(Bytes(1_048_555))), false),
+        Self::intelligent(Some(FairShares::Queues), true),
+        Self::intelligent(Some(FairShares::Elephants(Bytes(1_048_555))), true),
+        Self::intelligent(None, true),
     ];
+
+    /// IB with priority 0 for the first 72 packets of flows, if it prioritises.
+    const fn intelligent(shares: Option<FairShares>, prioritises: bool) -> Self {
+        let fair_dropping = match shares {
+            Some(shares) => Some(FairDropping { shares, ..FairDropping::DEFAULT }),
+            None => None,
+        };
+        let first = Prioritisation { packets: 72, priority: Priority::new(0) };
+        let prioritisation = if prioritises { Some(first) } else { None };
+        Self::Intelligent { fair_dropping, prioritisation, flows: FlowTable::DEFAULT }
+    }
 
     const fn lossy_kind(&self) -> LossyKind {
         match self {
@@ -62,6 +175,37 @@ impl Kind {
             Self::CompleteSharing => LossyKind::CompleteSharing,
             Self::Active(_) => LossyKind::Active,
             Self::Bshare { .. } => LossyKind::Bshare,
+            Self::FlowAware { .. } => LossyKind::FlowAware,
+            Self::Intelligent { .. } => LossyKind::Intelligent,
+        }
+    }
+
+    /// Options of the policy.
+    const fn options(&self) -> u32 {
+        let Self::Intelligent { fair_dropping, prioritisation, .. } = self else { return 0 };
+        let fair = match fair_dropping {
+            None => 0,
+            Some(FairDropping { shares: FairShares::Queues, .. }) => {
+                intelligent::OPTION_FAIR_QUEUES
+            }
+            Some(FairDropping { shares: FairShares::Elephants(_), .. }) => {
+                intelligent::OPTION_FAIR_FLOWS
+            }
+        };
+        let first = if prioritisation.is_some() { intelligent::OPTION_PRIORITISES } else { 0 };
+        fair | first
+    }
+
+    /// The flow table, if there is one.
+    pub const fn flow_table(&self) -> Option<FlowTable> {
+        match self {
+            Self::FlowAware { flows, .. } => Some(*flows),
+            Self::Intelligent { flows, .. }
+                if self.options() & intelligent::OPTIONS_OF_FLOWS != 0 =>
+            {
+                Some(*flows)
+            }
+            _ => None,
         }
     }
 }
@@ -73,16 +217,18 @@ pub struct Settings {
     pub kind: Kind,
     /// alpha of each priority, at most [`LARGEST_ALPHA`].
     pub alphas: [Ratio; PRIORITIES],
-    /// The same of packets of their flow's first round trip.
-    pub first_rtt_alphas: [Ratio; PRIORITIES],
+    /// The same of packets at the start of their flow: of its first round trip in ABM and BSHARE, of a short flow in FAB.
+    pub first_alphas: [Ratio; PRIORITIES],
     /// How often congested queues are counted and rates are measured, if they are.
     pub period: Option<Nanos>,
+    /// CoDel on top of the scheme.
+    pub codel: Option<CoDel>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let alphas = [Ratio::ONE; PRIORITIES];
-        Self { kind: Kind::default(), alphas, first_rtt_alphas: alphas, period: None }
+        Self { kind: Kind::default(), alphas, first_alphas: alphas, period: None, codel: None }
     }
 }
 
@@ -94,15 +240,23 @@ impl Settings {
 
     /// Lines of the flow table, if the scheme has one.
     pub const fn flow_lines(&self) -> u32 {
-        0
+        match self.kind.flow_table() {
+            Some(FlowTable { flows, .. }) => flows / FLOWS_IN_A_LINE,
+            None => 0,
+        }
     }
 
     /// `policy` with this buffer management.
     pub const fn select(&self, policy: Policy) -> Policy {
-        policy.with_lossy(self.kind.lossy_kind(), 0)
+        let codel = if self.codel.is_some() { OPTION_CODEL } else { 0 };
+        policy.with_lossy(self.kind.lossy_kind(), self.kind.options() | codel)
     }
 
     /// Writes the settings into the tables of a switch, whose configuration is there already.
+    ///
+    /// # Panics
+    /// If the tables have too few lines, the flow table's size is not one that it may have, or packets are to be prioritised
+    /// in a lossless priority.
     pub fn write<T: Tables>(&self, tables: &T) {
         self.try_write(tables)
             .expect("the tables have room for the state of the buffer management");
@@ -112,7 +266,7 @@ impl Settings {
         for priority in priority::all() {
             let line = state::priority(tables, priority)?;
             let (alpha, first) =
-                (self.alphas[priority.index()], self.first_rtt_alphas[priority.index()]);
+                (self.alphas[priority.index()], self.first_alphas[priority.index()]);
             line.alpha_numerator.store(alpha.numerator);
             line.alpha_denominator.store(alpha.denominator);
             line.first_alpha_numerator.store(first.numerator);
@@ -123,27 +277,83 @@ impl Settings {
             Kind::DynamicThreshold | Kind::CompleteSharing => {}
             Kind::Active(congestion) => {
                 congestion.write(parameters);
-                self.begin_at_whole_rate(tables)?;
+                lossy_queue_rows(tables)?.try_for_each(|row| {
+                    Some(state::queue(tables, row)?.drain_rate.store(WHOLE_RATE))
+                })?;
             }
             Kind::Bshare { congestion, least_bytes } => {
                 congestion.write(parameters);
                 parameters.least_bytes.store(least_bytes.0);
             }
+            Kind::FlowAware { short_bytes, .. } => {
+                state::flow_parameters(tables)?.bytes.store(short_bytes.0);
+            }
+            Kind::Intelligent { fair_dropping, prioritisation, .. } => {
+                if let Some(fair_dropping) = fair_dropping {
+                    fair_dropping.write(tables)?;
+                }
+                if let Some(Prioritisation { packets, priority }) = prioritisation {
+                    let is_lossless = tables.config()?.is_lossless(priority);
+                    assert!(!is_lossless, "lossy packets join queues of lossy priorities only");
+                    let line = state::flow_parameters(tables)?;
+                    line.packets.store(packets);
+                    line.priority.store(priority.number().into());
+                }
+            }
+        }
+        if let Some(flows) = self.kind.flow_table() {
+            flows.write(tables)?;
+        }
+        if let Some(CoDel { target, interval }) = self.codel {
+            parameters.codel_target_ns.store(target.0);
+            parameters.codel_interval_ns.store(interval.0);
         }
         Some(())
     }
+}
 
-    fn begin_at_whole_rate<T: Tables>(&self, tables: &T) -> Option<()> {
+/// The rows of all egress queues of lossy priorities.
+fn lossy_queue_rows<T: Tables>(tables: &T) -> Option<impl Iterator<Item = u32>> {
+    let config = *tables.config()?;
+    let queues = priority::of_mask(!config.lossless_classes)
+        .flat_map(move |priority| config.queues_of(priority).iter());
+    let row = move |queue: QueueId, port| config.queue_row(port, queue);
+    Some(queues.flat_map(move |queue| (0..config.ports).map(move |port| row(queue, port))))
+}
+
+impl FlowTable {
+    fn write<T: Tables>(self, tables: &T) -> Option<()> {
+        let Self { flows, idle } = self;
+        assert!(flows.is_power_of_two() && flows >= FLOWS_IN_A_SET, "a table has whole sets");
         let config = tables.config()?;
-        for priority in priority::of_mask(!config.lossless_classes) {
-            for (port, queue) in config
-                .queues_of(priority)
-                .iter()
-                .flat_map(|queue| (0..config.ports).map(move |port| (port, queue)))
-            {
-                state::queue(tables, config.queue_row(port, queue))?.drain_rate.store(WHOLE_RATE);
-            }
-        }
+        let queue_rows = (places(&config.queues) as u32) << config.port_shift;
+        let first = super::lines(queue_rows, 0);
+        tables.lossy_line(first + flows / FLOWS_IN_A_LINE - 1)?;
+        let line = state::flow_parameters(tables)?;
+        line.first_line.store(first);
+        line.last_set.store(flows / FLOWS_IN_A_SET - 1);
+        line.idle_ns.store(idle.0);
         Some(())
+    }
+}
+
+impl FairDropping {
+    fn write<T: Tables>(self, tables: &T) -> Option<()> {
+        let Self { shares, window, windows, first_share, desired, fall, rise, least_bytes } = self;
+        let line = state::fair_parameters(tables)?;
+        line.window_ns.store(window.0);
+        line.windows.store(windows);
+        line.desired_bytes.store(desired.0);
+        line.least_bytes.store(least_bytes.0);
+        for (cells, Ratio { numerator, denominator }) in [(&line.fall, fall), (&line.rise, rise)] {
+            cells[0].store(numerator);
+            cells[1].store(denominator);
+        }
+        if let FairShares::Elephants(bytes) = shares {
+            state::flow_parameters(tables)?.bytes.store(bytes.0);
+        }
+        lossy_queue_rows(tables)?.try_for_each(|row| {
+            Some(state::fair_queue(tables, row)?.share_bytes.store(first_share.0))
+        })
     }
 }

@@ -9,6 +9,11 @@ use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::tables::owned::OwnedTables;
 use units::Bytes;
 
+mod codel;
+mod flows;
+mod model;
+mod steady_state;
+
 const fn ratio(numerator: u32, denominator: u32) -> Ratio {
     Ratio { numerator, denominator }
 }
@@ -24,8 +29,9 @@ fn switch(kind: Kind, alpha: Ratio, first_rtt_alpha: Ratio, own_pool: u64) -> Ow
     let settings = Settings {
         kind,
         alphas: [alpha; 8],
-        first_rtt_alphas: [first_rtt_alpha; 8],
+        first_alphas: [first_rtt_alpha; 8],
         period: Some(Nanos(80_000)),
+        codel: None,
     };
     settings.write(&tables);
     tables
@@ -244,6 +250,12 @@ fn a_policy_names_the_buffer_management() {
         LossyKind::CompleteSharing,
         LossyKind::Active,
         LossyKind::Bshare,
+        LossyKind::FlowAware,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
+        LossyKind::Intelligent,
     ];
     assert_eq!(kinds, expected);
 }
