@@ -57,7 +57,7 @@ use std::thread;
 use std::time::Duration;
 
 use host_agent::HostCounters;
-use results::{LONGEST_OVERRUN, Record, ResultsError, RunEnd, Summary};
+use results::{Record, ResultsError, RunEnd, Summary};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
@@ -85,8 +85,9 @@ use switch_node::SwitchNode;
 
 /// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
 const STEPS_PER_LOOK: u64 = 1024;
-/// No window is longer, so that a run can be interrupted; nodes run on to the end of the last one.
-const LONGEST_WINDOW: Picos = Picos::from_nanos(LONGEST_OVERRUN);
+/// No window is longer, so that a run can be interrupted. A run has ended when its last frame arrives, but nodes run on to
+/// the end of that window.
+const LONGEST_WINDOW: Picos = Picos::from_nanos(Nanos(100_000));
 
 /// Why a run ended without results.
 #[derive(Debug, thiserror::Error)]
@@ -430,7 +431,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     fn has_drained_so_far(&self) -> bool {
         let is_empty = |part: &Part<W>| {
             part.core.frames_on_their_way() == 0
-                && part.switches.iter().all(|node| node.switch.queues().total_packets() == 0)
+                && part.switches.iter().all(|node| node.switch.holds_no_packet())
                 && part.hosts.iter().all(|node| node.host.is_idle())
         };
         self.active.is_empty() && self.parts.iter().all(|part| is_empty(part))

@@ -272,6 +272,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         ports: ports.map(port).collect(),
         frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
+        device_queue: settings.device_queue.map(|packets| packets as usize),
         watchdog: settings.watchdog.map(|watchdog| {
             let Watchdog { detection_time, restoration_time, poll_interval, .. } = watchdog;
             WatchdogConfig {
@@ -309,6 +310,7 @@ fn port_queues(scenario: &Scenario) -> PortQueues {
                 Scheduler::Strict { quantum: bytes_of(quantum) }
             }
             scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr { quantum: bytes_of(quantum) },
+            scenario::Scheduler::RoundRobin => Scheduler::RoundRobin,
             scenario::Scheduler::Srf => Scheduler::ShortestRemaining,
         },
         ranges: queues(scenario),

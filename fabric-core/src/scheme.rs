@@ -24,7 +24,8 @@
 //!    Look-up tables are [`Tables::scheme_block`]s.
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
 //! 4. Tests in the same folder, by [`Scheme::arrive`] and [`Scheme::depart`], which need no policy.
-//!    `scheme/spfc.rs` has these four steps, and little else.
+//!    `scheme/spfc.rs` has these four steps, and little else. A scheme whose ports may be victims of congestion elsewhere
+//!    needs no state of its own for that: [`victims`].
 //! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
 //!    other arms in `scheme/selected.rs`. It does not ask for two things: the number in
 //!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (add it to the list in the
@@ -48,6 +49,7 @@ pub mod pfc;
 mod selected;
 pub mod spfc;
 pub mod state;
+pub mod victims;
 
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::{Departure, departure_under, discard_under};

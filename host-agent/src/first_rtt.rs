@@ -29,7 +29,7 @@ impl FirstRttMarks {
 
 /// Marks the packets of one flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FirstRtt {
+pub struct FirstRtt {
     /// Payload bytes that the flow may still send before its first round trip counts as over.
     left: Bytes,
 }

@@ -83,7 +83,7 @@ pub use pause::{PauseEvent, PauseLevel, PauseRow};
 pub use pause_intervals::{Ordered, PauseTotal, PausedByLevel};
 pub use pause_time::{PauseReceived, PauseTimeRow};
 pub use paused_peer::PausedPeer;
-pub use port_state::{LONGEST_OVERRUN, PortState, PortStateRow, PortStateTotals, StateCause};
+pub use port_state::{PortState, PortStateRow, PortStateTotals, StateCause};
 pub use queue::{QueueKind, QueueRow};
 pub use queue_pause::{QueuePauseRow, QueuePauseTotals};
 pub use record::{Record, RecordOptions, RunDescription};

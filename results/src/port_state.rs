@@ -124,10 +124,6 @@ pub struct PortStateTotals {
     pub of_queues: bool,
 }
 
-/// A run has ended when its last frame arrives, but nodes run on for less than this, and with them the timers that end
-/// periods. What they change is not of the run.
-pub const LONGEST_OVERRUN: Nanos = Nanos(100_000);
-
 /// A change of which it is not known yet whether it is of the run.
 #[derive(Clone, Debug)]
 struct Waiting {
@@ -138,7 +134,8 @@ struct Waiting {
     cause: StateCause,
 }
 
-/// Counts and times them.
+/// Counts and times those of the run. Nodes may run on when its last frame has arrived, and with them the timers that end
+/// periods.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortStates {
     totals: PortStateTotals,
@@ -148,18 +145,17 @@ pub(super) struct PortStates {
 }
 
 impl PortStates {
-    /// Takes a row, the latest so far. `write` gets those that are of the run.
+    /// Takes a row, the latest so far, when the run has lasted at least until `known`. `write` gets those that are of
+    /// the run.
     pub(super) fn take(
         &mut self,
         row: &PortStateRow,
+        known: Nanos,
         write: impl FnMut(&PortStateRow) -> Result<(), ResultsError>,
     ) -> Result<(), ResultsError> {
         let PortStateRow { time, node, port, priority, cause } = *row;
         self.waiting.push_back(Waiting { time, node: node.to_owned(), port, priority, cause });
-        match time.0.checked_sub(LONGEST_OVERRUN.0) {
-            Some(known) => self.settle(Nanos(known), write),
-            None => Ok(()),
-        }
+        self.settle(known, write)
     }
 
     /// The run has lasted at least until `known`.
@@ -253,12 +249,11 @@ mod tests {
     fn what_changes_after_the_end_is_not_of_the_run() {
         let mut written = Vec::new();
         let mut states = PortStates::default();
-        let known = LONGEST_OVERRUN.0;
-        for (time, cause) in [
-            (10, StateCause::Fast),
-            (11, StateCause::Slow),
-            (known + 10, StateCause::Fast),
-            (known + 20, StateCause::Slow),
+        for (time, cause, known) in [
+            (10, StateCause::Fast, 0),
+            (11, StateCause::Slow, 5),
+            (110, StateCause::Fast, 11),
+            (120, StateCause::Slow, 20),
         ] {
             let row =
                 PortStateRow { time: Nanos(time), node: "s0", port: 0, priority: None, cause };
@@ -266,21 +261,17 @@ mod tests {
                 written.push(row.time.0);
                 Ok(())
             };
-            states.take(&row, write).unwrap();
+            states.take(&row, Nanos(known), write).unwrap();
+            assert_eq!(written, if known < 11 { &[][..] } else { &[10, 11] }, "{known}");
         }
-        assert_eq!(
-            written,
-            [10, 11],
-            "the run ends at the earliest with the last row less the overrun"
-        );
         states
-            .settle(Nanos(known + 10), |row| {
+            .settle(Nanos(110), |row| {
                 written.push(row.time.0);
                 Ok(())
             })
             .unwrap();
-        assert_eq!(written, [10, 11, known + 10]);
-        let totals = states.finish(Nanos(known + 10));
+        assert_eq!(written, [10, 11, 110]);
+        let totals = states.finish(Nanos(110));
         assert_eq!((totals.victims, totals.victim_ns), (2, 1));
     }
 }

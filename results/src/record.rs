@@ -292,11 +292,13 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
     }
 
-    /// Adds a change of the state of a port.
-    pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
+    /// Adds a change of the state of a port. The run has lasted at least until `known`; later changes are of the run only if
+    /// its end is not earlier.
+    pub fn port_state(&mut self, row: &PortStateRow, known: Nanos) -> Result<(), ResultsError> {
         let folder = &mut self.folder;
-        let states = self.port_states.get_or_insert_default();
-        states.take(row, |row| folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row)))
+        let write =
+            |row: &PortStateRow| folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row));
+        self.port_states.get_or_insert_default().take(row, known, write)
     }
 
     /// Adds a flow that a pause of one queue holds.

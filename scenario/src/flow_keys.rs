@@ -8,6 +8,7 @@ use super::load::{LoadOf, Sigma};
 use super::pairs::PairChoice;
 use super::priority::Priority;
 use super::quantity::{Size, Time};
+use super::queries::{QueryRate, TotalKeys};
 use super::ratio::Probability;
 use super::sizes::{LengthText, Sizes};
 use super::transport::TransportKeys;
@@ -219,11 +220,19 @@ pub(super) struct IncastKeys {
     pub(super) bytes: Option<Size>,
     /// Sizes from which each flow draws its own, such as "hadoop"; instead of `bytes`.
     pub(super) sizes: Option<Sizes>,
+    /// Bytes of an incast, divided evenly among its flows, what is left over dropped; `degree` is a number. A size such as
+    /// "1MB", or { `of_buffer` = 0.3 }: this part, above 0 and up to 1, of the buffer of the receiver's switch. Instead of
+    /// `bytes` and `sizes`.
+    pub(super) total: Option<TotalKeys>,
     /// Flows of an incast, dealt to its senders in turn. Default: one for each sender.
     pub(super) flows: Option<u32>,
-    /// Time from one incast to the next, the mean of it if they are random; instead of `load`.
+    /// Time from one incast to the next, the mean of it if they are random; instead of `load`
+    /// and `rate`.
     pub(super) period: Option<Time>,
-    /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
+    /// Incasts a second that each receiver gets, 0.001 to 1000000, as if each asked for them by a process of its own:
+    /// queries. Instead of `period` and `load`.
+    pub(super) rate: Option<QueryRate>,
+    /// Payload as a part of the links' rate, above 0, up to 1; instead of `period` and `rate`.
     pub(super) load: Option<Probability>,
     /// Which links `load` is a part of: "host-links" (of the receivers), "sender-links" or
     /// "core-links" (between the two highest tiers of switches). Default "host-links".
@@ -240,6 +249,10 @@ pub(super) struct IncastKeys {
     /// Default false.
     #[serde(default)]
     pub(super) own_rack: bool,
+    /// Whether all senders are of the rack after the receiver's, in the order of the switches, as in ABM's simulator;
+    /// those of the first send to the last. Default false.
+    #[serde(default)]
+    pub(super) next_rack: bool,
     /// Incasts come from here on. Default "0s".
     #[serde(default)]
     pub(super) start: Time,

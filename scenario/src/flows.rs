@@ -22,6 +22,7 @@ use super::priority::Priority;
 use super::quantity::{self, Size, Time};
 use super::report::{Place, ScenarioError};
 use super::shape::Shape;
+use super::switches::SwitchKinds;
 use super::transport::{Transport, TransportKeys};
 
 /// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
@@ -151,6 +152,8 @@ pub(super) struct Expansion<'a> {
     pub(super) racks: Arc<Racks>,
     /// The racks, divided where static routes tell hosts apart.
     pub(super) groups: &'a Racks,
+    /// The switches' configurations.
+    pub(super) switch_kinds: &'a SwitchKinds,
     /// The labels that routes name.
     pub(super) classes: &'a BTreeMap<String, FlowClass>,
     /// The hosts.

@@ -85,7 +85,8 @@ pub(super) struct HostKeys {
     /// and the NIC obeys pauses of queues. If not, flows need a window. Default true.
     queue_pauses: bool,
     /// How a NIC chooses among the flows that may send: "round-robin"; "strict", those of the highest priority first; or
-    /// "srf", shortest remaining flow first (BFC, Appendix A.2). Default: as `switch.scheduler`, "round-robin" for "dwrr".
+    /// "srf", shortest remaining flow first (BFC, Appendix A.2). Default: as `switch.scheduler`, and "round-robin" for
+    /// "dwrr" too.
     scheduler: Option<NicScheduler>,
     /// What carries flows. Default: kind "roce-rc" with its own defaults, DCQCN of the profile
     /// "hpcc".

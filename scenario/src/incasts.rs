@@ -8,15 +8,16 @@ use topology::HostId;
 use units::{Bytes, Picos};
 use workload::variate::Gaps;
 use workload::{
-    Degree, IncastParties, IncastRecipe, PayloadRate, PriorityChoice, SizeChoice, Source, Window,
-    exact_gap, mean_gap,
+    Degree, GAP_BITS, IncastParties, IncastReach, IncastRecipe, PayloadRate, PriorityChoice,
+    SizeChoice, Source, Window, exact_gap, mean_gap,
 };
 
 use super::flow_keys::IncastKeys;
 use super::flows::Expansion;
 use super::generated::{Key, stamp};
 use super::load::{Load, LoadOf};
-use super::quantity::{self, Size, Time};
+use super::quantity::{self, Quantity, Size, Time};
+use super::queries::QueryRate;
 use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::sizes::Sizes;
@@ -53,6 +54,9 @@ pub struct ManyIncasts {
     pub senders: Option<Vec<String>>,
     /// Whether hosts of the receiver's rack send as well.
     pub own_rack: bool,
+    /// Whether all senders are of the rack after the receiver's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub next_rack: bool,
     /// Incasts come from here on.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
@@ -90,6 +94,11 @@ pub enum Pace {
         /// Above zero.
         #[serde(serialize_with = "quantity::serialize")]
         period: Picos,
+    },
+    /// So often for each receiver.
+    Rate {
+        /// Incasts a second.
+        rate: QueryRate,
     },
     /// As often as makes a load.
     Load(Load),
@@ -162,29 +171,43 @@ impl Expansion<'_> {
         gaps: Gaps,
         key: Key<'_>,
     ) -> Result<(ManyIncasts, Source), ScenarioError> {
-        let IncastKeys { label, degree: DegreeKeys(degree), own_rack, .. } = keys;
+        let IncastKeys { label, degree: DegreeKeys(degree), own_rack, next_rack, .. } = keys;
         let label = label.unwrap_or_else(|| kind.to_owned());
         let window = self.window(path, keys.start, keys.stop)?;
         let priority: PriorityChoice = self.priority(path, keys.priority, keys.priorities)?;
-        let (bytes, sizes) = self.incast_bytes(path, keys.bytes, keys.sizes)?;
         self.check_two_hosts(path)?;
+        let reach = self.reach(path, own_rack, next_rack)?;
         let (receiver, receivers, senders) = (keys.receiver, keys.receivers, keys.senders);
         let receiving = self.incast_receivers(path, receiver.as_deref(), receivers.as_deref())?;
         let sending = self.group(&format!("{path}.senders"), senders.as_deref())?;
-        let parties = IncastParties::new(sending, receiving, own_rack, self.racks.clone());
+        let parties = IncastParties::new(sending, receiving, reach, self.racks.clone());
         self.check_degree(&format!("{path}.degree"), degree, &parties)?;
         let flows = self.incast_flows(path, keys.flows, degree)?;
+        let each = match keys.total {
+            None => keys.bytes,
+            Some(total) => {
+                self.check_only_total(path, keys.bytes.is_some(), keys.sizes.is_some())?;
+                let receivers = parties.receivers();
+                Some(Quantity(self.part_of_total(path, total, (degree, flows), receivers)?))
+            }
+        };
+        let (bytes, sizes) = self.incast_bytes(path, each, keys.sizes)?;
         let event_q16 = IncastRecipe::event_q16(&sizes, degree, flows);
         if event_q16 >> (64 + 16) != 0 {
             let title = "incasts of more than 2^64 bytes";
             let help = "write fewer flows, or fewer bytes for each";
             return Err(self.document.error(&format!("{path}.flows"), title, help));
         }
-        let pace = self.pace(path, keys.period, keys.load, keys.of)?;
+        let pace = self.pace(path, keys.period, keys.rate, (keys.load, keys.of))?;
         let demand = parties.demand(self.fabric, self.groups);
         self.check_reach(path, &demand)?;
         let (mean_gap, rate) = match pace {
             Pace::Period { period } => (exact_gap(period), PayloadRate::average(event_q16, period)),
+            Pace::Rate { rate } => {
+                let receivers = parties.receivers().len();
+                let offered = PayloadRate::average(event_q16, rate.mean_period(receivers));
+                (rate.mean_gap(receivers, GAP_BITS), offered)
+            }
             Pace::Load(load) => {
                 let (receivers, senders) = (parties.receivers(), parties.senders());
                 let rate = self.payload_rate(path, &label, load, receivers, senders, &demand)?;
@@ -205,11 +228,44 @@ impl Expansion<'_> {
             receivers,
             senders,
             own_rack,
+            next_rack,
             start,
             stop,
             priority,
         };
         Ok((resolved, Source::Incasts(recipe.into())))
+    }
+
+    fn reach(
+        &self,
+        path: &str,
+        own_rack: bool,
+        next_rack: bool,
+    ) -> Result<IncastReach, ScenarioError> {
+        match (own_rack, next_rack) {
+            (true, true) => {
+                let at = format!("{path}.next_rack");
+                let help = "leave one out: senders are of all racks, or of the next one alone";
+                Err(self.document.error(&at, "`own_rack` and `next_rack`", help))
+            }
+            (true, false) => Ok(IncastReach::AllRacks),
+            (false, false) => Ok(IncastReach::OtherRacks),
+            (false, true) => {
+                self.check_next_rack(&format!("{path}.next_rack"))?;
+                Ok(IncastReach::NextRack)
+            }
+        }
+    }
+
+    fn check_only_total(&self, path: &str, bytes: bool, sizes: bool) -> Result<(), ScenarioError> {
+        let other = match (bytes, sizes) {
+            (true, _) => "bytes",
+            (false, true) => "sizes",
+            (false, false) => return Ok(()),
+        };
+        let title = format!("`total` and `{other}`");
+        let help = "leave one out: a total is divided among the flows";
+        Err(self.document.error(&format!("{path}.total"), &title, help))
     }
 
     fn incast_bytes(
@@ -233,8 +289,8 @@ impl Expansion<'_> {
                 Err(self.document.error(&format!("{path}.sizes"), title, help))
             }
             (None, None) => {
-                let help = "add bytes = \"64kB\", or sizes = \"websearch\"";
-                Err(self.document.error(path, "incasts without bytes or sizes", help))
+                let help = "add bytes = \"64kB\", sizes = \"websearch\", or total = \"1MB\"";
+                Err(self.document.error(path, "incasts without bytes, sizes or a total", help))
             }
         }
     }
@@ -277,9 +333,17 @@ impl Expansion<'_> {
         &self,
         path: &str,
         period: Option<Time>,
-        load: Option<Probability>,
-        of: Option<LoadOf>,
+        rate: Option<QueryRate>,
+        (load, of): (Option<Probability>, Option<LoadOf>),
     ) -> Result<Pace, ScenarioError> {
+        if let Some(rate) = rate {
+            if period.is_some() || load.is_some() || of.is_some() {
+                let help = "leave out `period`, `load` and `of`, or `rate`";
+                let title = "`rate` beside another pace";
+                return Err(self.document.error(&format!("{path}.rate"), title, help));
+            }
+            return Ok(Pace::Rate { rate });
+        }
         match (period, load) {
             (Some(_), None) if of.is_some() => {
                 let help = "leave it out: with `period` there is no load";
@@ -297,8 +361,8 @@ impl Expansion<'_> {
                 Err(self.document.error(&format!("{path}.load"), "a period and a load", help))
             }
             (None, None) => {
-                let help = "add period = \"100us\", or load = 0.1";
-                Err(self.document.error(path, "incasts without a period or a load", help))
+                let help = "add period = \"100us\", rate = 2, or load = 0.1";
+                Err(self.document.error(path, "incasts without a period, a rate or a load", help))
             }
         }
     }
@@ -324,10 +388,16 @@ impl Expansion<'_> {
             Some((host, count)) if count < most => {
                 let name = &self.fabric.host(host).name;
                 let title = format!("{count} hosts can send to `{name}` at once, not {most}");
-                let help = format!(
-                    "senders are of other racks than the receiver: write {count} at most, or use \
-                     more hosts, or own_rack = true"
-                );
+                let help = if parties.reach() == IncastReach::NextRack {
+                    format!(
+                        "senders are of the next rack: write {count} at most, or use more hosts"
+                    )
+                } else {
+                    format!(
+                        "senders are of other racks than the receiver: write {count} at most, or \
+                         use more hosts, or own_rack = true"
+                    )
+                };
                 Err(self.document.error(path, &title, &help))
             }
             _ => Ok(()),

@@ -9,6 +9,7 @@
 
 mod backpressure;
 mod buffer;
+mod buffer_size;
 mod by_rate;
 mod capture;
 mod datapath;
@@ -39,6 +40,7 @@ mod pairs;
 mod pause;
 mod priority;
 pub mod quantity;
+mod queries;
 mod ratio;
 mod reliability;
 pub mod report;
@@ -104,6 +106,7 @@ pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::{AckPriority, Priorities};
+pub use queries::QueryRate;
 pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;

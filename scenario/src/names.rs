@@ -18,6 +18,11 @@ pub struct Names {
 }
 
 impl Names {
+    /// So many names.
+    pub(super) fn list(names: Vec<String>) -> Self {
+        Self { patterns: names, is_list: true }
+    }
+
     /// Where pattern number `place` is in the file, if all are at `path`.
     fn path(&self, path: &str, place: usize) -> String {
         if self.is_list { format!("{path}.{place}") } else { path.to_owned() }

@@ -14,11 +14,14 @@ use super::report::ScenarioError;
 /// Who sends to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(tag = "kind", transform = uniform_is_a_text)]
+#[schemars(tag = "kind", transform = some_are_texts)]
 pub enum PairChoice {
     /// Every host sends to every other one with equal probability.
     #[default]
     Uniform,
+    /// The hosts of every rack send to those of the next one, in the order of the switches, and those of the last to the
+    /// first (ABM's simulator: "next leaf").
+    NextRack,
     /// The hosts of one rack send to those of another.
     RackToRack {
         /// The switch of the sending hosts.
@@ -41,12 +44,12 @@ pub enum PairChoice {
     },
 }
 
-/// `pairs = "uniform"` has no keys and is written as a text.
-fn uniform_is_a_text(schema: &mut schemars::Schema) {
+/// `pairs = "uniform"` and "next-rack" have no keys and are written as texts.
+fn some_are_texts(schema: &mut schemars::Schema) {
     let choices = schema.get_mut("oneOf").and_then(|choices| choices.as_array_mut());
-    if let Some(uniform) = choices.and_then(|choices| choices.first_mut()) {
-        let description = uniform["description"].clone();
-        *uniform = serde_json::json!({ "description": description, "const": "uniform" });
+    for (choice, text) in choices.into_iter().flatten().zip(["uniform", "next-rack"]) {
+        let description = choice["description"].clone();
+        *choice = serde_json::json!({ "description": description, "const": text });
     }
 }
 
@@ -61,6 +64,7 @@ impl Serialize for PairChoice {
         }
         match self {
             Self::Uniform => out.serialize_str("uniform"),
+            Self::NextRack => out.serialize_str("next-rack"),
             Self::RackToRack { from, to } => Table::RackToRack { from, to }.serialize(out),
             Self::Groups { from, to } => {
                 let (from, to) = (from.as_deref(), to.as_deref());
@@ -83,6 +87,10 @@ impl Expansion<'_> {
             PairChoice::Uniform => {
                 self.check_two_hosts(path)?;
                 Ok((choice, Pairs::Uniform { hosts }))
+            }
+            PairChoice::NextRack => {
+                self.check_next_rack(path)?;
+                Ok((choice, Pairs::NextRack { racks: self.racks.clone(), hosts }))
             }
             PairChoice::RackToRack { ref from, ref to } => {
                 let (sending, receiving) = (format!("{path}.from"), format!("{path}.to"));
@@ -118,6 +126,15 @@ impl Expansion<'_> {
                 Ok((PairChoice::Matrix { file: file.path }, Pairs::Matrix(matrix.into())))
             }
         }
+    }
+
+    /// Checks that a rack has a next one.
+    pub(super) fn check_next_rack(&self, path: &str) -> Result<(), ScenarioError> {
+        if self.racks.len() < 2 {
+            let help = "use a fabric with hosts at two switches or more, or leave the key out";
+            return Err(self.document.error(path, "the next rack of the only one", help));
+        }
+        Ok(())
     }
 
     /// Checks that hosts have others to send to.

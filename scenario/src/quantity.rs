@@ -234,7 +234,7 @@ impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
     }
 }
 
-fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
+pub(super) fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
     let kind = D::KIND;
     E::custom(format!("the {} `{number}` has no unit\n{}", kind.noun, kind.advice()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use topology::Racks;
+use topology::{Fabric, Racks, SwitchId};
 use units::Picos;
 use workload::MaterialisedFlows;
 
@@ -17,12 +17,12 @@ use crate::flows::{Expanded, Expansion, NeedsFlows};
 use crate::quantity::{Quantity, Time};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
-use crate::switches::{SwitchKinds, SwitchesEntry};
+use crate::switches::{self, SwitchKinds, SwitchesEntry};
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
-    Clock, ReadFile, Scenario, Stop, flow_keys, frames, host, results, storm, switch, telemetry,
-    topology_keys,
+    Clock, ReadFile, Scenario, Shape, Stop, Switch, flow_keys, frames, host, results, storm,
+    switch, telemetry, topology_keys,
 };
 
 /// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -122,10 +122,10 @@ impl ScenarioKeys {
         let (shape, mut fabric) = self.topology.resolve(document)?;
         let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
-        let rates = shape.rates();
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let switch = self.switch.resolve(&rates, document)?;
+        let (switch, switch_kinds, switches) =
+            resolve_switches(self.switch, self.switches, &shape, &fabric, document)?;
         let mut host = self.host.resolve(switch.scheduler, document)?;
         let expansion = Expansion {
             document,
@@ -133,6 +133,7 @@ impl ScenarioKeys {
             shape: &shape,
             racks: Arc::new(Racks::of(&fabric)),
             groups: &Racks::by_routes(&fabric),
+            switch_kinds: &switch_kinds,
             classes: &routes.classes,
             host: &host,
             folder,
@@ -162,7 +163,6 @@ impl ScenarioKeys {
         };
         let storms = self.storms.into_iter().enumerate().map(resolve_storm);
         let storms = storms.collect::<Result<_, _>>()?;
-        let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
         let mut scenario = Scenario {
             name: run_name(self.name, path, document)?,
             seed: self.seed,
@@ -172,7 +172,7 @@ impl ScenarioKeys {
             datapath: self.datapath,
             shape,
             switch,
-            switches: self.switches,
+            switches,
             host,
             frames: self.frames.resolve(document)?,
             workloads,
@@ -232,4 +232,20 @@ fn run_name(
     let title = format!("`{name}` cannot name a run");
     let help = "write 1 to 64 letters, digits, `-`, `_` or `.`, a letter or a digit first";
     Err(document.error("name", &title, help))
+}
+
+/// What all switches have, what each has, and the entries that say so.
+fn resolve_switches(
+    keys: switch::SwitchKeys,
+    entries: Vec<SwitchesEntry>,
+    shape: &Shape,
+    fabric: &Fabric,
+    document: &Document<'_>,
+) -> Result<(Switch, SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
+    let buffer = keys.buffer;
+    let usual = buffer.at(switches::port_rates(fabric, SwitchId(0)));
+    let switch = keys.resolve(usual, &shape.rates(), document)?;
+    let kinds = SwitchKinds::of(&entries, &switch, buffer, fabric, document)?;
+    let entries = kinds.settled(entries, &switch, buffer, fabric);
+    Ok((switch, kinds, entries))
 }

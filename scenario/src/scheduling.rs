@@ -30,7 +30,7 @@ impl NicScheduler {
         match switch {
             Scheduler::Srf => Self::Srf,
             Scheduler::Strict { .. } => Self::Strict,
-            Scheduler::Dwrr { .. } => Self::RoundRobin,
+            Scheduler::Dwrr { .. } | Scheduler::RoundRobin => Self::RoundRobin,
         }
     }
 }

@@ -338,6 +338,10 @@ fn refuse_what_needs_a_fabric(
         let help = "leave it out: packets name their queues in the station addresses of a fabric";
         return wrong("switch.backpressure", "pauses of single queues without a fabric", help);
     }
+    if scenario.switch.device_queue.is_some() {
+        let help = "leave it out: the interfaces have queues of their own";
+        return wrong("switch.device_queue", "a modelled FIFO below real ports", help);
+    }
     if scenario.switch.headroom.measurement_period().is_some() {
         let help = "choose another kind: software cannot stamp frames as precisely as a wire is \
                     short; `delay` of each port says how long its link is";

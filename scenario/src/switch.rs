@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Bytes};
 
 use super::backpressure::{Backpressure, BackpressureKeys};
+use super::buffer_size::BufferSize;
 use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
 use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
@@ -73,6 +74,9 @@ pub struct Switch {
     /// How it deals with PFC storms, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Watchdog>,
+    /// Packets that a FIFO below the egress queues of each port holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_queue: Option<u32>,
     /// How exact stamps are.
     pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
@@ -97,6 +101,8 @@ pub enum Scheduler {
         #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
+    /// One packet of each queue in turn, whatever its length.
+    RoundRobin,
     /// Shortest remaining flow first.
     Srf,
 }
@@ -116,9 +122,11 @@ pub enum PrivateFill {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SwitchKeys {
-    /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools and headroom are
-    /// taken from it; the rest is shared by lossless and lossy traffic. Default "16MB".
-    buffer: Size,
+    /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools
+    /// and headroom are taken from it; the rest is shared by lossless and lossy traffic. A size; or one for each port that
+    /// has a link and each Gbit/s of its rate, such as "9.6KiB/port/Gbps"; or what a chip has: "trident2" (9.6 KiB for each
+    /// port and Gbit/s), "tomahawk" (5.12 KiB) or "tofino" (3.44 KiB). Default "16MB".
+    pub(super) buffer: BufferSize,
     /// Ports of a switch, with a link or without: buffer is set aside for all of them. A port
     /// without a link gets as much as the port of the switch that needs most. Default: those with a
     /// link.
@@ -175,6 +183,12 @@ pub(super) struct SwitchKeys {
     pause_response: PauseResponse,
     /// What a switch does if a neighbour pauses it without end. Without this key it obeys.
     watchdog: Option<WatchdogKeys>,
+    /// Packets that a FIFO below the egress queues of each port holds, 1 to 10000, beside the one that is being sent; 100 in
+    /// ABM's simulator (ns-3's device queue). A packet leaves its egress queue as soon as the FIFO has room, and is sent
+    /// later: thresholds, marks, stamps and samples do not see what is in it. No priority is lossless then, because
+    /// nothing can pause a FIFO. Default: there is none.
+    #[schemars(range(min = 1, max = 10_000))]
+    device_queue: Option<u32>,
     /// How exact the stamps of telemetry are.
     telemetry_steps: TelemetryStepsKeys,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
@@ -201,6 +215,8 @@ enum SchedulerKeys {
         #[serde(default = "default_quantum")]
         quantum: Size,
     },
+    /// One packet of each queue in turn, whatever its length, as in ABM's simulator.
+    RoundRobin {},
     /// Shortest remaining flow first: the queue whose first packet is of the flow that has the fewest bytes left to
     /// send, which packets say (BFC, Appendix A.2). ACKs and CNPs, which say nothing, go first. Flows are RoCEv2's and
     /// have an end.
@@ -215,7 +231,7 @@ impl Default for SwitchKeys {
     /// The switch of DSH's evaluation, section V.
     fn default() -> Self {
         Self {
-            buffer: Quantity(Bytes(16_000_000)),
+            buffer: BufferSize::Fixed(Bytes(16_000_000)),
             ports: None,
             private_per_queue: Quantity(Bytes(3000)),
             private_fill: PrivateFill::default(),
@@ -234,6 +250,7 @@ impl Default for SwitchKeys {
             resume_test: ResumeTest::default(),
             pause_response: PauseResponse::Standard,
             watchdog: None,
+            device_queue: None,
             telemetry_steps: TelemetryStepsKeys::default(),
             wire_overhead: Quantity(Bytes(24)),
         }
@@ -241,16 +258,17 @@ impl Default for SwitchKeys {
 }
 
 impl SwitchKeys {
-    /// Checks all that does not depend on the topology, except for `rates`, the rates of its links.
+    /// Checks all that does not depend on the topology, except for `rates`, the rates of its links, and `buffer`, that
+    /// of switches to which no entry of `[[switches]]` gives one.
     pub(super) fn resolve(
         self,
+        buffer: Bytes,
         rates: &BTreeSet<BitsPerSecond>,
         document: &Document<'_>,
     ) -> Result<Switch, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.{key}"), title, help))
         };
-        check_buffer(self.buffer.0, "switch.buffer", document)?;
         if self.pause_quanta == 0 {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
             return wrong("pause_quanta", "a PAUSE of no quanta", help);
@@ -259,11 +277,27 @@ impl SwitchKeys {
             let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";
             return wrong("wire_overhead", "too many bytes between frames", help);
         }
+        if let Some(packets) = self.device_queue {
+            let in_the_way = [
+                (self.lossless.count() > 0, "lossless priorities", "write lossless = []"),
+                (self.backpressure.is_some(), "`backpressure`", "leave that out"),
+                (self.watchdog.is_some(), "a `watchdog`", "leave that out"),
+            ];
+            if let Some((_, what, help)) = in_the_way.iter().find(|(is_there, ..)| *is_there) {
+                let title = format!("a FIFO that nothing can pause, and {what}");
+                let help = format!("{help}, or leave out `device_queue`");
+                return wrong("device_queue", &title, &help);
+            }
+            if !(1..=10_000).contains(&packets) {
+                let title = format!("a FIFO of {packets} packets");
+                return wrong("device_queue", &title, "write 1 to 10000, or leave the key out");
+            }
+        }
         let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
         let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
         let kept = backpressure.as_ref();
         Ok(Switch {
-            buffer: self.buffer.0,
+            buffer,
             ports: self.ports,
             private_per_queue: self.private_per_queue.0,
             private_fill: self.private_fill,
@@ -282,6 +316,7 @@ impl SwitchKeys {
             resume_test: self.resume_test,
             pause_response: self.pause_response,
             watchdog: self.watchdog.map(|keys| keys.resolve(document)).transpose()?,
+            device_queue: self.device_queue,
             telemetry_steps: self.telemetry_steps.resolve(document)?,
             wire_overhead: self.wire_overhead.0,
         })
@@ -327,6 +362,7 @@ impl SchedulerKeys {
         match self {
             Self::Strict { quantum } => Ok(Scheduler::Strict { quantum: checked(quantum)? }),
             Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: checked(quantum)? }),
+            Self::RoundRobin {} => Ok(Scheduler::RoundRobin),
             Self::Srf {} => Ok(Scheduler::Srf),
         }
     }

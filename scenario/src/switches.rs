@@ -1,11 +1,14 @@
 //! `[[switches]]`: what some switches have instead of what `[switch]` says of all.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{Fabric, SwitchId};
-use units::Bytes;
+use units::{BitsPerSecond, Bytes};
 
 use super::Scenario;
+use super::buffer_size::BufferSize;
 use super::document::Document;
 use super::names::Names;
 use super::quantity::Size;
@@ -19,9 +22,10 @@ use super::switch::{self, Switch};
 pub struct SwitchesEntry {
     /// The switches, such as "spine*".
     pub at: Names,
-    /// Their whole packet buffer. Default: `switch.buffer`.
+    /// Their whole packet buffer: a size, one for each port and Gbit/s, or a chip, as in `switch.buffer`, which is the
+    /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    buffer: Option<Size>,
+    buffer: Option<BufferSize>,
     /// Ports for which they set buffer aside, with a link or without. Default: `switch.ports`.
     #[serde(skip_serializing_if = "Option::is_none")]
     ports: Option<u32>,
@@ -30,13 +34,22 @@ pub struct SwitchesEntry {
     private_per_queue: Option<Size>,
 }
 
-/// The configuration of each switch, alike ones once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The configuration of each switch, alike ones once. Two are equal if all switches are, wherever it is written.
+#[derive(Clone, Debug)]
 pub(super) struct SwitchKinds {
     kinds: Vec<Switch>,
     /// By switch.
     own: Vec<Own>,
 }
+
+impl PartialEq for SwitchKinds {
+    fn eq(&self, other: &Self) -> bool {
+        let mut all = (0..).map(SwitchId).take(self.own.len());
+        self.own.len() == other.own.len() && all.all(|id| self.at(id) == other.at(id))
+    }
+}
+
+impl Eq for SwitchKinds {}
 
 /// What entries say of one switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +63,7 @@ struct Own {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct OwnKeys {
-    buffer: Option<Given<Bytes>>,
+    buffer: Option<Given<BufferSize>>,
     ports: Option<Given<u32>>,
     private_per_queue: Option<Given<Bytes>>,
 }
@@ -70,13 +83,17 @@ impl Scenario {
 }
 
 impl SwitchKinds {
-    /// The configurations of a fabric's switches, `all` being what `[switch]` says.
+    /// The configurations of a fabric's switches, `all` being what `[switch]` says, and `buffer` its buffer.
     pub(super) fn of(
         entries: &[SwitchesEntry],
         all: &Switch,
+        buffer: BufferSize,
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Self, ScenarioError> {
+        if let BufferSize::Fixed(bytes) = buffer {
+            switch::check_buffer(bytes, "switch.buffer", document)?;
+        }
         let mut own = vec![Own::default(); fabric.switch_count() as usize];
         for (number, entry) in entries.iter().enumerate() {
             let path = format!("switches.{number}");
@@ -90,14 +107,51 @@ impl SwitchKinds {
             }
         }
         let mut kinds: Vec<Switch> = Vec::new();
-        for own in &mut own {
-            let switch = own.keys.applied_to(all);
+        for (id, own) in (0..).map(SwitchId).zip(&mut own) {
+            let size = own.keys.buffer.map_or(buffer, |given| given.value);
+            let bytes = size.at(port_rates(fabric, id));
+            let path = path(own.keys.buffer.map(|given| given.entry), "buffer");
+            switch::check_buffer(bytes, &path, document)?;
+            let switch = own.keys.applied_to(all, bytes);
             own.kind = kinds.iter().position(|kind| *kind == switch).unwrap_or_else(|| {
                 kinds.push(switch);
                 kinds.len() - 1
             });
         }
         Ok(Self { kinds, own })
+    }
+
+    /// What entries say if all buffers are sizes, `given` being those of the file: where some follow from rates, each
+    /// switch whose buffer is not that of `all` gets it by an entry of its own or of its like.
+    pub(super) fn settled(
+        &self,
+        given: Vec<SwitchesEntry>,
+        all: &Switch,
+        buffer: BufferSize,
+        fabric: &Fabric,
+    ) -> Vec<SwitchesEntry> {
+        let by_rate = |size: &BufferSize| matches!(size, BufferSize::ByRate(_));
+        if !given.iter().filter_map(|entry| entry.buffer.as_ref()).chain([&buffer]).any(by_rate) {
+            return given;
+        }
+        let mut entries: Vec<_> =
+            given.into_iter().map(|entry| SwitchesEntry { buffer: None, ..entry }).collect();
+        entries.retain(|entry| !entry.is_empty());
+        let mut others: BTreeMap<Bytes, Vec<String>> = BTreeMap::new();
+        for id in (0..fabric.switch_count()).map(SwitchId) {
+            let own = self.at(id).buffer;
+            if own != all.buffer {
+                others.entry(own).or_default().push(fabric.switch(id).name.clone());
+            }
+        }
+        let entry = |(bytes, names)| SwitchesEntry {
+            at: Names::list(names),
+            buffer: Some(BufferSize::Fixed(bytes)),
+            ports: None,
+            private_per_queue: None,
+        };
+        entries.extend(others.into_iter().map(entry));
+        entries
     }
 
     pub(super) fn at(&self, switch: SwitchId) -> &Switch {
@@ -116,6 +170,11 @@ impl SwitchKinds {
     }
 }
 
+/// The rates of a switch's ports that have a link.
+pub(super) fn port_rates(fabric: &Fabric, id: SwitchId) -> impl Iterator<Item = BitsPerSecond> {
+    fabric.switch(id).ports.iter().map(|&wire| fabric.wire(wire).rate)
+}
+
 /// The path of a key in an entry, or else in `[switch]`.
 fn path(entry: Option<usize>, key: &str) -> String {
     entry.map_or_else(|| format!("switch.{key}"), |entry| format!("switches.{entry}.{key}"))
@@ -123,16 +182,17 @@ fn path(entry: Option<usize>, key: &str) -> String {
 
 impl SwitchesEntry {
     fn check(&self, path: &str, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let Self { at, buffer, ports, private_per_queue } = self;
-        if let (None, None, None) = (buffer, ports, private_per_queue) {
+        let at = &self.at;
+        if self.is_empty() {
             let help = "add what they have instead of what `[switch]` says: `buffer`, `ports` or \
                         `private_per_queue`";
             return Err(document.error(path, &format!("this entry sets nothing for `{at}`"), help));
         }
-        match buffer {
-            Some(buffer) => switch::check_buffer(buffer.0, &format!("{path}.buffer"), document),
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.buffer.is_none() && self.ports.is_none() && self.private_per_queue.is_none()
     }
 }
 
@@ -140,15 +200,16 @@ impl OwnKeys {
     /// Takes over what an entry says. An error is a key that another entry gives another value.
     fn add(&mut self, entry: usize, keys: &SwitchesEntry) -> Result<(), Clash> {
         let bytes = |size: Option<Size>| size.map(|size| size.0);
-        give(&mut self.buffer, bytes(keys.buffer), entry, "buffer")?;
+        give(&mut self.buffer, keys.buffer, entry, "buffer")?;
         give(&mut self.ports, keys.ports, entry, "ports")?;
         give(&mut self.private_per_queue, bytes(keys.private_per_queue), entry, "private_per_queue")
     }
 
-    fn applied_to(&self, all: &Switch) -> Switch {
+    /// With a buffer of its own.
+    fn applied_to(&self, all: &Switch, buffer: Bytes) -> Switch {
         let value = |given: Option<Given<Bytes>>, of_all| given.map_or(of_all, |given| given.value);
         Switch {
-            buffer: value(self.buffer, all.buffer),
+            buffer,
             ports: self.ports.map(|given| given.value).or(all.ports),
             private_per_queue: value(self.private_per_queue, all.private_per_queue),
             ..all.clone()

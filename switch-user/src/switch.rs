@@ -3,10 +3,13 @@
 //! Its driver runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
 //! hands the outcome to [`Switch::on_arrival`]. After every call that names a port, it asks
 //! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. It
+//! With FIFOs below the egress queues, [`Switch::poll_staged`] fills them first, and a free port sends
+//! [`Switch::poll_device_queue`]. The driver
 //! calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch tells an [`Observer`] what happens.
 //!
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
+mod device_queue;
 mod exchange;
 mod links;
 mod observer;
@@ -39,6 +42,8 @@ use crate::tables::SwitchTables;
 use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
 use crate::watchdog::WatchdogConfig;
 
+use device_queue::DeviceQueues;
+pub use device_queue::Staged;
 pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
 pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
 pub use port::PortConfig;
@@ -72,6 +77,8 @@ pub struct SwitchConfig {
     pub frames: LinkFrames,
     /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
+    /// Packets that a FIFO below the egress queues of each port holds, above zero; `None`: there is none.
+    pub device_queue: Option<usize>,
     /// How it deals with PFC storms; `None`: not at all.
     pub watchdog: Option<WatchdogConfig>,
 }
@@ -83,6 +90,8 @@ pub struct SwitchConfig {
 pub struct Switch<F, S = Selected> {
     queues: TrafficManager,
     ports: Ports<F>,
+    /// What is below `queues`, if something is.
+    device_queues: Option<Box<DeviceQueues<F>>>,
     /// By slot: the frame of the packet. It grows to the highest slot that was ever used. Slots are reused, the last
     /// freed first, so a large buffer never uses most of its slots.
     frames: Vec<F>,
@@ -109,6 +118,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             queues: TrafficManager::new(config.slots, queues),
             frames: Vec::new(),
             ports: Ports::new(config.ports.len()),
+            device_queues: config
+                .device_queue
+                .map(|room| DeviceQueues::new(room, config.ports.len()).into()),
             storms: config.watchdog.map(|own| Storms::new(own, config.ports.len()).into()),
             timers: Timers::default(),
             woken: VecDeque::new(),
@@ -217,7 +229,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Whether a port has nothing to send, paused or not.
     #[inline]
     pub fn is_idle(&self, port: u16) -> bool {
-        self.ports.is_idle(port) && self.queues.non_empty(usize::from(port)).is_empty()
+        self.ports.is_idle(port)
+            && self.queues.non_empty(usize::from(port)).is_empty()
+            && self.device_queues.as_ref().is_none_or(|device| device.is_empty(port))
     }
 
     /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
@@ -289,7 +303,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     }
 
     /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`. `D` says whether
-    /// anyone else works on the tables.
+    /// anyone else works on the tables. With FIFOs below the egress queues, call [`poll_staged`](Self::poll_staged) and
+    /// [`poll_device_queue`](Self::poll_device_queue) instead.
     #[inline(always)]
     pub fn poll_transmit<D: Sharing, O: Observer>(
         &mut self,

@@ -51,6 +51,9 @@ pub enum Scheduler {
         /// several rounds; not zero.
         quantum: u32,
     },
+    /// One packet of each queue in turn, whatever its length, in the order of the queue numbers. A queue that is paused
+    /// or empty when its turn comes loses it (ns-3 simulator of ABM, Addanki et al., SIGCOMM 2022).
+    RoundRobin,
     /// The queue first whose first packet has the lowest rank: shortest remaining flow first, if ranks are what flows have
     /// left to send (BFC, Appendix A.2). Of queues with equal ranks the one with the lowest number.
     ShortestRemaining,

@@ -12,6 +12,7 @@ pub mod captured_drops;
 pub mod congestion;
 pub mod counted_frames;
 pub mod deadlock;
+pub mod device_queue;
 pub mod dissection;
 pub mod distributions;
 pub mod drawn;

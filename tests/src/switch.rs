@@ -58,6 +58,7 @@ pub const CAPACITY: Capacity = Capacity {
         ),
         blocks: larger(dsh_state::blocks(PORTS), bfc_state::blocks(PORTS)),
     },
+    lossy_flow_lines: 8,
     ..Capacity::new(PORTS, HOSTS, 64)
 };
 
@@ -181,6 +182,14 @@ impl Twins {
             tables.observe(policy, now);
         }
         self.agree("control plane", [&(), &()], ())
+    }
+
+    /// Lets the control planes of all count congested queues and measure rates.
+    pub fn update_lossy(&mut self, now: Nanos) -> Result<(), String> {
+        for tables in [self.kernel.tables(), self.classifier.tables(), self.native.tables()] {
+            tables.update_lossy(self.policy, now);
+        }
+        self.agree("lossy control plane", [&(), &()], ())
     }
 
     /// Shows the auditors of all a frame that leaves `port`, its transmission having begun at `started`. The

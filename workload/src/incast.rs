@@ -85,31 +85,57 @@ pub struct IncastParties {
     senders: Vec<HostId>,
     /// Who may receive, ascending; each event draws one.
     receivers: Vec<HostId>,
-    /// Whether hosts of the receiver's rack send as well.
-    own_rack: bool,
+    /// Of which racks senders are.
+    reach: IncastReach,
     /// The racks of the fabric.
     racks: Arc<Racks>,
 }
 
+/// Of which racks the senders of an incast are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncastReach {
+    /// Of all but the receiver's.
+    OtherRacks,
+    /// Of all.
+    AllRacks,
+    /// Of the rack after the receiver's, after the last one the first; of at least two.
+    NextRack,
+}
+
 impl IncastParties {
     /// Groups of hosts, each host once. In a fabric of one rack its hosts send in any case.
+    ///
+    /// # Panics
+    /// If the next rack of the only one is asked for.
     pub fn new(
         mut senders: Vec<HostId>,
         mut receivers: Vec<HostId>,
-        own_rack: bool,
+        reach: IncastReach,
         racks: Arc<Racks>,
     ) -> Self {
         senders.sort_by_key(|&host| (racks.of_host(host), host));
         receivers.sort();
-        let own_rack = own_rack || racks.len() == 1;
-        Self { senders, receivers, own_rack, racks }
+        let reach = match reach {
+            IncastReach::OtherRacks if racks.len() == 1 => IncastReach::AllRacks,
+            IncastReach::NextRack => {
+                assert!(racks.len() > 1, "no rack comes after the only one");
+                reach
+            }
+            reach => reach,
+        };
+        Self { senders, receivers, reach, racks }
     }
 
     /// Whether a flow may go from one host to another.
     pub fn may_send(&self, from: HostId, to: HostId) -> bool {
         let place = |host: HostId| (self.racks.of_host(host), host);
         let sends = self.senders.binary_search_by_key(&place(from), |&host| place(host)).is_ok();
-        let in_reach = self.own_rack || self.racks.of_host(from) != self.racks.of_host(to);
+        let [sending, receiving] = [from, to].map(|host| self.racks.of_host(host));
+        let in_reach = match self.reach {
+            IncastReach::OtherRacks => sending != receiving,
+            IncastReach::AllRacks => true,
+            IncastReach::NextRack => sending == next_rack(&self.racks, receiving),
+        };
         from != to && sends && self.receivers.binary_search(&to).is_ok() && in_reach
     }
 
@@ -123,22 +149,33 @@ impl IncastParties {
         &self.senders
     }
 
-    /// How many hosts can send to a receiver.
-    pub fn eligible(&self, receiver: HostId) -> u32 {
-        in_32_bits(self.senders.len() - self.excluded(receiver).len())
+    /// Of which racks senders are.
+    pub fn reach(&self) -> IncastReach {
+        self.reach
     }
 
-    /// The places of those that do not send to a receiver.
-    fn excluded(&self, receiver: HostId) -> Range<usize> {
+    /// How many hosts can send to a receiver.
+    pub fn eligible(&self, receiver: HostId) -> u32 {
+        in_32_bits(self.eligible_places(receiver).iter().map(ExactSizeIterator::len).sum())
+    }
+
+    /// The places of those that can send to a receiver, ascending.
+    fn eligible_places(&self, receiver: HostId) -> [Range<usize>; 2] {
         let rack = self.racks.of_host(receiver);
         let place = |&host: &HostId| (self.racks.of_host(host), host);
-        if self.own_rack {
-            let own = self.senders.binary_search_by_key(&(rack, receiver), place);
-            own.map_or(0..0, |own| own..own + 1)
-        } else {
+        let of_rack = |rack| {
             let first = self.senders.partition_point(|host| self.racks.of_host(*host) < rack);
             first..self.senders.partition_point(|host| self.racks.of_host(*host) <= rack)
-        }
+        };
+        let excluded = match self.reach {
+            IncastReach::OtherRacks => of_rack(rack),
+            IncastReach::AllRacks => {
+                let own = self.senders.binary_search_by_key(&(rack, receiver), place);
+                own.map_or(0..0, |own| own..own + 1)
+            }
+            IncastReach::NextRack => return [of_rack(next_rack(&self.racks, rack)), 0..0],
+        };
+        [0..excluded.start, excluded.end..self.senders.len()]
     }
 
     /// The expected traffic of incasts, in proportion, between groups of hosts.
@@ -146,11 +183,9 @@ impl IncastParties {
         const UNIT: u128 = 1 << 32;
         let mut demand = Demand::none(fabric, groups);
         for &receiver in &self.receivers {
-            let excluded = self.excluded(receiver);
-            let eligible = (self.senders.len() - excluded.len()).max(1);
-            let senders = self.senders.iter().enumerate();
-            for (_, &sender) in senders.filter(|(place, _)| !excluded.contains(place)) {
-                demand.send(sender, receiver, UNIT / eligible as u128, groups);
+            let each = UNIT / u128::from(self.eligible(receiver).max(1));
+            for place in self.eligible_places(receiver).into_iter().flatten() {
+                demand.send(self.senders[place], receiver, each, groups);
             }
         }
         demand
@@ -172,8 +207,8 @@ impl IncastParties {
         random: &mut RandomStream,
         senders: &mut Vec<HostId>,
     ) {
-        let excluded = self.excluded(receiver);
-        let eligible = self.senders.len() - excluded.len();
+        let [before, after] = self.eligible_places(receiver);
+        let eligible = before.len() + after.len();
         let mut places = BTreeSet::new();
         for last in eligible - degree as usize..eligible {
             let place = random.index(last + 1);
@@ -182,12 +217,18 @@ impl IncastParties {
             }
         }
         let host = |&place: &usize| {
-            self.senders[place + if place >= excluded.start { excluded.len() } else { 0 }]
+            let later = place.checked_sub(before.len());
+            self.senders[later.map_or(before.start + place, |later| after.start + later)]
         };
         senders.clear();
         senders.extend(places.iter().map(host));
         senders.sort();
     }
+}
+
+/// The rack after another one; after the last one comes the first.
+pub fn next_rack(racks: &Racks, rack: usize) -> usize {
+    (rack + 1) % racks.len()
 }
 
 /// A recipe at work.

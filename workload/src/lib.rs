@@ -39,12 +39,12 @@ pub mod variate;
 #[cfg(test)]
 mod tests;
 
-pub use arrivals::{ArrivalRecipe, PayloadRate, batch_gap, exact_gap, mean_gap};
+pub use arrivals::{ArrivalRecipe, GAP_BITS, PayloadRate, batch_gap, exact_gap, mean_gap};
 pub use demand::Demand;
 pub use distribution::{CERTAIN, FileFault, LARGEST_SIZE, SizeDistribution};
 pub use exchange::{AllToAllRecipe, PermutationRecipe};
 pub use flow::{Flow, Length, PriorityChoice, SizeChoice, Stamp, Window};
-pub use incast::{Degree, IncastParties, IncastRecipe};
+pub use incast::{Degree, IncastParties, IncastReach, IncastRecipe};
 pub use matrix::PairMatrix;
 pub use pairs::Pairs;
 pub use stream::{FlowStream, MaterialisedFlows, Source};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use topology::{Fabric, HostId, Racks};
 
 use super::demand::Demand;
+use super::incast::next_rack;
 use super::matrix::PairMatrix;
 use super::random::RandomStream;
 
@@ -27,6 +28,14 @@ pub enum Pairs {
         /// The receivers, ascending; every sender has another host among them.
         to: Arc<[HostId]>,
     },
+    /// The hosts of every rack send, by their links' rates, to those of the next one with equal probability, those of
+    /// the last to the first.
+    NextRack {
+        /// At least two, of all hosts.
+        racks: Arc<Racks>,
+        /// How many hosts they have.
+        hosts: u32,
+    },
     /// By weights between hosts.
     Matrix(Arc<PairMatrix>),
 }
@@ -36,7 +45,9 @@ impl Pairs {
     pub fn senders(&self, fabric: &Fabric) -> Vec<(HostId, u64)> {
         let by_rate = |host: HostId| (host, fabric.wire(fabric.host(host).ports[0]).rate.0);
         match self {
-            Self::Uniform { hosts } => (0..*hosts).map(|host| by_rate(HostId(host))).collect(),
+            Self::Uniform { hosts } | Self::NextRack { hosts, .. } => {
+                (0..*hosts).map(|host| by_rate(HostId(host))).collect()
+            }
             Self::Groups { from, .. } => from.iter().map(|&host| by_rate(host)).collect(),
             Self::Matrix(matrix) => {
                 matrix.senders().map(|host| (host, matrix.row_sum(host))).collect()
@@ -51,6 +62,10 @@ impl Pairs {
             Self::Groups { from: senders, to: receivers } => {
                 let among = |hosts: &[HostId], host| hosts.binary_search(&host).is_ok();
                 from != to && among(senders, from) && among(receivers, to)
+            }
+            Self::NextRack { racks, hosts } => {
+                from.0.max(to.0) < *hosts
+                    && racks.of_host(to) == next_rack(racks, racks.of_host(from))
             }
             Self::Matrix(matrix) => matrix.has_pair(from, to),
         }
@@ -70,6 +85,9 @@ impl Pairs {
                     to[other + usize::from(other >= own)]
                 }
             },
+            Self::NextRack { racks, .. } => {
+                *random.pick(racks.hosts(next_rack(racks, racks.of_host(sender))))
+            }
             Self::Matrix(matrix) => matrix.draw(sender, random),
         }
     }
@@ -85,6 +103,13 @@ impl Pairs {
                     let others = || to.iter().filter(|&&receiver| receiver != sender);
                     let each = weight * DEMAND_UNIT / others().count() as u128;
                     others().for_each(|&receiver| demand.send(sender, receiver, each, groups));
+                }
+                Self::NextRack { racks, .. } => {
+                    let receivers = racks.hosts(next_rack(racks, racks.of_host(sender)));
+                    let each = weight * DEMAND_UNIT / receivers.len() as u128;
+                    for &to in receivers {
+                        demand.send(sender, to, each, groups);
+                    }
                 }
                 Self::Matrix(matrix) => matrix
                     .row(sender)

@@ -19,7 +19,14 @@ use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
+use super::LONGEST_WINDOW;
 use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
+
+/// Until when a run has lasted for sure that has come to `time`: nodes may have run on to the end of a window that it does not
+/// reach.
+fn certain_at(time: Nanos) -> Nanos {
+    Nanos(time.0.saturating_sub(LONGEST_WINDOW.to_nanos_ceil().0))
+}
 
 /// The record of a run, and what is counted beside it.
 pub struct Recorder<'a> {
@@ -93,16 +100,16 @@ impl<'a> Recorder<'a> {
                 record.flow_trace(&flow_trace_row(time, flow, state))
             }
             Note::Misdelivered { flow, delivered, bytes } => {
-                self.misdelivered.push(format!(
-                    "flow {flow} completed, but its receiver has {delivered} of {bytes} bytes"
-                ));
+                let has = format!("its receiver has {delivered} of {bytes} bytes");
+                self.misdelivered.push(format!("flow {flow} completed, but {has}"));
                 Ok(())
             }
             Note::Told { port, classes, event, victim, reason } => {
                 self.told(entry, port, classes, event, victim, reason)
             }
             Note::StateChanged { port, priority, change } => {
-                record.port_state(&port_state_row(time, node, port, priority, change))
+                let row = port_state_row(time, node, port, priority, change);
+                record.port_state(&row, certain_at(time))
             }
             Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
                 time,

@@ -7,7 +7,7 @@ use fabric_core::arrival::Outcome;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use scenario::{CaptureFilter, Scenario};
-use switch_user::switch::{Arrival, ControlTransmission, Due, Switch, Transmission};
+use switch_user::switch::{Arrival, ControlTransmission, Due, Staged, Switch, Transmission};
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::Picos;
@@ -238,6 +238,9 @@ impl SwitchNode {
     /// Sends the next frame of a port, if the port is free and has one that may go.
     #[inline(always)]
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
+        if self.switch.has_device_queues() {
+            self.fill_device_queue(core, now, port);
+        }
         let out = &mut self.ports[usize::from(port)].out;
         if out.busy_until <= now {
             self.send_next(core, now, port);
@@ -258,7 +261,11 @@ impl SwitchNode {
                 ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
             };
             let length = self.switch.control_length();
-            return self.transmit(core, now, port, frame, length, None, !rests);
+            self.stamp(core, now, port, frame, length, None);
+            return self.transmit(core, now, port, frame, length, !rests);
+        }
+        if self.switch.has_device_queues() {
+            return self.send_staged(core, now, port);
         }
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(sent) = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
@@ -267,7 +274,8 @@ impl SwitchNode {
             if mark {
                 core.frames.mark(frame);
             }
-            self.transmit(core, now, port, frame, length, Some(queue), more);
+            self.stamp(core, now, port, frame, length, Some(queue));
+            self.transmit(core, now, port, frame, length, more);
             if more && let Some(next) = self.switch.prefetch_next(port) {
                 core.frames.prefetch(next);
             }
@@ -279,7 +287,6 @@ impl SwitchNode {
 
     /// Puts a frame onto the wire. If there is `more` to send, the port wakes up when it is free.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "a frame, where it leaves and when")]
     fn transmit<W: Wires>(
         &mut self,
         core: &mut Core<W>,
@@ -287,12 +294,8 @@ impl SwitchNode {
         port: u16,
         frame: FrameId,
         length: u32,
-        queue: Option<QueueId>,
         more: bool,
     ) {
-        if self.stamper.is_some() {
-            self.stamp(core, now, port, frame, length, queue);
-        }
         let departing = Departing {
             switch: self.id.0,
             tables: self.switch.tables(),
@@ -308,9 +311,52 @@ impl SwitchNode {
         }
     }
 
+    /// Moves packets from a port's egress queues into the FIFO below them while that has room: they depart, whether the
+    /// port is free or not.
+    #[cold]
+    fn fill_device_queue<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
+        loop {
+            let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
+            let Ok(staged) = self.switch.poll_staged::<W, _>(now, port, &mut observer);
+            let Some(Transmission { frame, length, queue, mark, .. }) = staged else { break };
+            if mark {
+                core.frames.mark(frame);
+            }
+            self.stamp(core, now, port, frame, length, Some(queue));
+        }
+        if self.switch.has_news() {
+            self.kick_woken(core, now);
+        }
+    }
+
+    /// Sends the next packet of a free port's FIFO, and fills the FIFO again.
+    #[cold]
+    fn send_staged<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
+        let Some(Staged { frame, length }) = self.switch.poll_device_queue(port) else { return };
+        self.fill_device_queue(core, now, port);
+        let more = !self.switch.is_idle(port);
+        self.transmit(core, now, port, frame, length, more);
+    }
+
+    /// Stamps a frame that has left `queue`, if packets have telemetry.
+    #[inline(always)]
+    fn stamp<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        port: u16,
+        frame: FrameId,
+        length: u32,
+        queue: Option<QueueId>,
+    ) {
+        if self.stamper.is_some() {
+            self.stamp_and_count(core, now, port, frame, length, queue);
+        }
+    }
+
     /// Stamps a frame that has left `queue`, if it has telemetry, and counts it in any case.
     #[cold]
-    fn stamp<W: Wires>(
+    fn stamp_and_count<W: Wires>(
         &mut self,
         core: &mut Core<W>,
         now: Picos,

@@ -9,6 +9,11 @@ use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::tables::owned::OwnedTables;
 use units::Bytes;
 
+mod codel;
+mod flows;
+mod model;
+mod steady_state;
+
 const fn ratio(numerator: u32, denominator: u32) -> Ratio {
     Ratio { numerator, denominator }
 }

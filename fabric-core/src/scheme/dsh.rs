@@ -13,7 +13,7 @@
 //! pool: a port that is OFF still uses its share there, as an ingress queue that is OFF does in Algorithm 1. That
 //! does not weaken the bound, and it ends OFF sooner.
 //!
-//! [`victims`] gives ports that are victims (SPFC) another T(t).
+//! Ports that are [victims](victim_ports) (SPFC) have another T(t).
 
 pub mod activity;
 pub mod estimation;
@@ -22,9 +22,9 @@ pub mod pools;
 pub mod settings;
 pub mod state;
 pub mod two_level;
-pub mod victims;
+pub mod victim_ports;
 
-use super::spfc::state::StateLine;
+use super::victims;
 use super::{
     Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
     highest_threshold,
@@ -46,7 +46,7 @@ pub struct Dsh;
 impl Scheme for Dsh {
     #[inline(always)]
     fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
-        victims::threshold(at, victims::is_victim(at))
+        victims::threshold::<Self, T>(at)
     }
 
     /// tau in Eq. 10.
@@ -57,9 +57,7 @@ impl Scheme for Dsh {
 
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-        let at = &packet.ingress;
-        let victim = victims::line(at).is_some_and(|line| line.is_victim(packet.now));
-        pools::admit(packet, victims::threshold(at, victim))
+        pools::admit(packet, victims::threshold_of_arrival::<Self, T>(packet)?)
     }
 
     #[inline(always)]
@@ -79,9 +77,9 @@ impl Scheme for Dsh {
         send: &mut impl FnMut(&Order),
     ) {
         let at = &packet.ingress;
-        victims::tick(at, packet.now);
+        victims::tick::<Self, T>(at, packet.now);
         let told = &mut |order: &Order| {
-            victims::paused(at, order);
+            victims::paused::<Self, T>(at, order);
             send(order);
         };
         two_level::after_arrival(at, pool, packet.now, told);
@@ -89,16 +87,15 @@ impl Scheme for Dsh {
 
     #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
-        victims::count(&packet.ingress, packet.length, packet.now);
+        victims::count::<Self, T>(packet);
         Verdict::Send(Changes::default())
     }
 
     #[inline]
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
         let at = &packet.ingress;
-        victims::tick(at, packet.now);
         if let Some(order) = two_level::after_departure(at) {
-            victims::resumed(at, &order);
+            victims::resumed::<Self, T>(at, &order, packet.now);
             send(&order);
         }
     }
@@ -115,11 +112,8 @@ impl Scheme for Dsh {
         pause: u32,
         now: Nanos,
     ) -> Option<Order> {
-        victims::tick(at, now);
         let order = two_level::renewal(at, level, pause)?;
-        if order.resumes {
-            victims::resumed(at, &order);
-        }
+        victims::resumed::<Self, T>(at, &order, now);
         Some(order)
     }
 
@@ -157,7 +151,7 @@ impl Scheme for Dsh {
     }
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
-        at.queue.stored_threshold_bytes.store(victims::threshold(at, false));
+        at.queue.stored_threshold_bytes.store(victims::threshold_of_normal(at));
         if let Some((port, estimator)) = state::port(at).zip(estimation::Estimator::of(at)) {
             let tau = two_level::tau(at, &estimator, port.single_queue.load() != 0);
             estimator.queue.tau_bytes.store(tau);
@@ -177,28 +171,24 @@ impl Scheme for Dsh {
     }
 
     fn states(policy: Policy) -> Option<PauseLevel> {
-        Options::of_bits(policy.options).victims.then_some(PauseLevel::Port)
+        victims::states::<Self>(policy)
     }
 
     fn state<T: Tables>(
         tables: &T,
         policy: Policy,
         port: u32,
-        _priority: Priority,
+        priority: Priority,
     ) -> Option<IngressState> {
-        Self::states(policy)?;
-        victims::line_of(tables, port).map(StateLine::shown)
+        victims::state::<Self, T>(tables, policy, port, priority)
     }
 
-    fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, _priority: Priority, now: Nanos) {
-        let line = Self::states(policy).and_then(|_| victims::line_of(tables, port));
-        if let Some(line) = line {
-            line.tick(now);
-        }
+    fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority, now: Nanos) {
+        victims::tick_of::<Self, T>(tables, policy, port, priority, now);
     }
 
     fn room(policy: Policy, ports: u32) -> Room {
-        let circuits = if Options::of_bits(policy.options).victims { ports } else { 0 };
-        Room { lines: state::lines(ports) + circuits, blocks: state::blocks(ports) }
+        let lines = state::lines(ports) + victims::lines::<Self>(policy, ports);
+        Room { lines, blocks: state::blocks(ports) }
     }
 }

@@ -3,8 +3,9 @@
 //! may hold the whole shared pool until it pauses its neighbour itself.
 //!
 //! [`state`] is the circuit of Fig. 10, one for each ingress port, or for each ingress queue
-//! ([`Per`]), and [`settings`] is what it is set to. Everything else is PFC's: DT for normal ports, each
-//! queue's own headroom, X_on below X_off.
+//! ([`Per`]), and [`settings`] is what it is set to. [`victims`] is what a state does to packets and what they do
+//! to it, also for other schemes. Everything else is PFC's: DT for normal ports (Eq. 1 and 4), each queue's own headroom,
+//! X_on below X_off.
 //!
 //! **No lossless packet is lost.** Whatever the threshold, a packet goes to the shared pool only if that has room, and
 //! the first packet of a queue that finds none goes to the queue's headroom and pauses the neighbour (Section IV-B: "when
@@ -29,9 +30,9 @@
 pub mod settings;
 pub mod state;
 
-use super::pfc::{self, Pfc};
+use super::victims::{self, Circuits, HasVictims};
 use super::{
-    Arriving, Changes, Ingress, IngressState, Leaving, PauseLevel, Room, Scheme, Verdict,
+    Arriving, Changes, Ingress, IngressState, Leaving, PauseLevel, Room, Scheme, Verdict, pfc,
     renew_queue,
 };
 use crate::drop_reason::DropReason;
@@ -48,24 +49,22 @@ pub use settings::{Options, Per, Settings, Threshold};
 #[derive(Debug)]
 pub struct Spfc;
 
-/// Section IV-B, actions: the whole shared pool for a victim, DT (Eq. 1 and 4) for others.
-#[inline(always)]
-fn threshold<T: Tables>(at: &Ingress<'_, T>, is_victim: bool) -> u64 {
-    if is_victim { at.config.shared_pool_bytes } else { Pfc::threshold(at) }
+impl HasVictims for Spfc {
+    #[inline(always)]
+    fn circuits(policy: Policy, _ports: u32) -> Option<Circuits> {
+        Some(Options::of(policy).circuits())
+    }
 }
 
 impl Scheme for Spfc {
-    /// By the state holder as the last arrival, departure or end of a period has left it.
     #[inline(always)]
     fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
-        threshold(at, state::line(at).is_some_and(|line| line.victim.load() != 0))
+        victims::threshold::<Self, T>(at)
     }
 
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-        let at = &packet.ingress;
-        let line = state::line(at).ok_or(DropReason::BrokenTable)?;
-        pfc::admit(packet, threshold(at, line.is_victim(packet.now)))
+        pfc::admit(packet, victims::threshold_of_arrival::<Self, T>(packet)?)
     }
 
     #[inline(always)]
@@ -75,46 +74,32 @@ impl Scheme for Spfc {
         send: &mut impl FnMut(&Order),
     ) {
         let at = &packet.ingress;
-        let Some(line) = state::line(at) else { return };
-        line.tick(packet.now);
-        if pfc::pause(at, Self::threshold(at), pool, send) {
-            line.reset(at.priority.bit());
-        }
+        victims::tick::<Self, T>(at, packet.now);
+        let told = &mut |order: &Order| {
+            victims::paused::<Self, T>(at, order);
+            send(order);
+        };
+        pfc::pause(at, Self::threshold(at), pool, told);
     }
 
-    /// The ingress dequeue signal of Fig. 10.
     #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
-        let at = &packet.ingress;
-        let counts = match Options::of(at.policy).per {
-            Per::Port => true,
-            Per::Queue => at.config.is_lossless(at.priority),
-        };
-        if let Some(line) = state::line(at).filter(|_| counts) {
-            line.tick(packet.now);
-            line.count::<T>(packet.length);
-        }
+        victims::count::<Self, T>(packet);
         Verdict::Send(Changes::default())
     }
 
-    /// A packet that a watchdog discards comes here without [`at_departure`](Scheme::at_departure): it has not departed.
     #[inline(always)]
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        if let Some(line) = state::line(&packet.ingress) {
-            line.tick(packet.now);
-        }
-        if let Some(order) = Self::resume(&packet.ingress) {
+        let at = &packet.ingress;
+        if let Some(order) = Self::resume(at) {
+            victims::resumed::<Self, T>(at, &order, packet.now);
             send(&order);
         }
     }
 
-    /// The period is the one of now: a departure or a renewal has come before.
     #[inline(always)]
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
-        let line = state::line(at)?;
-        let order = pfc::resume::<Self, T>(at)?;
-        line.release(at.priority.bit());
-        Some(order)
+        pfc::resume::<Self, T>(at)
     }
 
     fn renewal<T: Tables>(
@@ -126,20 +111,17 @@ impl Scheme for Spfc {
         if level == PauseLevel::Port {
             return None;
         }
-        state::line(at)?.tick(now);
-        renew_queue::<Self, T>(at, pause)
+        let order = renew_queue::<Self, T>(at, pause)?;
+        victims::resumed::<Self, T>(at, &order, now);
+        Some(order)
     }
 
-    /// Stores DT: a victim's threshold needs no control plane.
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
-        at.queue.stored_threshold_bytes.store(Pfc::threshold(at));
+        at.queue.stored_threshold_bytes.store(victims::threshold_of_normal(at));
     }
 
     fn states(policy: Policy) -> Option<PauseLevel> {
-        Some(match Options::of(policy).per {
-            Per::Port => PauseLevel::Port,
-            Per::Queue => PauseLevel::Queue,
-        })
+        victims::states::<Self>(policy)
     }
 
     fn state<T: Tables>(
@@ -148,17 +130,15 @@ impl Scheme for Spfc {
         port: u32,
         priority: Priority,
     ) -> Option<IngressState> {
-        state::line_of(tables, Options::of(policy), port, priority).map(state::StateLine::shown)
+        victims::state::<Self, T>(tables, policy, port, priority)
     }
 
     fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority, now: Nanos) {
-        if let Some(line) = state::line_of(tables, Options::of(policy), port, priority) {
-            line.tick(now);
-        }
+        victims::tick_of::<Self, T>(tables, policy, port, priority, now);
     }
 
     fn room(policy: Policy, ports: u32) -> Room {
-        Room { lines: state::lines(Options::of(policy), ports), blocks: 1 }
+        Room { lines: victims::lines::<Self>(policy, ports), blocks: 1 }
     }
 }
 

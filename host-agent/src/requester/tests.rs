@@ -101,7 +101,7 @@ impl Requester<Sender, Recorder> {
 #[test]
 fn packets_of_the_first_round_trip_are_marked_what_is_sent_again_too() {
     let mut requester = requester(4000);
-    let mut dscps = |requester: &mut Requester<Sender, Recorder>, count| -> Vec<u8> {
+    let dscps = |requester: &mut Requester<Sender, Recorder>, count| -> Vec<u8> {
         (0..count).map(|_| requester.transmit(Picos(7), &config(1)).0.dscp & 7).collect()
     };
     assert_eq!(dscps(&mut requester, 1), [2]);

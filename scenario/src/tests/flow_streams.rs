@@ -235,6 +235,51 @@ degree = { least = 2, most = 4 }\nsenders = [\"leaf1\", \"leaf2\"]\nreceivers = 
     assert_eq!(degrees[..2], [0, 0]);
 }
 
+/// ABM's: of all 8 hosts of the next rack, 0.3 of the buffer of 16 MB together.
+#[test]
+fn queries_come_by_poisson_processes_of_their_receivers() {
+    let scenario = with(
+        "kind = \"poisson-incast\"\ndegree = 8\nrate = 200\nnext_rack = true
+total = { of_buffer = 0.3 }",
+    );
+    let flows: Vec<Flow> = scenario.flow_stream().collect();
+    let mut queries = [0u32; 32];
+    for query in flows.chunk_by(|a, b| a.start == b.start) {
+        let receiver = query[0].destination.0;
+        queries[receiver as usize] += 1;
+        let next = (receiver / 8 + 1) % 4 * 8;
+        let senders: Vec<u32> = query.iter().map(|flow| flow.source.0).collect();
+        assert_eq!(senders, (next..next + 8).collect::<Vec<_>>());
+        assert!(query.iter().all(|flow| flow.destination.0 == receiver));
+        assert!(query.iter().all(|flow| flow.bytes.0 == 600_000));
+    }
+    // 20 are expected for each of 32 hosts: the sum deviates by 25, each by 4.5.
+    let sum: u32 = queries.iter().sum();
+    assert!((565..715).contains(&sum), "{sum}");
+    assert!(queries.iter().all(|&count| (4..40).contains(&count)), "{queries:?}");
+    assert!(scenario.sources()[0].expected_flows().abs_diff(640 * 8) <= 8);
+}
+
+#[test]
+fn the_next_rack_gets_what_a_rack_sends() {
+    let scenario = with(
+        "kind = \"poisson\"\nload = 0.4\nof = \"core-links\"\nsizes = \"100kB\"\npairs = \"next-rack\"",
+    );
+    let flows: Vec<Flow> = scenario.flow_stream().collect();
+    let mut counts = [0u32; 8];
+    for flow in &flows {
+        let (source, destination) = (flow.source.0, flow.destination.0);
+        assert_eq!(destination / 8, (source / 8 + 1) % 4);
+        counts[destination as usize % 8] += 1;
+        assert!(scenario.sources()[0].may_send(flow.source, flow.destination));
+    }
+    assert!(!scenario.sources()[0].may_send(HostId(0), HostId(1)));
+    let mean = flows.len() as u32 / 8;
+    assert!(counts.iter().all(|count| count.abs_diff(mean) < mean / 10), "{counts:?}");
+    // Four uplinks for eight hosts: 0.4 of the uplinks is 0.2 of the hosts' links.
+    assert!((host_load(&scenario) - 0.2).abs() < 0.004, "{}", host_load(&scenario));
+}
+
 #[test]
 fn more_flows_than_senders_are_dealt_in_turn() {
     let scenario = with(

@@ -19,11 +19,34 @@ fn nics_follow_the_switches_unless_they_are_told_otherwise() {
     assert_eq!(of(srf), (Scheduler::Srf, NicScheduler::Srf));
     let turns = format!("{srf}\n[host]\nscheduler = \"round-robin\"");
     assert_eq!(of(&turns), (Scheduler::Srf, NicScheduler::RoundRobin));
+    let turns = "[switch]\nscheduler = { kind = \"round-robin\" }";
+    assert_eq!(of(turns), (Scheduler::RoundRobin, NicScheduler::RoundRobin));
     assert_eq!(of("").1, NicScheduler::RoundRobin);
     assert_eq!(of("[switch]\nscheduler = { kind = \"strict\" }").1, NicScheduler::Strict);
     assert_eq!(of("[host]\nscheduler = \"srf\"").1, NicScheduler::Srf);
     let strict = of("[switch]\nscheduler = { kind = \"strict\", quantum = \"3kB\" }").0;
     assert_eq!(strict, Scheduler::Strict { quantum: units::Bytes(3000) });
+}
+
+#[test]
+fn a_fifo_that_nothing_can_pause_needs_lossy_priorities() {
+    let of = |keys: &str| {
+        let text = with(&format!("[switch]\ndevice_queue = 100\n{keys}"));
+        let error = parse(&text).err();
+        error.map(|it| it.to_string().lines().take(2).map(str::trim).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(of("lossless = []"), None);
+    let fault =
+        |what| Some(format!("error: a FIFO that nothing can pause, and {what} --> bad.toml:2:16"));
+    assert_eq!(of(""), fault("lossless priorities"));
+    assert_eq!(of("lossless = []\nwatchdog = {}"), fault("a `watchdog`"));
+    let bfc = "lossless = []\nbackpressure = { kind = \"bfc\", priorities = [3] }";
+    assert_eq!(of(bfc), fault("`backpressure`"));
+    for packets in ["0", "10001"] {
+        let text = with(&format!("[switch]\nlossless = []\ndevice_queue = {packets}"));
+        let error = parse(&text).expect_err("no such FIFO").to_string();
+        assert!(error.contains(&format!("a FIFO of {packets} packets")), "{error}");
+    }
 }
 
 #[test]

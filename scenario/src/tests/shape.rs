@@ -42,7 +42,7 @@ fn unknown_key() {
     13 | bufer = "2MB"
        | ^^^^^
        |
-       = help: did you mean `buffer`? the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `threshold`, `headroom`, `backpressure`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `telemetry_steps` and `wire_overhead`
+       = help: did you mean `buffer`? the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `threshold`, `headroom`, `backpressure`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `device_queue`, `telemetry_steps` and `wire_overhead`
     "#);
 }
 
@@ -109,7 +109,7 @@ fn no_kind() {
     13 | scheduler = { quantum = "1600B" }
        |             ^^^^^^^^^^^^^^^^^^^^^
        |
-       = help: `kind` is one of `strict`, `dwrr` and `srf`
+       = help: `kind` is one of `strict`, `dwrr`, `round-robin` and `srf`
     "#);
     assert_snapshot!(report_on("[switch]\nscheduler = \"strict\"\n"), @r#"
     error: `switch.scheduler` is the text "strict"

@@ -58,6 +58,28 @@ fn every_key_of_spfc_is_heard() {
     assert_eq!(settings(&adaptive).period, Nanos(17_406));
 }
 
+/// Twice the switches between leaves: by the route of a flow, or of a pair of hosts.
+#[test]
+fn the_longest_path_may_be_that_of_one_flow() {
+    const FABRIC: &str = "[switch]\nthreshold = { kind = \"spfc\" }\n[topology]\nkind = \"leaf-spine\"\n\
+        leaves = 3\nspines = 2\nhosts_per_leaf = 2\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+        fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+        [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h2\"\nbytes = \"1kB\"\n";
+    let period = |frames: &str| {
+        let route = |(at, via): (&str, &str)| {
+            format!("[[routes]]\nat = \"{at}\"\n{frames}\nvia = [\"{via}\"]\n")
+        };
+        let detour = [("leaf0", "spine0"), ("spine0", "leaf2"), ("leaf2", "spine1")];
+        let routes = if frames.is_empty() { String::new() } else { detour.map(route).concat() };
+        let scenario = parse(&format!("{FABRIC}{routes}"));
+        settings(&scenario.unwrap_or_else(|error| panic!("{error}"))).period
+    };
+    // 1 us, and 1098 B on the wire at 800 ps each, over four links or six: 4 x 2 x 4 x 1.8784 us.
+    assert_eq!(period(""), Nanos(60_109));
+    assert_eq!(period("flows = \"one\""), Nanos(90_164));
+    assert_eq!(period("from = \"h0\"\nto = \"h2\""), Nanos(90_164));
+}
+
 /// Ports have states under DSH, too.
 #[test]
 fn spfc_goes_with_the_headroom_of_dsh() {

@@ -64,6 +64,44 @@ fn a_switch_has_what_the_entries_that_name_it_say_and_otherwise_what_all_have() 
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
 }
 
+/// Leaves have two ports of 100 Gbit/s, and so do spines.
+#[test]
+fn buffers_by_rate_come_back_as_bytes() {
+    let scenario = parse(
+        &fabric(
+            "[[switches]]\nat = \"spine*\"\nbuffer = \"1kB/port/Gbps\"\nports = 4
+[[switches]]\nat = \"leaf1\"\nbuffer = \"2MB\"",
+        )
+        .replace("buffer = \"1MB\"", "buffer = \"tomahawk\"")
+        .replace("hosts_per_leaf = 1", "hosts_per_leaf = 2"),
+    );
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let (leaf, spine) = (400 * 5120 * 1024 / 1000, (200_000, Some(4), 3000));
+    let expected = [(leaf, None, 3000), (2_000_000, None, 3000), spine, spine];
+    assert_eq!(of_all(&scenario), expected);
+    let written = scenario.to_toml();
+    for line in ["buffer = \"2097152B\"", "buffer = \"200kB\"", "buffer = \"2MB\""] {
+        assert!(written.lines().any(|it| it == line), "{written}");
+    }
+    let again = Scenario::parse(&written, Path::new("again.toml"), &[]);
+    assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+}
+
+#[test]
+fn buffers_by_rate_that_cannot_be() {
+    let entry = |buffer: &str| {
+        let report = reported(&format!("[[switches]]\nat = \"leaf0\"\nbuffer = \"{buffer}\""));
+        report.lines().take(2).map(str::trim).collect::<Vec<_>>().join(" ")
+    };
+    let place = "--> bad.toml:18:10";
+    assert_eq!(
+        entry("tofino2"),
+        format!("error: `switches.0.buffer`: no chip is called `tofino2` {place}")
+    );
+    assert_eq!(entry("0B/port/Gbps"), format!("error: a buffer of no bytes {place}"));
+    assert_eq!(entry("1GB/port/Gbps"), format!("error: a buffer of 300GB {place}"));
+}
+
 #[test]
 fn pools_are_those_of_the_switch() {
     let entry =

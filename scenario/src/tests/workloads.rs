@@ -44,6 +44,8 @@ receiver = \"h0\"
 [[flows]]\nkind = \"poisson-incast\"\ndegree = {{ least = 1, most = 2 }}\nload = 0.01
 sizes = {{ file = \"my.cdf\" }}\nsenders = [\"leaf0\", \"h3\"]\nreceivers = [\"h0\", \"h2\"]
 own_rack = true\nflows = 5
+[[flows]]\nkind = \"poisson-incast\"\ndegree = 2\nrate = 2.5\nnext_rack = true\ntotal = {{ of_buffer = 0.3 }}
+[[flows]]\nkind = \"poisson\"\nload = 0.25\nsizes = \"hadoop\"\npairs = \"next-rack\"
 [[flows]]\nkind = \"poisson\"\nload = 0.25\nsizes = \"hadoop\"\nbatch = 8
 pairs = {{ kind = \"groups\", from = [\"leaf0\", \"h3\"], to = [\"leaf1\"] }}
 [[flows]]\nkind = \"permutation\"\nbytes = \"unlimited\"\npriorities = [4]
@@ -188,13 +190,13 @@ fn incasts_that_cannot_be() {
        = help: leave one out: a load follows from a period, and a period from a load
     ");
     assert_snapshot!(report(&format!("{incast}degree = 2")), @r#"
-    error: incasts without a period or a load
+    error: incasts without a period, a rate or a load
      --> bad.toml:9:1
       |
     9 | [[flows]]
       | ^^^^^^^^^
       |
-      = help: add period = "100us", or load = 0.1
+      = help: add period = "100us", rate = 2, or load = 0.1
     "#);
 }
 
@@ -207,9 +209,9 @@ fn incasts_whose_flows_or_parties_cannot_be() {
         format!("{}\n{}\n{}", lines[0], lines[1].trim(), lines.last().unwrap().trim())
     };
     assert_snapshot!(title("degree = 2"), @r#"
-    error: incasts without bytes or sizes
+    error: incasts without bytes, sizes or a total
     --> bad.toml:9:1
-    = help: add bytes = "64kB", or sizes = "websearch"
+    = help: add bytes = "64kB", sizes = "websearch", or total = "1MB"
     "#);
     assert_snapshot!(title("degree = 2\nbytes = \"1kB\"\nsizes = \"hadoop\""), @r"
     error: `bytes` and `sizes`
@@ -244,6 +246,46 @@ fn incasts_whose_flows_or_parties_cannot_be() {
     --> bad.toml:12:10
     = help: senders are of other racks than the receiver: write 0 at most, or use more hosts, or own_rack = true
     ");
+}
+
+#[test]
+fn queries_that_cannot_be() {
+    let title = |keys: &str| {
+        let report = report(&format!("kind = \"poisson-incast\"\n{keys}"));
+        let lines: Vec<&str> = report.lines().collect();
+        format!("{} at {}", lines[0], lines[1].trim())
+    };
+    let queries = "degree = 2\nrate = 2\ntotal = \"1MB\"\n";
+    for (keys, expected) in [
+        ("own_rack = true\nnext_rack = true", "`own_rack` and `next_rack` at --> bad.toml:15:13"),
+        ("period = \"1us\"", "`rate` beside another pace at --> bad.toml:12:8"),
+        ("of = \"core-links\"", "`rate` beside another pace at --> bad.toml:12:8"),
+        ("bytes = \"1kB\"", "`total` and `bytes` at --> bad.toml:13:9"),
+        ("sizes = \"1kB\"", "`total` and `sizes` at --> bad.toml:13:9"),
+        ("flows = 1000001", "1MB for 1000001 flows at --> bad.toml:13:9"),
+    ] {
+        assert_eq!(title(&format!("{queries}{keys}")), format!("error: {expected}"));
+    }
+    for (keys, expected) in [
+        (
+            "degree = 3\nnext_rack = true\nrate = 2\ntotal = \"1MB\"",
+            "2 hosts can send to `h0` at once, not 3",
+        ),
+        ("degree = 2\nrate = 0\ntotal = \"1MB\"", "`flows.0.rate` is the number 0"),
+        ("degree = 2\nrate = 1.0005\ntotal = \"1MB\"", "1.0005 is finer than a thousandth"),
+        ("degree = 2\nrate = 2\ntotal = { of_buffer = 0 }", "0B for 2 flows"),
+        (
+            "degree = { least = 1, most = 2 }\nrate = 2\ntotal = \"1MB\"",
+            "a total, divided among a number of senders that varies",
+        ),
+        (
+            "degree = 2\nrate = 2\ntotal = { of_buffer = 0.5 }\n[[switches]]\nat = \"leaf0\"\nbuffer = \"8MB\"",
+            "a part of a buffer of 8MB, or of 16MB",
+        ),
+    ] {
+        let title = title(keys);
+        assert!(title.contains(expected), "{title}");
+    }
 }
 
 #[test]

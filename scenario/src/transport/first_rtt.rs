@@ -78,7 +78,6 @@ impl JsonSchema for FirstRttKeys {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn serialize<S: serde::Serializer>(limit: &FirstRttLimit, out: S) -> Result<S::Ok, S::Error> {
     match limit {
         FirstRttLimit::Off => out.serialize_str("off"),

@@ -1,5 +1,6 @@
 //! A switch without a driver: frames are numbers, and an observer writes down what it is told.
 
+mod device_queue;
 mod link_delay;
 mod log;
 mod orders;
@@ -183,6 +184,7 @@ impl<S: Scheme> Bench<S> {
             ports: [0, 1, 2].map(port).to_vec(),
             frames: FRAMES,
             measures_links: true,
+            device_queue: None,
             watchdog,
         };
         let switch = Switch::new(config, tables);

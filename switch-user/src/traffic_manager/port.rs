@@ -16,7 +16,7 @@ pub(super) struct Port {
     queues: usize,
     non_empty: QueueSet,
     scheduler: Scheduler,
-    /// The data queue whose turn it is under DWRR.
+    /// The data queue whose turn it is under DWRR; under round robin the one that was served last.
     current: QueueId,
     /// Under the strict scheduler the queues of each priority, the highest first.
     classes: Option<Box<[Class; PRIORITIES]>>,
@@ -48,7 +48,7 @@ impl Port {
         );
         let quantum = match scheduler {
             Scheduler::Strict { quantum } | Scheduler::Dwrr { quantum } => Some(quantum),
-            Scheduler::ShortestRemaining => None,
+            Scheduler::RoundRobin | Scheduler::ShortestRemaining => None,
         };
         assert!(quantum != Some(0), "a quantum is not zero");
         // The last queue's turn is over when the port starts, so the first round begins at queue 0.
@@ -116,6 +116,10 @@ impl Port {
             Scheduler::Dwrr { quantum } => {
                 choose_dwrr(&mut self.current, queues, links, eligible, quantum)
             }
+            Scheduler::RoundRobin => {
+                self.current = eligible.next_data(self.current)?;
+                Some(self.current)
+            }
             Scheduler::ShortestRemaining => shortest(queues, links, eligible),
         }
     }
@@ -125,6 +129,9 @@ impl Port {
     pub(super) fn likely_next(&self) -> Option<QueueId> {
         if self.non_empty.has_control() {
             return Some(QueueId::CONTROL);
+        }
+        if self.scheduler == Scheduler::RoundRobin {
+            return self.non_empty.next_data(self.current);
         }
         if self.non_empty.contains(self.current) {
             return Some(self.current);
@@ -138,7 +145,7 @@ impl Port {
         if fifo.is_empty() {
             self.non_empty.remove(queue);
             fifo.deficit = 0;
-        } else if !matches!(self.scheduler, Scheduler::ShortestRemaining)
+        } else if matches!(self.scheduler, Scheduler::Strict { .. } | Scheduler::Dwrr { .. })
             && queue != QueueId::CONTROL
         {
             fifo.deficit -= length;

@@ -59,11 +59,13 @@ fn event() -> impl Strategy<Value = Event> {
 /// What one port should hold, by the places of its queues.
 struct Model {
     queues: Vec<VecDeque<(u32, u32, u16)>>,
+    /// The data queue that was served last.
+    last: QueueId,
 }
 
 impl Model {
     fn new() -> Self {
-        Self { queues: vec![VecDeque::new(); PLACES] }
+        Self { queues: vec![VecDeque::new(); PLACES], last: QueueId::of_place(MAX_DATA_QUEUES) }
     }
 
     fn non_empty(&self) -> QueueSet {
@@ -124,10 +126,17 @@ fn check(
             (0..8).find(own).unwrap_or(0)
         };
         assert_eq!(Some(own(queue)), eligible.iter().map(own).max(), "the highest priority first");
+    } else if scheduler == Scheduler::RoundRobin {
+        let turn = |queue: &QueueId| (queue.place() + PLACES - model.last.place() - 1) % PLACES;
+        let next = eligible.iter().min_by_key(turn);
+        assert_eq!(Some(queue), next, "the next one that has a packet");
     } else if scheduler == Scheduler::ShortestRemaining {
         let rank = |queue: QueueId| model.queues[queue.place()].front().map(|&(.., rank)| rank);
         let least = eligible.iter().min_by_key(|queue| (rank(*queue), *queue));
         assert_eq!(Some(queue), least, "the lowest rank goes first");
+    }
+    if queue != QueueId::CONTROL {
+        model.last = queue;
     }
     let first = model.queues[queue.place()].pop_front();
     let first = first.map(|(slot, length, _)| (slot, length));
@@ -139,6 +148,35 @@ proptest! {
     #[test]
     fn strict_matches_the_model(events in proptest::collection::vec(event(), 0..400)) {
         play(Scheduler::Strict { quantum: QUANTUM }, events);
+    }
+
+    #[test]
+    fn round_robin_matches_the_model(events in proptest::collection::vec(event(), 0..400)) {
+        play(Scheduler::RoundRobin, events);
+    }
+
+    /// Whatever the lengths: no queue gets a second packet ahead of another's first.
+    #[test]
+    fn round_robin_shares_packets_equally_among_backlogged_queues(
+        backlogged in 1..=u128::MAX,
+        lengths in proptest::collection::vec(60..=MTU, 1..97),
+    ) {
+        let mut manager = one_port(Scheduler::RoundRobin);
+        let queues: Vec<QueueId> = QueueSet::of_flow_queues(backlogged).iter().collect();
+        let length_of = |slot: u32| lengths[slot as usize % lengths.len()];
+        for (slot, &queue) in (0..).zip(&queues) {
+            manager.enqueue(0, queue, slot, length_of(slot), 0);
+        }
+        let mut sent = [0_u32; PLACES];
+        for _ in 0..1000 {
+            let Some(Selection { slot, queue, .. }) = manager.select(0, None) else {
+                panic!("a backlogged port rested");
+            };
+            sent[queue.place()] += 1;
+            manager.enqueue(0, queue, slot, length_of(slot), 0);
+            let counts = || queues.iter().map(|queue| sent[queue.place()]);
+            prop_assert!(counts().max().unwrap() - counts().min().unwrap() <= 1);
+        }
     }
 
     #[test]
@@ -247,6 +285,20 @@ fn dwrr_serves_a_quantum_from_each_queue_in_the_order_of_their_numbers() {
     }
     // Queue 0 keeps 600 bytes of its first round, so its second pays for two packets.
     assert_eq!(drain(&mut manager), [0, 1, 4, 4, 0, 0, 1, 4]);
+}
+
+#[test]
+fn round_robin_serves_a_packet_from_each_queue_and_skips_those_that_are_paused() {
+    let mut manager = one_port(Scheduler::RoundRobin);
+    for (slot, (queue, length)) in
+        [(4, 60), (4, 60), (4, 60), (1, 9000), (1, 9000), (0, 1000)].into_iter().enumerate()
+    {
+        manager.enqueue(0, QueueId::data(queue), slot as u32, length, 0);
+    }
+    let first = QueueSet::of_flow_queues(1);
+    assert_eq!(manager.select(0, Some(first)).map(|it| it.queue.number()), Some(1));
+    assert_eq!(manager.likely_next(0), Some(0));
+    assert_eq!(drain(&mut manager), [4, 0, 1, 4, 4]);
 }
 
 #[test]

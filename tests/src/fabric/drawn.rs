@@ -209,8 +209,12 @@ fn drawn(
         Headroom::Oversubscribed,
     ]);
     let period = prop_oneof![4 => Just(None), 1 => Just(Some(3000))];
-    let scheduler =
-        select(vec!["kind = \"strict\"", "kind = \"dwrr\"", "kind = \"dwrr\", quantum = \"300B\""]);
+    let scheduler = select(vec![
+        "kind = \"strict\"",
+        "kind = \"dwrr\"",
+        "kind = \"dwrr\", quantum = \"300B\"",
+        "kind = \"round-robin\"",
+    ]);
     let ecn = select(vec![
         None,
         Some("kmin = \"5kB\", kmax = \"20kB\", pmax = 0.2"),

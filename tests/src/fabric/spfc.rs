@@ -97,7 +97,7 @@ pub fn assert_states(run: &Run) {
 
 /// The summary counts what the tables list.
 #[track_caller]
-fn assert_totals(run: &Run) {
+pub fn assert_totals(run: &Run) {
     let totals = run.summary.port_states.expect("ports have states");
     let changes = run.table("port_states.csv");
     assert_eq!(totals.victims, changes.with("state", "victim").count() as u64);
@@ -267,6 +267,26 @@ pub fn thresholds_are_sampled(run: Runner) {
         }
     }
     assert!(seen.iter().all(|&rows| rows > 10), "{seen:?}");
+}
+
+/// A victim's period ends while nothing comes or leaves, at the instant of a sample: the sample has the threshold of the
+/// normal port already.
+pub fn an_end_of_a_period_in_silence_is_sampled(run: Runner) {
+    // h0's port counts 20 kB within 30 us, and nothing after 110 us. h1's flow keeps the run going.
+    let late = format!("{}start = \"900us\"\n", flow("h1", "h2", 1, 3));
+    let settings = [
+        "switch.threshold={ kind = \"spfc\", alpha = \"1/2\", period = \"400us\", counting_number = \"20kB\" }",
+        "results.thresholds=true",
+    ];
+    let run = run(&star(3, &(flow("h0", "h2", 100, 3) + &late)), &settings);
+    run.assert_lossless();
+    let pool = run.scenario.buffer_pools(topology::SwitchId(0)).shared.0;
+    let queues = run.table("queues.csv");
+    let of_port = queues.with("kind", "threshold").filter(|row| row.text("port") == "0");
+    let in_silence = of_port.filter(|row| (200_000..900_000).contains(&row.number("time_ns")));
+    let samples: Vec<_> =
+        in_silence.map(|row| (row.number("time_ns"), row.number("bytes"))).collect();
+    assert_eq!(samples, [(800_000, pool / 2)]);
 }
 
 /// Two leaves, one with more ports and less buffer: each has its own share, the pool by ports and classes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fabric_core::wire::TcpSegment;
+use fabric_core::wire::ipv4::FIRST_RTT;
 use fabric_core::wire::tcp::Flags;
 
 use super::capture::CapturedFrame;
@@ -51,6 +52,24 @@ pub fn without_loss(run: Runner) {
         assert_eq!(opening.count(), 4, "SYN and its answer, on two wires");
         let data = segments.iter().filter(|segment| segment.payload_length > 0).count();
         assert_eq!(data as u64, 2 * kilobytes);
+    }
+}
+
+/// SYN and data are marked until 6360 bytes of payload are sent, what a round trip takes at 8 Gbit/s, and ACKs if asked.
+pub fn first_round_trip(run: Runner) {
+    for acks in [false, true] {
+        let marks = [
+            "host.transport.first_rtt_marks=\"auto\"",
+            &format!("host.transport.first_rtt_acks={acks}"),
+        ];
+        let run = alone(run, &[&[PLAIN][..], &marks].concat());
+        let is_marked = |segment: &&TcpSegment| segment.dscp & FIRST_RTT != 0;
+        let (data, answers): (Vec<TcpSegment>, Vec<_>) =
+            segments(&run).iter().partition(|segment| segment.ports.destination >= 61_440);
+        assert_eq!(ROUND_TRIP_NS.div_ceil(1000), 7);
+        assert_eq!(data.iter().filter(is_marked).count(), 2 * (1 + 7), "on two wires");
+        let marked = answers.iter().filter(is_marked).count();
+        assert_eq!(marked, if acks { answers.len() } else { 0 });
     }
 }
 

@@ -1,10 +1,10 @@
 //! Generated cases: any policy, any configuration, any state, any sequence of frames and departures.
 
 mod bfc;
+mod lossy;
 mod spfc;
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
-use fabric_core::lossy;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
@@ -14,7 +14,7 @@ use fabric_core::queue::{
 };
 use fabric_core::scheme::SchemeSettings;
 use fabric_core::scheme::dsh;
-use fabric_core::wire::ipv4::PROTOCOL_UDP;
+use fabric_core::wire::ipv4::{FIRST_RTT, PROTOCOL_UDP};
 use fabric_core::wire::roce::{Ecn, UDP_PORT};
 use fabric_core::wire::{LinkDelayFrame, PfcFrame};
 use proptest::collection::vec;
@@ -38,8 +38,8 @@ const THRESHOLDS: [ThresholdScheme; 3] =
 const MARKINGS: [MarkingScheme; 3] =
     [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
 
-/// Every threshold with every marking, with every scheme and with a watchdog's every action; programs are loaded once for
-/// each.
+/// Every threshold with every marking, with every scheme and with a watchdog's every action, and every buffer management;
+/// programs are loaded once for each.
 pub fn policies() -> Vec<Policy> {
     let of = |threshold| {
         let marked = MARKINGS.map(|marking| Policy::new(threshold, marking));
@@ -49,7 +49,8 @@ pub fn policies() -> Vec<Policy> {
         let others = others.map(move |scheme| scheme.select(marked[0]));
         marked.into_iter().chain(others).chain(watched)
     };
-    THRESHOLDS.into_iter().flat_map(of).collect()
+    let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+    THRESHOLDS.into_iter().flat_map(of).chain(lossy::policies(plain)).collect()
 }
 
 /// A switch and what happens to it.
@@ -99,6 +100,8 @@ pub enum Action {
     },
     /// The control plane observes the switch under this policy.
     Observe(Policy),
+    /// The control plane counts congested queues, and measures rates.
+    UpdateLossy,
 }
 
 /// `usual` in seven cases of eight.
@@ -144,8 +147,9 @@ fn group() -> impl Strategy<Value = Vec<u8>> {
 fn roce(outwards: bool) -> impl Strategy<Value = (u32, Vec<u8>)> {
     let priority = prop_oneof![Just(3u8), 0..8u8];
     let ttl = prop_oneof![8 => 2..=255u8, 1 => 0..2u8];
-    (port(), 0..=HOSTS, priority, ecn(), 0..1500u16, ttl, 0..8u8, source_port()).prop_map(
-        move |(port, host, priority, ecn, payload, ttl, kind, entropy)| {
+    let payload = (0..1500u16, any::<bool>());
+    (port(), 0..=HOSTS, priority, ecn(), payload, ttl, 0..8u8, source_port()).prop_map(
+        move |(port, host, priority, ecn, (payload, is_first_rtt), ttl, kind, entropy)| {
             let mut packet = match kind {
                 0 => acknowledge(host, priority),
                 1 => congestion_notification(host, priority),
@@ -153,6 +157,7 @@ fn roce(outwards: bool) -> impl Strategy<Value = (u32, Vec<u8>)> {
                 _ => data(host, priority, ecn, payload),
             };
             packet.ttl = ttl;
+            packet.dscp |= if is_first_rtt { FIRST_RTT } else { 0 };
             packet.source_port = entropy;
             (port, bytes(&packet, &if outwards { outbound(port) } else { inbound(port) }))
         },
@@ -252,6 +257,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => select(policies()).prop_filter("computed", |policy| {
             policy.threshold() != ThresholdScheme::Stored
         }).prop_map(Action::Observe),
+        1 => Just(Action::UpdateLossy),
     ]
 }
 
@@ -282,11 +288,10 @@ fn config() -> impl Strategy<Value = State> {
     let queues = select(queue_ranges());
     let rate = (0..40_000u64, select(vec![10u64, 1000, 40_000, 100_000, 400_000]));
     let sizes = (mostly(PORTS, 1..=PORTS), mostly(HOSTS, 0..=HOSTS), mostly(6, 0..=6u32));
-    (pools, of_ports, alpha(), classes, (sizes, queues), dsh, rate).prop_map(
+    (pools, of_ports, classes, (sizes, queues), dsh, rate).prop_map(
         |(
             pools,
             of_ports,
-            lossy_alpha,
             classes,
             ((ports, hosts, slots), queues),
             dsh,
@@ -306,8 +311,6 @@ fn config() -> impl Strategy<Value = State> {
             let (port_xon_offset, window, shifts);
             (port_xon_offset, config.headroom_pool_bytes, window, shifts) = dsh;
             let [gradient_weight_shift, deviation_weight_shift, deviation_gain_shift] = shifts;
-            let (numerator, denominator) = lossy_alpha;
-            state.lossy.alphas = [lossy::Ratio { numerator, denominator }; PRIORITIES];
             state.dsh = dsh::Settings {
                 options: dsh::Options::default(),
                 port_xon_offset: Bytes(port_xon_offset),
@@ -454,9 +457,10 @@ impl History {
 
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
-    let extras = (bfc::extras(), spfc::lines());
+    let extras = (bfc::extras(), spfc::lines(), lossy::settings());
     (0..policies().len(), config(), history(), 0..1_000_000u64, steps(), extras).prop_map(
-        |(policy, mut state, history, start, mut steps, (extra, lines))| {
+        |(policy, mut state, history, start, mut steps, (extra, lines, lossy))| {
+            lossy.apply(policies()[policy], &mut state);
             history.apply(&mut state);
             extra.apply(policies()[policy], &mut state, &mut steps);
             spfc::apply(lines, policies()[policy], &mut state, &mut steps);

@@ -185,13 +185,9 @@ impl State {
             }
             (None, _) => SchemeSettings::Dsh(self.dsh),
         };
-        store(
-            &[],
-            |index| tables.scheme_line(index),
-            |(), row| {
-                row.0.iter().for_each(|word| word.store(0));
-            },
-        );
+        let clear = |(): &(), row: &SchemeLine| row.0.iter().for_each(|word| word.store(0));
+        store(&[], |index| tables.scheme_line(index), clear);
+        store(&[], |index| tables.lossy_line(index), clear);
         tables.configure(policies.announced_in(self.config), &settings, &scheme, &self.lossy, 0);
         self.switch.store(tables.state());
         let tables = &*tables;
@@ -249,8 +245,8 @@ fn dsh_queue(tables: &SwitchTables, row: u32) -> Option<&dsh_state::QueueLine> {
     dsh_state::queue(&Ingress::of(tables, policy, port, priority)?)
 }
 
-fn line(row: &SchemeLine) -> Vec<u64> {
-    row.0.iter().map(Cell64::load).collect()
+fn line(row: &SchemeLine) -> [u64; 8] {
+    row.0.each_ref().map(Cell64::load)
 }
 
 fn block(row: &SchemeBlock) -> Vec<u32> {
@@ -311,6 +307,10 @@ pub fn first_difference(
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.scheme_line(at).map(line);
             compare("SCHEME_LINES", capacity.scheme.lines, both, row)
+        })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.lossy_line(at).map(line);
+            compare("LOSSY_LINES", capacity.lossy_lines(), both, row)
         })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.scheme_block(at).map(block);

@@ -41,3 +41,8 @@ fn ports_of_unequal_rate_have_each_their_counting_number() {
 fn thresholds_are_sampled_where_it_is_asked_for() {
     spfc::thresholds_are_sampled(on_both);
 }
+
+#[test]
+fn an_end_of_a_period_in_silence_is_sampled_at_its_instant() {
+    spfc::an_end_of_a_period_in_silence_is_sampled(on_both);
+}

@@ -10,6 +10,11 @@ fn nothing_is_lost() {
 }
 
 #[test]
+fn the_first_round_trip_is_marked() {
+    tcp::first_round_trip(on_both);
+}
+
+#[test]
 fn a_segment_is_lost() {
     tcp::each_segment_loss(on_both);
 }

@@ -5,6 +5,7 @@ mod captured_drops;
 mod closed_loops;
 mod collisions;
 mod deadlock;
+mod device_queue;
 mod dissection;
 mod distributions;
 mod drawn;

@@ -43,6 +43,11 @@ fn thresholds_are_sampled_where_it_is_asked_for() {
 }
 
 #[test]
+fn an_end_of_a_period_in_silence_is_sampled_at_its_instant() {
+    spfc::an_end_of_a_period_in_silence_is_sampled(in_memory);
+}
+
+#[test]
 fn states_are_the_same_on_three_threads() {
     let one = in_memory(&spfc::scenario(), &[]);
     in_memory_on::<3>(&spfc::scenario(), &[]).assert_same_as(&one);

@@ -8,6 +8,11 @@ fn nothing_is_lost() {
 }
 
 #[test]
+fn the_first_round_trip_is_marked() {
+    tcp::first_round_trip(in_memory);
+}
+
+#[test]
 fn a_segment_is_lost() {
     tcp::each_segment_loss(in_memory);
 }

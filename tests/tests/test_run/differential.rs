@@ -68,6 +68,9 @@ impl Met {
     }
 
     fn departure(&mut self, departure: &Departure, orders: &[Order]) {
+        if let Fate::Dropped(reason) = departure.fate {
+            self.dropped[reason as usize] += 1;
+        }
         self.marked_at_dequeue += u64::from(departure.fate == Fate::Sent { mark: true });
         self.resumes += count(orders, |_| true);
         self.port_resumes += count(orders, of_port);
@@ -146,6 +149,7 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
                 let started = Nanos(now.saturating_sub(u64::from(*age)));
                 twins.audit(*port, Nanos(now), started, frame).map_err(at)?;
             }
+            Action::UpdateLossy => twins.update_lossy(Nanos(now)).map_err(at)?,
             Action::Observe(policy) => twins.observe(*policy, Nanos(now)).map_err(at)?,
         }
     }

@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::arrival::Outcome;
-use fabric_core::departure::departure;
+use fabric_core::departure::{Fate, departure};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::HopControl;
+use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, spfc};
@@ -23,17 +24,50 @@ use tests::switch::{
     BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, SpfcRow, State, class_row,
     in_namespace,
 };
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
 
-/// Frames under each scheme, and in a PFC storm on which a watchdog acts: a million in all.
+/// Frames under each scheme, in a PFC storm on which a watchdog acts, and under each buffer management: more than a million in
+/// all.
 fn frames() -> impl Iterator<Item = (Policy, u64)> {
     let schemes = SchemeSettings::every().map(|scheme| {
         let policy = scheme.select(SIH);
         (policy, if policy.scheme() == SchemeKind::Pfc { 500_000 } else { 100_000 })
     });
-    schemes.chain([(SIH.with_storm_action(StormAction::Drop), 100_000)])
+    let lossy = lossy_kinds().map(|lossy| (lossy.select(SIH), 50_000));
+    schemes.chain([(SIH.with_storm_action(StormAction::Drop), 100_000)]).chain(lossy)
+}
+
+/// Every buffer management but that of the schemes, for a small buffer, and one with CoDel.
+fn lossy_kinds() -> impl Iterator<Item = lossy::Settings> {
+    let flows = FlowTable { flows: 8, idle: Nanos(100_000) };
+    let small = move |kind| match kind {
+        Kind::FlowAware { .. } => Kind::FlowAware { short_bytes: Bytes(5000), flows },
+        Kind::Intelligent { fair_dropping, prioritisation, .. } => Kind::Intelligent {
+            fair_dropping: fair_dropping.map(|FairDropping { shares, .. }| FairDropping {
+                shares: match shares {
+                    FairShares::Queues => FairShares::Queues,
+                    FairShares::Elephants(_) => FairShares::Elephants(Bytes(5000)),
+                },
+                window: Nanos(10_000),
+                first_share: Bytes(20_000),
+                desired: Bytes(1000),
+                least_bytes: Bytes(1000),
+                ..FairDropping::DEFAULT
+            }),
+            // Priority 3 is lossless.
+            prioritisation: prioritisation.map(|first| Prioritisation { packets: 3, ..first }),
+            flows,
+        },
+        kind => kind,
+    };
+    let codel = CoDel { target: Nanos(1000), interval: Nanos(5000) };
+    let others = Kind::EVERY
+        .into_iter()
+        .skip(1)
+        .map(move |kind| lossy::Settings { kind: small(kind), ..lossy::Settings::default() });
+    others.chain([lossy::Settings { codel: Some(codel), ..lossy::Settings::default() }])
 }
 
 const SEED: u64 = 0x5eed;
@@ -157,6 +191,7 @@ struct Counted {
     pauses: u64,
     link_delays: u64,
     drops: BTreeMap<DropReason, u64>,
+    drops_of_queued: BTreeMap<DropReason, u64>,
 }
 
 #[test]
@@ -187,6 +222,9 @@ fn small_buffer(policy: Policy) -> State {
     state.config.headroom_pool_bytes = 6000;
     for port in &mut state.ports {
         port.headroom_bytes = 4000;
+    }
+    if let Some(lossy) = lossy_kinds().find(|lossy| lossy.select(policy) == policy) {
+        state.lossy = lossy::Settings { alphas: state.lossy.alphas, ..lossy };
     }
     if policy.storm_action() == StormAction::Drop {
         state.storms[class_row(2, 3)].active = 1;
@@ -258,31 +296,45 @@ fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
         // Now and then, so that thresholds, headroom and descriptors all run out at times.
         if random.below(100) == 0 {
             let keep = random.below(held.len() as u64 + 1) as usize;
-            depart(&switch, policy, &mut held, keep);
+            depart(&switch, policy, now, &mut held, keep, &mut counted);
         }
     }
-    depart(&switch, policy, &mut held, 0);
+    depart(&switch, policy, Nanos(frames * 100), &mut held, 0, &mut counted);
     check(&switch, policy, &counted, frames);
-    counted.drops.into_keys().collect()
+    counted.drops.into_keys().chain(counted.drops_of_queued.into_keys()).collect()
 }
 
 /// Lets packets depart, oldest first, until `keep` are left.
-fn depart(switch: &KernelSwitch, policy: Policy, held: &mut Vec<u32>, keep: usize) {
+fn depart(
+    switch: &KernelSwitch,
+    policy: Policy,
+    now: Nanos,
+    held: &mut Vec<u32>,
+    keep: usize,
+    counted: &mut Counted,
+) {
+    switch.tables().update_lossy(policy, now);
     let leaving = held.len().saturating_sub(keep);
     for slot in held.drain(..leaving) {
-        departure(switch.tables(), policy, slot, Nanos(0), &mut |_| {})
+        let left = departure(switch.tables(), policy, slot, now, &mut |_| {})
             .expect("the slot holds a packet");
+        if let Fate::Dropped(reason) = left.fate {
+            *counted.drops_of_queued.entry(reason).or_default() += 1;
+        }
     }
 }
 
 fn check(switch: &KernelSwitch, policy: Policy, counted: &Counted, frames: u64) {
     let tables = switch.tables();
-    let Counted { queued, pauses, link_delays, drops } = counted;
-    println!("{queued} queued, {pauses} PFC, {link_delays} link delay, {drops:?}");
+    let Counted { queued, pauses, link_delays, drops, drops_of_queued } = counted;
+    println!(
+        "{queued} queued, {pauses} PFC, {link_delays} link delay, {drops:?}, {drops_of_queued:?}"
+    );
     let dropped: u64 = counted.drops.values().sum();
     assert_eq!(queued + pauses + link_delays + dropped, frames);
     for reason in DropReason::ALL {
-        let of_records = counted.drops.get(reason).copied().unwrap_or(0);
+        let of = |drops: &BTreeMap<_, u64>| drops.get(reason).copied().unwrap_or(0);
+        let of_records = of(drops) + of(drops_of_queued);
         assert_eq!(tables.dropped(*reason), of_records, "{reason}: counter against records");
     }
     // Frames that no port took in, or that are too long to look at.

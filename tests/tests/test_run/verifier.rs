@@ -1,5 +1,6 @@
 //! What the verifier makes of the arrival programs under each scheme.
 
+use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::scheme::SchemeSettings;
 use switch_user::hook::Hook;
@@ -14,16 +15,11 @@ fn every_scheme_stays_far_below_the_verifiers_limit() {
     in_namespace(|| {
         for scheme in SchemeSettings::every() {
             let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
-            let policy = scheme.select(policy);
-            for hook in [Hook::Xdp, Hook::Tc] {
-                let mut switch = KernelSwitch::load(CAPACITY, policy, hook, None);
-                let steps = switch.verified_instructions();
-                println!("{steps} instructions: {hook:?}, {scheme:?}");
-                assert!(
-                    (1000..MOST).contains(&steps),
-                    "{steps} instructions: {hook:?}, {scheme:?}"
-                );
-            }
+            check(scheme.select(policy), &format!("{scheme:?}"));
+        }
+        for settings in lossy::Settings::every() {
+            let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+            check(settings.select(policy), &format!("{:?}", settings.kind));
         }
         for action in [StormAction::Drop, StormAction::Forward] {
             let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
@@ -34,4 +30,14 @@ fn every_scheme_stays_far_below_the_verifiers_limit() {
             assert!((1000..MOST).contains(&steps), "{steps} instructions: {action:?}");
         }
     });
+}
+
+/// At each hook.
+fn check(policy: Policy, what: &str) {
+    for hook in [Hook::Xdp, Hook::Tc] {
+        let mut switch = KernelSwitch::load(CAPACITY, policy, hook, None);
+        let steps = switch.verified_instructions();
+        println!("{steps} instructions: {hook:?}, {what}");
+        assert!((1000..MOST).contains(&steps), "{steps} instructions: {hook:?}, {what}");
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
+use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
@@ -276,11 +277,12 @@ fn programs() -> Result<String, Problem> {
     for takes in [SocketTakes::Ours, SocketTakes::All] {
         HostProgram::load(2, PAIR_INTERFACE, takes, XdpHook::Native)?;
     }
-    Ok("the programs of hosts load, and those of switches with every scheme".to_owned())
+    Ok("the programs of hosts load, and those of switches with every scheme and buffer management"
+        .to_owned())
 }
 
-/// Policies in which each scheme, threshold, marking and action of a watchdog occurs: the verifier sees no others than those that a
-/// switch runs.
+/// Policies in which each scheme, buffer management, threshold, marking and action of a watchdog occurs: the verifier sees no
+/// others than those that a switch runs.
 fn policies() -> impl Iterator<Item = Policy> {
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
     use ThresholdScheme::{Dynamic, Static, Stored};
@@ -288,7 +290,11 @@ fn policies() -> impl Iterator<Item = Policy> {
     let plain = plain.map(|(threshold, marking)| Policy::new(threshold, marking));
     let actions = [StormAction::None, StormAction::Drop, StormAction::Forward].into_iter().cycle();
     let plain = plain.zip(actions).map(|(plain, action)| plain.with_storm_action(action));
-    SchemeSettings::every().zip(plain).map(|(scheme, plain)| scheme.select(plain))
+    let schemes = SchemeSettings::every().zip(plain.clone());
+    let schemes = schemes.map(|(scheme, plain)| scheme.select(plain));
+    // The first is what the schemes have.
+    let lossy = lossy::Settings::every().skip(1).zip(plain);
+    schemes.chain(lossy.map(|(lossy, plain)| lossy.select(plain)))
 }
 
 fn switch_program(policy: Policy, hook: Hook) -> Result<SwitchProgram, ProgramError> {
@@ -454,6 +460,8 @@ mod tests {
         assert_eq!(tried(|policy| policy.marking), 3);
         assert_eq!(tried(|policy| policy.scheme), 5);
         assert_eq!(tried(|policy| policy.options), 11);
+        assert_eq!(tried(|policy| policy.lossy), 6);
+        assert_eq!(tried(|policy| policy.lossy << 3 | policy.lossy_options), 10);
     }
 
     #[test]

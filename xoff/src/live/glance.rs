@@ -318,6 +318,22 @@ mod tests {
         );
     }
 
+    /// As they are at the second look; hosts have no ingress queues, and most schemes no victims.
+    #[test]
+    fn victims_are_those_of_the_second_look() {
+        let (mut then, mut view) = (before(), now());
+        then.switches[0].ports[1].victim = Some(vec![]);
+        then.switches[0].ports[2].victim = Some(vec![3]);
+        view.switches[0].ports[1].victim = Some(vec![3, 4]);
+        view.switches[0].ports[2].victim = Some(vec![]);
+        let glance = Glance::between(&then, &view);
+        let victims: Vec<_> = glance.ports.iter().map(|port| port.victim.as_deref()).collect();
+        assert_eq!(victims, [None, Some(&[3, 4][..]), Some(&[]), None, None, None]);
+        let json = |port: usize| serde_json::to_value(&glance.ports[port]).unwrap();
+        assert_eq!(json(0).get("victim"), None);
+        assert_eq!(json(1)["victim"], serde_json::json!([3, 4]));
+    }
+
     /// Two looks at one instant, or at a fabric that was deployed again.
     #[test]
     fn nothing_is_divided_by_zero_or_negative() {

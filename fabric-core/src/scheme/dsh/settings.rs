@@ -1,7 +1,7 @@
 //! The configuration of DSH.
 
 use super::look_up::{fill_logarithms, fill_steps};
-use super::{state, victims};
+use super::{state, victim_ports};
 use crate::scheme::spfc;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
@@ -107,7 +107,8 @@ impl Settings {
         for (port, (rate, phi)) in (0..).zip(ports) {
             fill_steps(state::steps(tables, port).expect(ROOM), rate, phi);
             if self.options.victims {
-                self.spfc.write_line(victims::line_of(tables, port).expect(ROOM), rate);
+                let config = tables.config().expect(ROOM);
+                victim_ports::circuits(config.ports).write(tables, port, rate, &self.spfc);
             }
         }
     }

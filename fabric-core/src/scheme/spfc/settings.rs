@@ -1,8 +1,8 @@
 //! The configuration of SPFC.
 
-use super::state::{self, StateLine};
+use super::state::StateLine;
 use crate::policy::Policy;
-use crate::priority;
+use crate::scheme::victims::Circuits;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
@@ -42,6 +42,12 @@ impl Options {
     pub const fn of(policy: Policy) -> Self {
         let per = if policy.options & PER_QUEUE == 0 { Per::Port } else { Per::Queue };
         Self { per }
+    }
+
+    /// All that the scheme keeps.
+    #[inline(always)]
+    pub const fn circuits(self) -> Circuits {
+        Circuits { per: self.per, first_line: 0 }
     }
 }
 
@@ -105,10 +111,7 @@ impl Settings {
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
     ) {
         for (port, (rate, _)) in (0..).zip(ports) {
-            for priority in priority::all() {
-                let line = state::line_of(tables, self.options, port, priority);
-                self.write_line(line.expect("the tables have room for the scheme's state"), rate);
-            }
+            self.options.circuits().write(tables, port, rate, self);
         }
     }
 

@@ -2,13 +2,9 @@
 
 use zerocopy::FromBytes;
 
-use super::settings::{Options, Per};
 use crate::cell::{Cell32, Cell64, Sharing};
-use crate::map_abi::{PRIORITIES, SchemeLine, class_row};
-use crate::priority::Priority;
+use crate::scheme::IngressState;
 use crate::scheme::state::Line;
-use crate::scheme::{Ingress, IngressState};
-use crate::tables::Tables;
 use units::Nanos;
 
 /// One circuit.
@@ -111,33 +107,4 @@ impl StateLine {
 fn end_of_period(now: u64, period: u64) -> u64 {
     // A period of zero, which no scenario has, must not divide.
     now.checked_div(period).map_or(u64::MAX, |passed| (passed + 1) * period)
-}
-
-/// The circuit of an ingress queue.
-#[inline(always)]
-pub fn line<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<&'a StateLine> {
-    line_of(at.tables, Options::of(at.policy), at.port_number, at.priority)
-}
-
-/// The circuit of (`port`, `priority`).
-#[inline(always)]
-pub fn line_of<T: Tables>(
-    tables: &T,
-    options: Options,
-    port: u32,
-    priority: Priority,
-) -> Option<&StateLine> {
-    let line = match options.per {
-        Per::Port => port,
-        Per::Queue => class_row(port, priority),
-    };
-    tables.scheme_line(line).map(SchemeLine::view)
-}
-
-/// Lines for a switch with so many ports.
-pub const fn lines(options: Options, ports: u32) -> u32 {
-    match options.per {
-        Per::Port => ports,
-        Per::Queue => ports * PRIORITIES as u32,
-    }
 }

@@ -6,12 +6,13 @@ mod properties;
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::settings::{Options, Per, Settings, Threshold};
-use super::state::{StateLine, line_of};
+use super::state::StateLine;
 use super::*;
 use crate::hop_control::HopControl;
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::scheme::held::Held;
+use crate::scheme::pfc::Pfc;
 use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
@@ -99,7 +100,8 @@ impl Bench {
 
     fn line(&self, port: u32, class: u8) -> &StateLine {
         let options = Options { per: self.per };
-        line_of(&self.tables, options, port, Priority::new(class)).expect("it has its line")
+        let line = options.circuits().line(&self.tables, port, Priority::new(class));
+        line.expect("it has its line")
     }
 
     /// A packet comes in at `port` and is bound for the other: what the neighbour is told, or why it is dropped.
@@ -127,7 +129,8 @@ impl Bench {
     /// X_off of (`port`, `class`) for a packet that comes at `now`.
     fn limit(&self, port: u32, class: u8, now: u64) -> u64 {
         let at = Ingress::of(&self.tables, self.policy(), port, Priority::new(class));
-        threshold(&at.expect("it has its rows"), self.line(port, class).is_victim(Nanos(now)))
+        let is_victim = self.line(port, class).is_victim(Nanos(now));
+        victims::threshold_by(&at.expect("it has its rows"), is_victim)
     }
 
     fn is_victim(&self, port: u32, now: u64) -> bool {

@@ -7,6 +7,7 @@
 use anyhow::{Error, Result, ensure};
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
+use fabric_core::lossy::{self, FairShares, FlowTable, Kind};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use fabric_core::queue::QueueRange;
 use fabric_core::scheme::{bfc, spfc};
@@ -25,6 +26,8 @@ use crate::figure::{Aim, Series};
 /// Frames come in here, and data leaves at [`EGRESS`].
 const PORT: u32 = 1;
 const EGRESS: u32 = 2;
+/// A priority that is lossy.
+const LOSSY: u8 = 4;
 /// Where a source address names a queue.
 const UPSTREAM_AT: usize = 8;
 /// A batch: the packet is not reset between repetitions, and each takes a hop of 254.
@@ -56,6 +59,9 @@ pub struct ArrivalBench {
     /// `data_spfc` divided by `data`, round by round.
     spfc_to_sih: Series,
     pfc: Series,
+    /// Of lossy data, under each buffer management but DT: the time, and that divided by DT's, round by round.
+    lossy: Vec<(lossy::Settings, Series, Series)>,
+    lossy_dt: Series,
     in_fabric: Series,
 }
 
@@ -69,6 +75,14 @@ impl ArrivalBench {
             let mut dsh = load(DSH, Some(RING_BYTES));
             let mut spfc = load(SPFC, Some(RING_BYTES));
             let mut bfc = load(BFC, Some(RING_BYTES));
+            let mut managed: Vec<_> = lossy_kinds()
+                .map(|settings| (settings, load_lossy(settings, Some(RING_BYTES))))
+                .collect();
+            figures.lossy = managed
+                .iter()
+                .skip(1)
+                .map(|(settings, _)| (*settings, Series::default(), Series::default()))
+                .collect();
             let attached =
                 [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3), spfc.attach(4)];
             for attached in &attached {
@@ -79,7 +93,19 @@ impl ArrivalBench {
             // BFC counts it for this queue of the neighbour; to other schemes the address means nothing.
             packet[UPSTREAM_AT] = 9;
             let pfc = pfc_bytes(&PfcFrame::xoff(inbound(PORT).source, 1 << 3, 0xffff));
+            let lossy = RocePacket { ttl: 255, ..data(EGRESS, LOSSY, Ecn::Capable0, 1000) };
+            let lossy = bytes(&lossy, &inbound(PORT));
             for _ in 0..rounds {
+                let mut managed = managed
+                    .iter_mut()
+                    .map(|(settings, switch)| round(switch, settings.select(SIH), &lossy, REPEAT));
+                let dt_ns = managed.next().expect("DT is the first")?;
+                figures.lossy_dt.push(dt_ns);
+                for ((_, times, ratios), ns) in figures.lossy.iter_mut().zip(managed) {
+                    let ns = ns?;
+                    times.push(ns);
+                    ratios.push(ns / dt_ns);
+                }
                 let sih_ns = round(&mut switch, SIH, &packet, REPEAT)?;
                 let dsh_ns = round(&mut dsh, DSH, &packet, REPEAT)?;
                 figures.data.push(sih_ns);
@@ -115,16 +141,74 @@ impl ArrivalBench {
         let ratio = Aim::AtMost(2.2).of(&self.bfc_to_sih);
         println!("{:<44}{}  {ratio}", "  BFC / SIH", self.bfc_to_sih);
         println!("{:<44}{} ns", "  PFC frame", self.pfc);
+        println!("{:<44}{} ns", "  1000 bytes of lossy data, DT", self.lossy_dt);
+        for (settings, times, ratios) in &self.lossy {
+            let (name, aim) = (name(settings.kind), Aim::AtMost(1.3));
+            println!("{:<44}{times} ns", format!("  likewise, {name}"));
+            println!("{:<44}{ratios}  {}", format!("  {name} / DT"), aim.of(ratios));
+        }
         println!("arrival in eBPF, all frames of the scenario, by the kernel's statistics");
         let aim = aim.of(&self.in_fabric);
         println!("{:<44}{} ns  {aim}", "  mean, the statistics' own cost included", self.in_fabric);
     }
 }
 
+/// Every buffer management, with a flow table that there is room for.
+fn lossy_kinds() -> impl Iterator<Item = lossy::Settings> {
+    let flows = FlowTable { flows: CAPACITY.lossy_flow_lines * 2, ..FlowTable::DEFAULT };
+    let small = move |kind| match kind {
+        Kind::FlowAware { short_bytes, .. } => Kind::FlowAware { short_bytes, flows },
+        Kind::Intelligent { fair_dropping, prioritisation, .. } => {
+            Kind::Intelligent { fair_dropping, prioritisation, flows }
+        }
+        other => other,
+    };
+    let alphas = State::fresh().lossy.alphas;
+    lossy::Settings::every().map(move |settings| lossy::Settings {
+        kind: small(settings.kind),
+        alphas,
+        first_alphas: alphas,
+        ..settings
+    })
+}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::DynamicThreshold => "DT",
+        Kind::CompleteSharing => "CS",
+        Kind::Active(_) => "ABM",
+        Kind::Bshare { .. } => "BSHARE",
+        Kind::FlowAware { .. } => "FAB",
+        Kind::Intelligent { fair_dropping, prioritisation, .. } => {
+            let shares = fair_dropping.map(|fair| fair.shares);
+            match (shares, prioritisation.is_some()) {
+                (None, _) => "IB, DPP",
+                (Some(FairShares::Queues), false) => "IB, AFD by queue",
+                (Some(FairShares::Queues), true) => "IB, AFD by queue, DPP",
+                (Some(FairShares::Elephants(_)), false) => "IB, AFD by flow",
+                (Some(FairShares::Elephants(_)), true) => "IB, AFD by flow, DPP",
+            }
+        }
+    }
+}
+
+/// The same with a buffer management.
+fn load_lossy(settings: lossy::Settings, ring_bytes: Option<u32>) -> KernelSwitch {
+    let capacity = Capacity { slots: SLOTS, ..CAPACITY };
+    let mut switch = KernelSwitch::load(capacity, settings.select(SIH), Hook::Xdp, ring_bytes);
+    State { lossy: settings, ..state(SIH) }.write(switch.tables_mut());
+    switch
+}
+
 /// A switch whose packets come back: the next hop at [`EGRESS`] has the address of [`PORT`].
 fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     let capacity = Capacity { slots: SLOTS, ..CAPACITY };
     let mut switch = KernelSwitch::load(capacity, policy, Hook::Xdp, ring_bytes);
+    state(policy).write(switch.tables_mut());
+    switch
+}
+
+fn state(policy: Policy) -> State {
     let mut state = State::fresh();
     state.config.shared_pool_bytes = 2_000_000;
     state.config.slots = SLOTS;
@@ -142,8 +226,7 @@ fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
         let row = SpfcRow { period_ns: 80_000, victim_bytes: 1, ..SpfcRow::default() };
         state.spfc = Some((spfc::Options::of(policy), vec![row; CAPACITY.ports as usize]));
     }
-    state.write(switch.tables_mut());
-    switch
+    state
 }
 
 /// The median of many batches.

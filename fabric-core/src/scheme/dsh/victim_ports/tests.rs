@@ -1,18 +1,19 @@
 //! Victims by hand, and under any traffic.
 
 use proptest::prelude::*;
-use units::{BitsPerSecond, Bytes};
+use units::{BitsPerSecond, Bytes, Nanos};
 
-use super::super::{Dsh, Settings};
+use super::super::Settings;
 use super::*;
 use crate::drop_reason::DropReason;
-use crate::hop_control::PauseLevel;
+use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::SwitchConfig;
-use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::scheme::held::Held;
+use crate::scheme::spfc::state::StateLine;
 use crate::scheme::spfc::{self, Threshold};
-use crate::scheme::{Room, Scheme};
+use crate::scheme::{Ingress, Room, Scheme};
 use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
@@ -74,7 +75,8 @@ impl Bench {
     }
 
     fn line(&self, port: u32) -> &StateLine {
-        line_of(&self.tables, port).expect("it has its line")
+        let line = circuits(2).line(&self.tables, port, Priority::new(CLASS));
+        line.expect("it has its line")
     }
 
     fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {

@@ -1,0 +1,181 @@
+//! Queries: how often a host asks many others at once, and how much all answer together.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use topology::HostId;
+use units::{Bytes, Picos};
+use workload::Degree;
+
+use super::flows::Expansion;
+use super::quantity::{self, Size};
+use super::ratio::Probability;
+use super::report::ScenarioError;
+
+/// Incasts a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryRate {
+    /// 1 to 10^9, in thousandths.
+    pub thousandths: u64,
+}
+
+impl QueryRate {
+    /// The mean gap between the incasts of so many hosts, in picoseconds with so many fractional bits; above zero.
+    pub(super) fn mean_gap(self, hosts: usize, fractional_bits: u32) -> u128 {
+        const THOUSAND_SECONDS: u128 = 1_000_000_000_000_000;
+        (THOUSAND_SECONDS << fractional_bits) / (u128::from(self.thousandths) * hosts as u128)
+    }
+
+    /// The same, in whole picoseconds.
+    pub(super) fn mean_period(self, hosts: usize) -> Picos {
+        Picos(self.mean_gap(hosts, 0).max(1).try_into().unwrap_or(u64::MAX))
+    }
+}
+
+impl Serialize for QueryRate {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_f64(self.thousandths as f64 / 1e3)
+    }
+}
+
+impl<'de> Deserialize<'de> for QueryRate {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = QueryRate;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                write!(f, "a number of queries a second from 0.001 to 1000000, such as 2")
+            }
+            fn visit_f64<E: Error>(self, number: f64) -> Result<QueryRate, E> {
+                let thousandths = (number * 1e3).round();
+                if !(1.0..=1e9).contains(&thousandths) {
+                    return Err(E::invalid_value(Unexpected::Float(number), &self));
+                }
+                if (number * 1e3 - thousandths).abs() > 1e-6 {
+                    let title = format!("{number} is finer than a thousandth");
+                    return Err(E::custom(format!("{title}\nwrite three digits at most")));
+                }
+                #[expect(
+                    clippy::cast_sign_loss,
+                    clippy::cast_possible_truncation,
+                    reason = "checked to be from 1 to 10^9"
+                )]
+                Ok(QueryRate { thousandths: thousandths as u64 })
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<QueryRate, E> {
+                self.visit_f64(number as f64)
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for QueryRate {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "QueryRate".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Queries a second, in steps of a thousandth.",
+            "type": "number", "minimum": 0.001, "maximum": 1_000_000,
+        })
+    }
+}
+
+/// Bytes of an incast: so many, or a part of a switch's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TotalKeys {
+    Bytes(Bytes),
+    OfBuffer(Probability),
+}
+
+/// A part of the buffer of the receiver's switch.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfBufferKeys {
+    /// Above 0, up to 1.
+    of_buffer: Probability,
+}
+
+impl<'de> Deserialize<'de> for TotalKeys {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = TotalKeys;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                write!(f, "a size such as \"1MB\", or a part of the buffer: {{ of_buffer = 0.3 }}")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<TotalKeys, E> {
+                let size = Size::deserialize(StrDeserializer::<E>::new(text))?;
+                Ok(TotalKeys::Bytes(size.0))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TotalKeys, A::Error> {
+                let keys = OfBufferKeys::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(TotalKeys::OfBuffer(keys.of_buffer))
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for TotalKeys {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Total".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "oneOf": [generator.subschema_for::<Size>(), generator.subschema_for::<OfBufferKeys>()],
+        })
+    }
+}
+
+impl Expansion<'_> {
+    /// Bytes of each flow of an incast that has this much in all.
+    pub(super) fn part_of_total(
+        &self,
+        path: &str,
+        total: TotalKeys,
+        (degree, flows): (Degree, Option<u32>),
+        receivers: &[HostId],
+    ) -> Result<Bytes, ScenarioError> {
+        let at = format!("{path}.total");
+        let total = match total {
+            TotalKeys::Bytes(bytes) => bytes,
+            TotalKeys::OfBuffer(part) => {
+                let bytes = u128::from(self.buffer_of(&at, receivers)?.0);
+                let part = bytes * u128::from(part.millionths) / 1_000_000;
+                Bytes(part.try_into().expect("a part of a buffer"))
+            }
+        };
+        if degree.least != degree.most {
+            let help = "write `degree` as one number, or `bytes` of each flow";
+            let title = "a total, divided among a number of senders that varies";
+            return Err(self.document.error(&at, title, help));
+        }
+        let flows = u64::from(flows.unwrap_or(degree.most).max(1));
+        match total.0 / flows {
+            0 => {
+                let title = format!("{} for {flows} flows", quantity::display(total));
+                let help = "each has a byte at least: write more";
+                Err(self.document.error(&at, &title, help))
+            }
+            each => Ok(Bytes(each)),
+        }
+    }
+
+    /// The buffer that the switches of all receivers have.
+    fn buffer_of(&self, at: &str, receivers: &[HostId]) -> Result<Bytes, ScenarioError> {
+        let of_host = |&host: &HostId| self.switch_kinds.at(self.fabric.edge(host)).buffer;
+        let buffers = || receivers.iter().map(of_host);
+        match (buffers().min(), buffers().max()) {
+            (Some(least), Some(most)) if least < most => {
+                let [least, most] = [least, most].map(quantity::display);
+                let title = format!("a part of a buffer of {least}, or of {most}");
+                let help = "the switches of the receivers differ: write a size, or name `receivers` of alike switches";
+                Err(self.document.error(at, &title, help))
+            }
+            (least, _) => Ok(least.unwrap_or_default()),
+        }
+    }
+}
