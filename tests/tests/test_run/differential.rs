@@ -5,6 +5,7 @@
 //! `proptest-regressions/`, which later runs try first.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::{Departure, Fate};
@@ -21,7 +22,7 @@ const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/differential.txt");
 
 /// What the cases so far have met, so that they cannot agree on nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Met {
     queued: u64,
     marked_at_enqueue: u64,
@@ -36,7 +37,7 @@ struct Met {
     queue_pauses_received: u64,
     link_delays: u64,
     violations: u64,
-    dropped: [u64; DropReason::ALL.len()],
+    dropped: BTreeMap<DropReason, u64>,
 }
 
 impl Met {
@@ -53,13 +54,13 @@ impl Met {
             Outcome::ControlReceived(HopControl::Classes(_)) => self.pauses_received += 1,
             Outcome::ControlReceived(_) => self.queue_pauses_received += 1,
             Outcome::LinkDelayReceived => self.link_delays += 1,
-            Outcome::Dropped(reason) => self.dropped[reason as usize] += 1,
+            Outcome::Dropped(reason) => *self.dropped.entry(reason).or_default() += 1,
         }
     }
 
     fn departure(&mut self, departure: &Departure, orders: &[Order]) {
         if let Fate::Dropped(reason) = departure.fate {
-            self.dropped[reason as usize] += 1;
+            *self.dropped.entry(reason).or_default() += 1;
         }
         self.marked_at_dequeue += u64::from(departure.fate == Fate::Sent { mark: true });
         self.resumes += count(orders, |_| true);
@@ -85,7 +86,7 @@ impl Met {
             ("violations", self.violations),
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {
-            let count = self.dropped[*reason as usize];
+            let count = self.dropped.get(reason).copied().unwrap_or(0);
             let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected);
             (reason.name(), if elsewhere { u64::MAX } else { count })
         });
