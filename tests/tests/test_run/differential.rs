@@ -17,7 +17,7 @@ use tests::switch::case::{Action, Case, Step, cases, policies};
 use tests::switch::{Arrival, Twins, in_namespace};
 use units::Nanos;
 
-const CASES: u32 = 26_000;
+const CASES: u32 = 40_000;
 const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/differential.txt");
 
