@@ -277,9 +277,9 @@ impl Settings {
             Kind::DynamicThreshold | Kind::CompleteSharing => {}
             Kind::Active(congestion) => {
                 congestion.write(parameters);
-                lossy_queue_rows(tables)?.try_for_each(|row| {
-                    Some(state::queue(tables, row)?.drain_rate.store(WHOLE_RATE))
-                })?;
+                for row in lossy_queue_rows(tables)? {
+                    state::queue(tables, row)?.drain_rate.store(WHOLE_RATE);
+                }
             }
             Kind::Bshare { congestion, least_bytes } => {
                 congestion.write(parameters);
@@ -352,8 +352,9 @@ impl FairDropping {
         if let FairShares::Elephants(bytes) = shares {
             state::flow_parameters(tables)?.bytes.store(bytes.0);
         }
-        lossy_queue_rows(tables)?.try_for_each(|row| {
-            Some(state::fair_queue(tables, row)?.share_bytes.store(first_share.0))
-        })
+        for row in lossy_queue_rows(tables)? {
+            state::fair_queue(tables, row)?.share_bytes.store(first_share.0);
+        }
+        Some(())
     }
 }

@@ -5,6 +5,7 @@ mod lossy;
 mod spfc;
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
+use fabric_core::lossy::Settings;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
@@ -49,7 +50,7 @@ pub fn policies() -> Vec<Policy> {
         let others = others.map(move |scheme| scheme.select(marked[0]));
         marked.into_iter().chain(others).chain(watched)
     };
-    let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+    let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
     THRESHOLDS.into_iter().flat_map(of).chain(lossy::policies(plain)).collect()
 }
 
@@ -458,7 +459,9 @@ impl History {
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
     let extras = (bfc::extras(), spfc::lines(), lossy::settings());
-    (0..policies().len(), config(), history(), 0..1_000_000u64, steps(), extras).prop_map(
+    let (all, lossy) = (policies().len(), Settings::every().count());
+    let policy = prop_oneof![2 => 0..all, 1 => all - lossy..all];
+    (policy, config(), history(), 0..1_000_000u64, steps(), extras).prop_map(
         |(policy, mut state, history, start, mut steps, (extra, lines, lossy))| {
             lossy.apply(policies()[policy], &mut state);
             history.apply(&mut state);

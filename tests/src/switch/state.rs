@@ -39,6 +39,8 @@ const QUEUE_ROWS: usize = CAPACITY.queue_rows() as usize;
 pub struct State {
     /// The buffer management of lossy priorities, which writes `LOSSY_LINES`.
     pub lossy: lossy::Settings,
+    /// Whether all egress queues have kept packets for longer than CoDel's target for an interval.
+    pub is_above_codels_target: bool,
     /// `CONFIG`.
     pub config: SwitchConfig,
     /// `SWITCH`.
@@ -191,6 +193,12 @@ impl State {
         tables.configure(policies.announced_in(self.config), &settings, &scheme, &self.lossy, 0);
         self.switch.store(tables.state());
         let tables = &*tables;
+        if self.is_above_codels_target {
+            for row in 0..CAPACITY.queue_rows() {
+                let line = lossy::state::codel_queue(tables, row).expect("it has its line");
+                line.first_above_ns.store(1);
+            }
+        }
         store(&self.ports, |index| tables.port(index), PortRow::store);
         store(&self.ingress_queues, |index| tables.ingress_queue(index), IngressQueueRow::store);
         store(&self.egress_queues, |index| tables.egress_queue(index), EgressQueueRow::store);

@@ -5,6 +5,7 @@
 //! `proptest-regressions/`, which later runs try first.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::{Departure, Fate};
@@ -16,12 +17,12 @@ use tests::switch::case::{Action, Case, Step, cases, policies};
 use tests::switch::{Arrival, Twins, in_namespace};
 use units::Nanos;
 
-const CASES: u32 = 26_000;
+const CASES: u32 = 40_000;
 const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/differential.txt");
 
 /// What the cases so far have met, so that they cannot agree on nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Met {
     queued: u64,
     marked_at_enqueue: u64,
@@ -36,17 +37,7 @@ struct Met {
     queue_pauses_received: u64,
     link_delays: u64,
     violations: u64,
-    dropped: Drops,
-}
-
-/// Drops by reason.
-#[derive(Clone, Copy, Debug)]
-struct Drops([u64; DropReason::ALL.len()]);
-
-impl Default for Drops {
-    fn default() -> Self {
-        Self([0; DropReason::ALL.len()])
-    }
+    dropped: BTreeMap<DropReason, u64>,
 }
 
 impl Met {
@@ -63,13 +54,13 @@ impl Met {
             Outcome::ControlReceived(HopControl::Classes(_)) => self.pauses_received += 1,
             Outcome::ControlReceived(_) => self.queue_pauses_received += 1,
             Outcome::LinkDelayReceived => self.link_delays += 1,
-            Outcome::Dropped(reason) => self.dropped.0[reason as usize] += 1,
+            Outcome::Dropped(reason) => *self.dropped.entry(reason).or_default() += 1,
         }
     }
 
     fn departure(&mut self, departure: &Departure, orders: &[Order]) {
         if let Fate::Dropped(reason) = departure.fate {
-            self.dropped[reason as usize] += 1;
+            *self.dropped.entry(reason).or_default() += 1;
         }
         self.marked_at_dequeue += u64::from(departure.fate == Fate::Sent { mark: true });
         self.resumes += count(orders, |_| true);
@@ -95,7 +86,7 @@ impl Met {
             ("violations", self.violations),
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {
-            let count = self.dropped.0[*reason as usize];
+            let count = self.dropped.get(reason).copied().unwrap_or(0);
             let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected);
             (reason.name(), if elsewhere { u64::MAX } else { count })
         });

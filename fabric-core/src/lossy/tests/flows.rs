@@ -213,7 +213,7 @@ fn ib_drops_a_packet_whose_number_is_below_its_probability() {
         let line = fair_line(&tables);
         let arrived = u64::from(u32::MAX / 15) * 15;
         line.arrived_before.store(u32::MAX / 15);
-        let beyond = (u128::from(number) * u128::from(arrived) >> 32) as u64 + above;
+        let beyond = ((u128::from(number) * u128::from(arrived)) >> 32) as u64 + above;
         line.share_bytes.store(arrived - beyond);
         let got = send(&tables, kind, [1, 1, 1000, 9000]).1;
         assert_eq!(got, if dropped { Err(DropReason::FairDrop) } else { Ok(()) }, "{above}");

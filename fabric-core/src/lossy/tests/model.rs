@@ -16,81 +16,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use zerocopy::FromBytes;
 
-const SHARED_POOL: u64 = 20_000;
-const SHORT: u64 = 4000;
-const LEAST: u64 = 2000;
-const IDLE: u64 = 3000;
-const FIRST_PACKETS: u32 = 2;
-/// Whose queue first packets get.
-const FIRST_CLASS: u8 = 1;
-const FAIR: FairDropping = FairDropping {
-    shares: FairShares::Queues,
-    window: Nanos(500),
-    windows: 5,
-    first_share: Bytes(6000),
-    desired: Bytes(2500),
-    least_bytes: Bytes(1500),
-    ..FairDropping::DEFAULT
+mod events;
+
+use events::{
+    Event, FAIR, FIRST_CLASS, FIRST_PACKETS, IDLE, LEAST, SHARED_POOL, SHORT, any_event, kinds,
 };
-
-/// Each kind, with settings that matter in a small buffer.
-fn kinds() -> Vec<Kind> {
-    let flows = FlowTable { flows: 512, idle: Nanos(IDLE) };
-    let forms = [NINE_TENTHS, Congestion::OfBuffer(ratio(1, 3)), Congestion::Bytes(3000)];
-    let adapt = |kind| match kind {
-        Kind::Active(_) => forms.map(Kind::Active).to_vec(),
-        Kind::Bshare { .. } => {
-            forms.map(|congestion| Kind::Bshare { congestion, least_bytes: Bytes(LEAST) }).to_vec()
-        }
-        Kind::FlowAware { .. } => vec![Kind::FlowAware { short_bytes: Bytes(SHORT), flows }],
-        Kind::Intelligent { fair_dropping, prioritisation, .. } => vec![Kind::Intelligent {
-            fair_dropping: fair_dropping.map(|usual| FairDropping {
-                shares: match usual.shares {
-                    FairShares::Queues => FairShares::Queues,
-                    FairShares::Elephants(_) => FairShares::Elephants(Bytes(SHORT)),
-                },
-                ..FAIR
-            }),
-            prioritisation: prioritisation.map(|_| Prioritisation {
-                packets: FIRST_PACKETS,
-                priority: Priority::new(FIRST_CLASS),
-            }),
-            flows,
-        }],
-        other => vec![other],
-    };
-    Kind::EVERY.into_iter().flat_map(adapt).collect()
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// A packet comes in at a port and leaves by the other.
-    Arrival { port: u32, class: u8, flow: u16, first_rtt: bool, padding: u64 },
-    /// The first packet of a queue has its turn.
-    Turn { port: u32, class: u8 },
-    /// Lossless packets take this much of the shared pool.
-    Others(u64),
-    /// The control plane counts and measures.
-    Update,
-    /// Time passes.
-    Time(u64),
-}
-
-fn any_event() -> impl Strategy<Value = Event> {
-    let at = || (0..PORTS as u32, 0..4u8);
-    prop_oneof![
-        10 => (at(), prop_oneof![0..2u16, 0..6u16], any::<bool>(), 0..400u64).prop_map(
-            |((port, class), flow, first_rtt, padding)| {
-                Event::Arrival { port, class, flow, first_rtt, padding }
-            }
-        ),
-        6 => at().prop_map(|(port, class)| Event::Turn { port, class }),
-        1 => prop_oneof![Just(0), 0..10_000u64].prop_map(Event::Others),
-        2 => Just(Event::Update),
-        3 => (0..400u64).prop_map(Event::Time),
-        1 => (0..2 * IDLE).prop_map(Event::Time),
-    ]
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Held {
@@ -509,6 +439,7 @@ proptest! {
 /// So that the model and the switch do not agree on nothing.
 #[test]
 fn each_reason_to_drop_is_met() {
+    use DropReason::{FairDrop, LossyBufferFull, LossyThreshold, SojournTime};
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
@@ -521,7 +452,6 @@ fn each_reason_to_drop_is_met() {
             }
         }
     }
-    use DropReason::{FairDrop, LossyBufferFull, LossyThreshold, SojournTime};
     for reason in [LossyThreshold, LossyBufferFull, SojournTime, FairDrop] {
         assert!(met.get(&reason).is_some_and(|count| *count > 50), "{met:?}");
     }

@@ -76,7 +76,7 @@ impl Simulation {
     fn run(&mut self, load: u64) {
         for step in 0..25_000 {
             let now = Nanos(step * STEP);
-            if now.0 % PERIOD == 0 {
+            if now.0.is_multiple_of(PERIOD) {
                 Selected::update(&self.tables, self.policy, now);
             }
             let is_measured = step >= 12_500;

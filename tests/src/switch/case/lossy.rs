@@ -43,6 +43,8 @@ pub(super) struct Drawn {
     flows: FlowTable,
     fair: (FairDropping, u32),
     codel: CoDel,
+    /// Whether the usual priority is lossy, and queues have long been above the target of CoDel.
+    is_usual: bool,
 }
 
 fn ratio() -> impl Strategy<Value = Ratio> {
@@ -72,13 +74,14 @@ pub(super) fn settings() -> impl Strategy<Value = Drawn> {
             };
             (fair, first_packets)
         });
-    let codel = (0..100_000u64, span())
+    let codel = (prop_oneof![Just(0), 0..100_000u64], span())
         .prop_map(|(target, interval)| CoDel { target: Nanos(target), interval: Nanos(interval) });
     let alphas = proptest::array::uniform8((ratio(), ratio()));
     let own_pool = prop_oneof![Just(0), 0..60_000u64];
     let least = (0..4000u64, prop_oneof![Just(0), 0..30_000u64]);
-    (alphas, congestion, own_pool, least, flows, fair, codel).prop_map(
-        |(alphas, congestion, own_pool, least, flows, fair, codel)| Drawn {
+    let is_usual = proptest::bool::weighted(0.7);
+    (alphas, congestion, own_pool, least, flows, fair, codel, is_usual).prop_map(
+        |(alphas, congestion, own_pool, least, flows, fair, codel, is_usual)| Drawn {
             alphas,
             congestion,
             own_pool,
@@ -86,6 +89,7 @@ pub(super) fn settings() -> impl Strategy<Value = Drawn> {
             flows,
             fair,
             codel,
+            is_usual,
         },
     )
 }
@@ -93,7 +97,12 @@ pub(super) fn settings() -> impl Strategy<Value = Drawn> {
 impl Drawn {
     /// Gives a switch that runs `policy` these settings.
     pub(super) fn apply(self, policy: Policy, state: &mut State) {
-        let Self { alphas, congestion, own_pool, least, flows, fair, codel } = self;
+        let Self { alphas, congestion, own_pool, least, flows, fair, codel, is_usual } = self;
+        if is_usual && (policy.lossy != 0 || policy.lossy_options != 0) {
+            state.config.lossless_classes &= !(1 << 3);
+            state.config.lossless_queues = state.config.lossless_classes.count_ones();
+        }
+        state.is_above_codels_target = is_usual && policy.lossy_options & OPTION_CODEL != 0;
         let kind = match kind(policy) {
             Kind::Active(_) => Kind::Active(congestion),
             Kind::Bshare { .. } => Kind::Bshare { congestion, least_bytes: Bytes(least.1) },
