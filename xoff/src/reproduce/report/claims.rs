@@ -139,14 +139,12 @@ fn counted(claim: &Claim, readings: &[Reading]) -> String {
     format!("holds in {holds} of {all} readings{deciding}{others}")
 }
 
-/// Choices with which it holds in every reading, or in none.
+/// Choices of an axis with which it holds in every reading, or in none, unless they are too many to list.
 fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut none = Vec::new();
+    let (mut all, mut none) = (Vec::new(), Vec::new());
     for place in 0..claim.readings.len() {
-        let mut choices: Vec<&str> = Vec::new();
-        for reading in readings {
-            let choice = reading.choices.get(place).map_or("", String::as_str);
+        let mut choices: Vec<&String> = Vec::new();
+        for choice in readings.iter().filter_map(|reading| reading.choices.get(place)) {
             if !choices.contains(&choice) {
                 choices.push(choice);
             }
@@ -154,21 +152,20 @@ fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
         if choices.len() < 2 {
             continue;
         }
-        for choice in choices {
-            let with = readings.iter().filter(|reading| reading.choices[place] == choice);
-            let held = with.clone().filter(|reading| reading.verdict == Verdict::Holds).count();
-            if held == with.count() {
-                all.push(choice);
-            } else if held == 0 {
-                none.push(choice);
-            }
-        }
+        let held = |choice: &&String| {
+            let with = readings.iter().filter(|reading| reading.choices.get(place) == Some(choice));
+            let holds = with.clone().filter(|reading| reading.verdict == Verdict::Holds);
+            (holds.count(), with.count())
+        };
+        let is_whole = |choice: &&String| matches!(held(choice), (held, count) if held == count);
+        let of_all: Vec<_> = choices.iter().copied().filter(is_whole).collect();
+        let of_none: Vec<_> = choices.into_iter().filter(|choice| held(choice).0 == 0).collect();
+        all.extend((of_all.len() <= MOST_LISTED).then_some(of_all).into_iter().flatten());
+        none.extend((of_none.len() <= MOST_LISTED).then_some(of_none).into_iter().flatten());
     }
-    let part = |start: &str, choices: Vec<&str>| {
-        (!choices.is_empty()).then(|| {
-            let choices: Vec<String> = choices.iter().map(|it| format!("`{it}`")).collect();
-            format!("{start} {}", choices.join(", "))
-        })
+    let part = |start: &str, choices: Vec<&String>| {
+        let choices: Vec<String> = choices.iter().map(|it| format!("`{it}`")).collect();
+        (!choices.is_empty()).then(|| format!("{start} {}", choices.join(", ")))
     };
     part("all with", all).into_iter().chain(part("none with", none)).collect()
 }
@@ -305,6 +302,12 @@ mod tests {
             four([Turns, Turns, Turns, Open]),
             "holds in 0 of 4 readings, turns in 3, cannot be told in 1"
         );
+        let many = |verdict| {
+            let choices = ["1", "2", "3", "4", "5", "6", "7"];
+            let readings = choices.map(|it| ("a", it, if it == "7" { Holds } else { verdict }));
+            said(&readings)
+        };
+        assert_eq!(many(Turns), "holds in 1 of 7 readings (all with `7`), turns in 6");
         // An axis with one choice decides nothing.
         assert_eq!(
             said(&[("a", "1", Holds), ("a", "2", Turns)]),

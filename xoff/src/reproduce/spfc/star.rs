@@ -127,9 +127,9 @@ pub(super) const STARTS: Figure = Figure {
     claims: &[
         claim(
             "Fig. 4(a)",
-            "PAUSEs at P0, SPFC against DT, increase",
-            ("SPFC eliminates them", Criterion::Each(Bound::AtMost(NONE))),
-            (0, View::Increase),
+            "PAUSEs at P0 with SPFC",
+            ("eliminates them", Criterion::Each(Bound::AtMost(NONE))),
+            (0, View::Itself),
             &[SPFC_400, N_24, N_29],
             &["N", "start"],
         ),
