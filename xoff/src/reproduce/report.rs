@@ -109,7 +109,8 @@ fn measured(outcome: &Outcome) -> Vec<usize> {
 
 fn cells(text: &mut String, outcome: &Outcome) {
     let quantities = measured(outcome);
-    let mut header: Vec<String> = outcome.axes.clone();
+    let axes = shown_axes(outcome);
+    let mut header: Vec<String> = axes.iter().map(|axis| outcome.axes[*axis].clone()).collect();
     for quantity in quantities.iter().map(|number| &outcome.figure.quantities[*number]) {
         let unit = match quantity.unit.name() {
             "" => String::new(),
@@ -136,7 +137,7 @@ fn cells(text: &mut String, outcome: &Outcome) {
     row(text, &header.iter().map(String::as_str).collect::<Vec<_>>());
     rule(text, header.len());
     for cell in outcome.cells.iter().filter(|cell| cell.runs > 0) {
-        let mut fields = cell.choices.clone();
+        let mut fields: Vec<String> = axes.iter().map(|axis| cell.choices[*axis].clone()).collect();
         for number in &quantities {
             let quantity = &outcome.figure.quantities[*number];
             let statistic = quantity.source.statistic();
@@ -163,6 +164,22 @@ fn cells(text: &mut String, outcome: &Outcome) {
         }
         row(text, &fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
+}
+
+/// Axes without the settings that are the same in all runs: their names are paths of keys.
+fn shown_axes(outcome: &Outcome) -> Vec<usize> {
+    let is_setting = |axis: &usize| {
+        let mut choices = outcome.cells.iter().map(|cell| &cell.choices[*axis]);
+        let first = choices.next();
+        let same = choices.all(|choice| Some(choice) == first);
+        same && (is_key(&outcome.axes[*axis]))
+    };
+    (0..outcome.axes.len()).filter(|axis| !is_setting(axis)).collect()
+}
+
+/// Keys of one word are those at the top of a scenario that sweeps set.
+fn is_key(name: &str) -> bool {
+    name.contains('.') || ["duration", "stop"].contains(&name)
 }
 
 fn discordant(pairs: Discordant) -> String {

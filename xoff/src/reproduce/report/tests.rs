@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{Call, csv, markdown};
+use super::{Call, csv, markdown, shown_axes};
 use crate::reproduce::made_up::{FIGURE, onset, outcome};
 use crate::reproduce::{Outcome, Paper};
 use crate::sweep::made_up::run;
@@ -120,4 +120,14 @@ fn a_report_names_the_command_and_what_did_not_run() {
     let command = "`xoff reproduce paper fig1 --scale small --seeds 3`, 3 seeds in each cell";
     assert!(text.contains(command), "{text}");
     assert!(text.contains("0 of 6 runs are done."), "{text}");
+}
+
+#[test]
+fn settings_that_all_runs_share_have_no_column() {
+    let outcome = outcome(&[const { None }; 6]);
+    assert_eq!(shown_axes(&outcome), [0], "two buffers");
+    let one = Outcome { cells: outcome.cells.into_iter().take(1).collect(), ..outcome };
+    assert_eq!(shown_axes(&one), [0; 0], "one buffer");
+    let named = Outcome { axes: vec!["buffer".to_owned()], ..one };
+    assert_eq!(shown_axes(&named), [0], "an axis with a name of its own");
 }
