@@ -171,9 +171,9 @@ impl Outcome {
         let pair = |(seed, value): (u64, Decimal)| Some((value.0 != 0, bases.get(&seed)?.0 != 0));
         let pairs: Vec<(bool, bool)> = cell.numbers(quantity).filter_map(pair).collect();
         let count = |wanted| pairs.iter().filter(|pair| **pair == wanted).count();
-        let (only_here, only_there) = (count((true, false)), count((false, true)));
-        (!pairs.is_empty() && cell.choices != baseline.choices)
-            .then_some(Discordant { only_here, only_there })
+        let discordant =
+            Discordant { only_here: count((true, false)), only_there: count((false, true)) };
+        (!pairs.is_empty() && cell.choices != baseline.choices).then_some(discordant)
     }
 
     /// The cell with another choice of an axis.

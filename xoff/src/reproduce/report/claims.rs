@@ -132,7 +132,8 @@ fn counted(claim: &Claim, readings: &[Reading]) -> String {
     }
     let [(holds, _), others @ ..] = counts;
     let others = others.iter().filter(|(count, _)| *count > 0);
-    let others: String = others.map(|(count, text)| format!(", {text} {count}")).collect();
+    let others: Vec<String> = others.map(|(count, text)| format!(", {text} {count}")).collect();
+    let others = others.concat();
     let deciding = if holds == 0 { Vec::new() } else { deciding(claim, readings) };
     let deciding =
         if deciding.is_empty() { String::new() } else { format!(" ({})", deciding.join("; ")) };
