@@ -3,7 +3,7 @@
 //!
 //! [`Paper`], [`Figure`] and [`Claim`] are data; [`Outcome`] is what the complete runs of a figure say;
 //! [`report`] makes the tables; [`check`] compares runs with numbers that ship. Numbers are
-//! [`Decimal`](crate::sweep::Decimal)s: a table is the same on every machine.
+//! [`Decimal`]s: a table is the same on every machine.
 
 mod bfc;
 pub mod check;
