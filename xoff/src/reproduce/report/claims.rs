@@ -160,7 +160,12 @@ fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
         };
         let is_whole = |choice: &&String| matches!(held(choice), (held, count) if held == count);
         let of_all: Vec<_> = choices.iter().copied().filter(is_whole).collect();
-        let of_none: Vec<_> = choices.into_iter().filter(|choice| held(choice).0 == 0).collect();
+        let not_run = |choice: &&String| {
+            let mut with = readings.iter().filter(|it| it.choices.get(place) == Some(choice));
+            with.any(|reading| reading.verdict == Verdict::NotRun)
+        };
+        let of_none: Vec<_> =
+            choices.into_iter().filter(|choice| held(choice).0 == 0 && !not_run(choice)).collect();
         all.extend((of_all.len() <= MOST_LISTED).then_some(of_all).into_iter().flatten());
         none.extend((of_none.len() <= MOST_LISTED).then_some(of_none).into_iter().flatten());
     }
@@ -296,7 +301,7 @@ mod tests {
         );
         assert_eq!(
             four([Holds, Turns, Holds, NotRun]),
-            "holds in 2 of 4 readings (all with `1`; none with `2`), turns in 1, not run in 1"
+            "holds in 2 of 4 readings (all with `1`), turns in 1, not run in 1"
         );
         assert_eq!(four([Holds, Turns, Turns, Holds]), "holds in 2 of 4 readings, turns in 2");
         assert_eq!(

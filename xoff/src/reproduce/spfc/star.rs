@@ -98,7 +98,7 @@ pub(super) const FIG04_XON: Figure = Figure {
     claims: &[
         claim(
             "Fig. 5, IV-E",
-            "PAUSEs at P0 with SPFC, N = 24",
+            "by X_on: PAUSEs at P0 with SPFC, N = 24",
             ("completely avoided", Criterion::Each(Bound::AtMost(NONE))),
             (0, View::Itself),
             &[SPFC, SPFC_400, N_24],
@@ -106,7 +106,7 @@ pub(super) const FIG04_XON: Figure = Figure {
         ),
         claim(
             "Fig. 4(b)",
-            "throughput of P0 with SPFC against DT, increase",
+            "by X_on: throughput of P0 with SPFC against DT, increase",
             ("eliminates the victim phenomenon", MORE),
             (3, View::Increase),
             &[SPFC, SPFC_400],
@@ -127,7 +127,7 @@ pub(super) const STARTS: Figure = Figure {
     claims: &[
         claim(
             "Fig. 4(a)",
-            "PAUSEs at P0 with SPFC",
+            "by start: PAUSEs at P0 with SPFC",
             ("eliminates them", Criterion::Each(Bound::AtMost(NONE))),
             (0, View::Itself),
             &[SPFC_400, N_24, N_29],
@@ -135,7 +135,7 @@ pub(super) const STARTS: Figure = Figure {
         ),
         claim(
             "Fig. 4(b)",
-            "rate of P0 with DT",
+            "by start: rate of P0 with DT",
             ("up to 80 % less", Criterion::Each(Bound::AtMost(A_FIFTH_OF_P0))),
             (3, View::Itself),
             &[DT_2, N_24, N_29],
@@ -143,7 +143,7 @@ pub(super) const STARTS: Figure = Figure {
         ),
         claim(
             "Fig. 4(b)",
-            "throughput of P0 with SPFC against DT, increase",
+            "by start: throughput of P0 with SPFC against DT, increase",
             ("eliminates the victim phenomenon", MORE),
             (3, View::Increase),
             &[SPFC_400, N_24, N_29],

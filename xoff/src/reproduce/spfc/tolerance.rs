@@ -152,16 +152,28 @@ pub(super) const XON: Figure = Figure {
     claims: &[
         Claim {
             readings: XON_READINGS,
-            ..reduction("SPFC reduces PAUSEs against DT, DCQCN", 316, 0, XON_DCQCN)
+            ..reduction("by X_on: PAUSEs against DT, DCQCN", 316, 0, XON_DCQCN)
         },
-        Claim { readings: XON_READINGS, ..in_all("the same in all seeds, DCQCN", 316, XON_DCQCN) },
-        Claim { readings: XON_READINGS, ..reduction("PAUSEs at P0, DCQCN", 316, 1, XON_DCQCN) },
         Claim {
             readings: XON_READINGS,
-            ..reduction("SPFC reduces PAUSEs against DT, TIMELY", 365, 0, BY_TIMELY)
+            ..in_all("by X_on: the same in all seeds, DCQCN", 316, XON_DCQCN)
         },
-        Claim { readings: XON_READINGS, ..in_all("the same in all seeds, TIMELY", 365, BY_TIMELY) },
-        Claim { readings: XON_READINGS, ..reduction("PAUSEs at P0, TIMELY", 365, 1, BY_TIMELY) },
+        Claim {
+            readings: XON_READINGS,
+            ..reduction("by X_on: PAUSEs at P0, DCQCN", 316, 1, XON_DCQCN)
+        },
+        Claim {
+            readings: XON_READINGS,
+            ..reduction("by X_on: PAUSEs against DT, TIMELY", 365, 0, BY_TIMELY)
+        },
+        Claim {
+            readings: XON_READINGS,
+            ..in_all("by X_on: the same in all seeds, TIMELY", 365, BY_TIMELY)
+        },
+        Claim {
+            readings: XON_READINGS,
+            ..reduction("by X_on: PAUSEs at P0, TIMELY", 365, 1, BY_TIMELY)
+        },
     ],
     check: &[SPFC_400, (XON_OFFSET, "3 kB")],
 };
