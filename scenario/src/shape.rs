@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use topology::{
     FabricError, FailedLinkError, HostId, LinkEnd, MAX_HOSTS, MAX_NAME_LENGTH, MAX_PORTS,
-    MAX_SWITCHES, NodeKind, Plan, PlannedLink, SwitchId,
+    MAX_SWITCHES, NodeKind, Plan, PlannedLink, PodCounts, SwitchId,
 };
 use units::{BitsPerSecond, Picos};
 
@@ -74,6 +74,18 @@ pub enum ShapeKind {
         /// Between aggregation and core switch.
         core_link: LinkSpeed,
     },
+    /// Pods of switches `tor0..` and `leaf0..`, and switches `spine0..` above all.
+    Pods {
+        /// How many of each.
+        #[serde(flatten, with = "PodCountKeys")]
+        counts: PodCounts,
+        /// Between host and ToR.
+        host_link: LinkSpeed,
+        /// Between ToR and leaf.
+        leaf_link: LinkSpeed,
+        /// Between leaf and spine.
+        spine_link: LinkSpeed,
+    },
     /// Nodes and links one by one.
     Custom {
         /// Switch names.
@@ -98,6 +110,11 @@ impl std::fmt::Display for Shape {
                 let blocking = oversubscription.numerator > oversubscription.denominator;
                 if blocking { write!(f, ", {oversubscription} to 1") } else { Ok(()) }
             }
+            ShapeKind::Pods { counts, .. } => write!(
+                f,
+                "{} pods of {} ToRs and {} leaves under {} spines",
+                counts.pods, counts.tors_per_pod, counts.leaves_per_pod, counts.spines
+            ),
             ShapeKind::Custom { .. } => write!(f, "custom"),
         }?;
         match self.failed_links.len() {
@@ -106,6 +123,17 @@ impl std::fmt::Display for Shape {
             count => write!(f, ", {count} failed links"),
         }
     }
+}
+
+/// How [`PodCounts`] are written.
+#[derive(Serialize)]
+#[serde(remote = "PodCounts")]
+struct PodCountKeys {
+    pods: u32,
+    spines: u32,
+    leaves_per_pod: u32,
+    tors_per_pod: u32,
+    hosts_per_tor: u32,
 }
 
 /// Rate and delay of a link.
@@ -177,6 +205,9 @@ impl ShapeKind {
                     aggregation_link.pair(),
                     core_link.pair(),
                 )
+            }
+            Self::Pods { counts, host_link, leaf_link, spine_link } => {
+                Plan::pods(*counts, host_link.pair(), leaf_link.pair(), spine_link.pair())
             }
             Self::Custom { switches, hosts, links } => Ok(Plan {
                 hosts: hosts.clone(),
@@ -259,6 +290,18 @@ impl ShapeKind {
             Self::LeafSpine { .. } => "leaves".into(),
             Self::FatTree { k, .. } if switch.0 < k * k / 2 => "oversubscription".into(),
             Self::FatTree { .. } => "k".into(),
+            Self::Pods { counts, .. } => {
+                let tors = counts.pods * counts.tors_per_pod;
+                let leaves = counts.pods * counts.leaves_per_pod;
+                match switch.0 {
+                    tor if tor < tors => "hosts_per_tor".into(),
+                    leaf if leaf < tors + leaves && counts.spines > counts.tors_per_pod => {
+                        "spines".into()
+                    }
+                    leaf if leaf < tors + leaves => "tors_per_pod".into(),
+                    _ => "pods".into(),
+                }
+            }
             Self::Custom { .. } => format!("switches.{}", switch.0),
         }
     }
@@ -272,6 +315,7 @@ impl ShapeKind {
             Self::Dumbbell { .. } => CountKeys { hosts: "left", switches: "kind" },
             Self::LeafSpine { .. } => CountKeys { hosts: "hosts_per_leaf", switches: "leaves" },
             Self::FatTree { .. } => CountKeys { hosts: "k", switches: "k" },
+            Self::Pods { .. } => CountKeys { hosts: "hosts_per_tor", switches: "pods" },
         }
     }
 }

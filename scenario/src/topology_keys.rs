@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use topology::Fabric;
+use topology::{Fabric, PodCounts};
 
 use super::document::Document;
 use super::quantity::{Rate, Time};
@@ -82,6 +82,35 @@ pub(super) enum TopologyKeys {
         aggregation_link: Option<LinkSpeedKeys>,
         /// Between aggregation and core switch. Default: like `aggregation_link`.
         core_link: Option<LinkSpeedKeys>,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
+        /// Default: none.
+        #[serde(default)]
+        failed_links: Vec<[String; 2]>,
+    },
+    /// Pods of switches `tor0..` with hosts and `leaf0..` above them, every one of a pod linked with every other, and
+    /// switches `spine0..` above all pods, each linked with every leaf. Host `h0` is the first one on `tor0`.
+    Pods {
+        /// How many pods, from 1 up; pods and leaves per pod multiplied are at most 256.
+        #[schemars(range(min = 1, max = 256))]
+        pods: u32,
+        /// How many spines, from 1 up; with the ToRs of a pod at most 256.
+        #[schemars(range(min = 1, max = 255))]
+        spines: u32,
+        /// How many leaves in each pod, from 1 up.
+        #[schemars(range(min = 1, max = 255))]
+        leaves_per_pod: u32,
+        /// How many ToRs in each pod, from 1 up.
+        #[schemars(range(min = 1, max = 255))]
+        tors_per_pod: u32,
+        /// How many hosts on each ToR, from 1 up; with the leaves of a pod at most 256.
+        #[schemars(range(min = 1, max = 255))]
+        hosts_per_tor: u32,
+        /// Between host and ToR.
+        host_link: LinkSpeedKeys,
+        /// Between ToR and leaf. Default: like `host_link`.
+        leaf_link: Option<LinkSpeedKeys>,
+        /// Between leaf and spine. Default: like `leaf_link`.
+        spine_link: Option<LinkSpeedKeys>,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default)]
@@ -201,6 +230,33 @@ impl TopologyKeys {
                     aggregation_link,
                     core_link,
                 };
+                Ok((kind, failed_links))
+            }
+            Self::Pods {
+                pods,
+                spines,
+                leaves_per_pod,
+                tors_per_pod,
+                hosts_per_tor,
+                host_link,
+                leaf_link,
+                spine_link,
+                failed_links,
+            } => {
+                let counts = [
+                    ("pods", pods),
+                    ("spines", spines),
+                    ("leaves_per_pod", leaves_per_pod),
+                    ("tors_per_pod", tors_per_pod),
+                    ("hosts_per_tor", hosts_per_tor),
+                ];
+                above_zero(&counts, document)?;
+                let leaf_link = leaf_link.unwrap_or(host_link);
+                let spine_link = spine_link.unwrap_or(leaf_link).into();
+                let (host_link, leaf_link) = (host_link.into(), leaf_link.into());
+                let counts =
+                    PodCounts { pods, spines, leaves_per_pod, tors_per_pod, hosts_per_tor };
+                let kind = ShapeKind::Pods { counts, host_link, leaf_link, spine_link };
                 Ok((kind, failed_links))
             }
             Self::Custom { switches, hosts, links, failed_links } => {

@@ -22,7 +22,7 @@ pub use cycle::shortest_cycle;
 pub use dependencies::{Cycle, cycles};
 pub use error::{FabricError, FailedLinkError, LinkEnd};
 pub use fabric::{Fabric, Hop, Node, NodeKind, Peer, Wire, WireEnds, port_name, wire_name};
-pub use plan::{Plan, PlannedLink};
+pub use plan::{Plan, PlannedLink, PodCounts};
 pub use racks::Racks;
 pub use reach::Reach;
 pub use routing::Routes;

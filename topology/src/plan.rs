@@ -28,6 +28,21 @@ pub struct PlannedLink {
     pub delay: Picos,
 }
 
+/// How many of each there are in [`Plan::pods`], from 1 up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PodCounts {
+    /// Pods.
+    pub pods: u32,
+    /// Switches above all pods.
+    pub spines: u32,
+    /// Switches above the ToRs of a pod.
+    pub leaves_per_pod: u32,
+    /// Switches with hosts in a pod.
+    pub tors_per_pod: u32,
+    /// Hosts on each ToR.
+    pub hosts_per_tor: u32,
+}
+
 impl Plan {
     /// One switch `s0` with hosts `h0..` on its ports `0..`.
     pub fn star(hosts: u32, rate: BitsPerSecond, delay: Picos) -> Result<Self, FabricError> {
@@ -133,6 +148,47 @@ impl Plan {
         Ok(Self { hosts, switches: [edges, aggregations, cores].concat(), links })
     }
 
+    /// Pods under common spines: a Clos network of three tiers.
+    ///
+    /// Pod `p` has the switches `tor{p tors_per_pod}..` with hosts and `leaf{p leaves_per_pod}..` above them, every one
+    /// linked with every other; each leaf of each pod has a link to each of the switches `spine0..`. Host `n` is on
+    /// ToR `n / hosts_per_tor`. Ports are numbered downlinks first. Links are a pair (rate, delay).
+    pub fn pods(
+        counts: PodCounts,
+        host_link: (BitsPerSecond, Picos),
+        leaf_link: (BitsPerSecond, Picos),
+        spine_link: (BitsPerSecond, Picos),
+    ) -> Result<Self, FabricError> {
+        let PodCounts { pods, spines, leaves_per_pod, tors_per_pod, hosts_per_tor } = counts;
+        let of_pods = |count: u32| u64::from(pods) * u64::from(count);
+        limit_hosts(of_pods(tors_per_pod).saturating_mul(u64::from(hosts_per_tor)))?;
+        let in_pods = of_pods(tors_per_pod).saturating_add(of_pods(leaves_per_pod));
+        limit_switches(in_pods.saturating_add(u64::from(spines)))?;
+        let hosts = numbered("h", pods * tors_per_pod * hosts_per_tor);
+        let tors = numbered("tor", pods * tors_per_pod);
+        let leaves = numbered("leaf", pods * leaves_per_pod);
+        let spines = numbered("spine", spines);
+        let mut links = Vec::new();
+        for (number, host) in hosts.iter().enumerate() {
+            let tor = &tors[number / hosts_per_tor as usize];
+            links.push(link(host, tor, host_link.0, host_link.1));
+        }
+        let pods = tors.chunks(tors_per_pod as usize).zip(leaves.chunks(leaves_per_pod as usize));
+        for (tors, leaves) in pods {
+            for (tor, leaf) in
+                tors.iter().flat_map(|tor| leaves.iter().map(move |leaf| (tor, leaf)))
+            {
+                links.push(link(tor, leaf, leaf_link.0, leaf_link.1));
+            }
+        }
+        for leaf in &leaves {
+            for spine in &spines {
+                links.push(link(leaf, spine, spine_link.0, spine_link.1));
+            }
+        }
+        Ok(Self { hosts, switches: [tors, leaves, spines].concat(), links })
+    }
+
     /// Takes links out, each named by its two ends in any order; of several links between the two, the last
     /// one, so that the wires of the others keep their names. What is left is numbered as if they had never
     /// been there.
@@ -204,6 +260,29 @@ mod tests {
         assert_eq!(pairs(&plan, "core1"), pods);
         let crowded = Plan::fat_tree(4, 8, LINK, LINK, LINK).unwrap();
         assert_eq!((crowded.hosts.len(), crowded.switches.len()), (64, 20));
+    }
+
+    #[test]
+    fn pods_are_joined_by_spines_only() {
+        let counts =
+            PodCounts { pods: 2, spines: 3, leaves_per_pod: 2, tors_per_pod: 4, hosts_per_tor: 2 };
+        let plan = Plan::pods(counts, LINK, (BitsPerSecond(4), Picos(2)), LINK).unwrap();
+        assert_eq!((plan.hosts.len(), plan.switches.len(), plan.links.len()), (16, 15, 44));
+        assert_eq!(pairs(&plan, "tor5"), ["h10-tor5", "h11-tor5", "tor5-leaf2", "tor5-leaf3"]);
+        let below = ["tor0-leaf1", "tor1-leaf1", "tor2-leaf1", "tor3-leaf1"];
+        let above = ["leaf1-spine0", "leaf1-spine1", "leaf1-spine2"];
+        assert_eq!(pairs(&plan, "leaf1"), [&below[..], &above].concat());
+        let pods = ["leaf0-spine2", "leaf1-spine2", "leaf2-spine2", "leaf3-spine2"];
+        assert_eq!(pairs(&plan, "spine2"), pods);
+        let rates: Vec<u64> = plan.links.iter().map(|link| link.rate.0).collect();
+        assert_eq!(rates, [vec![100; 16], vec![4; 16], vec![100; 12]].concat());
+        let many =
+            PodCounts { pods: u32::MAX, tors_per_pod: u32::MAX, hosts_per_tor: u32::MAX, ..counts };
+        let error = Plan::pods(many, LINK, LINK, LINK).unwrap_err();
+        assert_eq!(error, FabricError::TooManyHosts { count: u64::MAX });
+        let many = PodCounts { leaves_per_pod: 600, ..counts };
+        let error = Plan::pods(many, LINK, LINK, LINK).unwrap_err();
+        assert_eq!(error, FabricError::TooManySwitches { count: 1211 });
     }
 
     #[test]

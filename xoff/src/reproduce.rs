@@ -3,11 +3,12 @@
 //!
 //! [`Paper`], [`Figure`] and [`Claim`] are data; [`Outcome`] is what the complete runs of a figure say;
 //! [`report`] makes the tables; [`check`] compares runs with numbers that ship. Numbers are
-//! [`Decimal`](crate::sweep::Decimal)s: a table is the same on every machine.
+//! [`Decimal`]s: a table is the same on every machine.
 
 mod bfc;
 pub mod check;
 mod claim;
+mod discordant;
 mod dsh;
 mod estimate;
 #[cfg(test)]
@@ -25,10 +26,13 @@ use std::io;
 use std::path::Path;
 
 pub use claim::{Bound, Claim, Criterion, Expected, Verdict, View};
+pub use discordant::Discordant;
 pub use estimate::{Estimate, Statistic, Value};
 pub use observation::Observation;
 pub use outcome::{Cell, Outcome, Reading};
 pub use survival::Onset;
+
+use crate::sweep::{Decimal, RunResult};
 
 /// A paper whose figures can be reproduced.
 #[derive(Debug)]
@@ -148,11 +152,22 @@ pub enum Source {
     RateAbove(u64),
     /// Decisions to pause in the window, refreshes not counted.
     Pauses(Peers),
+    /// Decisions to pause and to refresh a pause in the window: frames that go out.
+    PauseFrames(Peers),
+    /// How long neighbours were paused in the run, summed over their ports and priorities, in nanoseconds.
+    PausedTime(Peers),
+    /// The mean over the window of a counter of `queues.csv`, by its kind and the port of the one switch, in bytes.
+    Level(&'static str, u32),
+    /// What only one paper has.
+    Other(Reader),
     /// The mean of what the ingress queues held that these were for, in bytes; none if there were none.
     OccupancyAtPause(Peers),
     /// The sum of the same over one part of the neighbours, divided by that over another.
     OccupancyRatio(Peers, Peers),
 }
+
+/// Reads a number from a run and its folder; `None` if the run has none.
+pub type Reader = fn(&RunResult, &Path) -> Option<Decimal>;
 
 /// Which neighbours of switches are paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +192,16 @@ impl Peers {
 }
 
 impl Source {
+    /// Whether its sums over seeds mean something: then a report has their ratio, too.
+    pub const fn is_sum(self) -> bool {
+        matches!(self, Self::Pauses(_) | Self::PauseFrames(_) | Self::PausedTime(_))
+    }
+
+    /// Whether a report divides it by the baseline's.
+    pub const fn is_compared(self) -> bool {
+        !matches!(self, Self::Level(..) | Self::Other(_))
+    }
+
     /// What a cell has of it.
     pub const fn statistic(self) -> Statistic {
         match self {
@@ -194,6 +219,10 @@ impl Source {
             | Self::RateOf(_)
             | Self::RateAbove(_)
             | Self::Pauses(_)
+            | Self::PauseFrames(_)
+            | Self::PausedTime(_)
+            | Self::Level(..)
+            | Self::Other(_)
             | Self::OccupancyAtPause(_)
             | Self::OccupancyRatio(..) => Statistic::Mean,
         }

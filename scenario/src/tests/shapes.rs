@@ -31,6 +31,11 @@ core_link = { rate = \"400Gbps\", delay = \"2us\" }\nfailed_links = [[\"core0\",
             "fat-tree k = 4, 3/2 to 1, 1 failed link",
         ),
         (
+            "kind = \"pods\"\npods = 3\nspines = 2\nleaves_per_pod = 2\ntors_per_pod = 4\nhosts_per_tor = 1
+host_link = SPEED\nleaf_link = { rate = \"400Gbps\", delay = \"2us\" }\nfailed_links = [[\"leaf5\", \"tor8\"]]",
+            "3 pods of 4 ToRs and 2 leaves under 2 spines, 1 failed link",
+        ),
+        (
             "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 1\nhost_link = SPEED
 fabric_link = SPEED\nfailed_links = [[\"spine0\", \"leaf3\"], [\"leaf0\", \"spine1\"]]",
             "leaf-spine 4 x 2, 2 failed links",
@@ -82,6 +87,82 @@ fn fat_trees_that_cannot_be() {
       |
     5 | oversubscription = 256
       |                    ^^^
+      |
+      = help: give it 256 at most, or use more switches
+    ");
+}
+
+#[test]
+fn pods_that_cannot_be() {
+    let with = |counts: &[(&str, u32)]| {
+        let default = [("pods", 2), ("spines", 4), ("leaves_per_pod", 2), ("tors_per_pod", 4)];
+        let line = |(key, count): &(&str, u32)| {
+            let other = counts.iter().find(|(other, _)| other == key);
+            format!("{key} = {}", other.map_or(*count, |(_, count)| *count))
+        };
+        let lines: Vec<String> = default.iter().chain(&[("hosts_per_tor", 16)]).map(line).collect();
+        report(&format!("kind = \"pods\"\n{}\nhost_link = SPEED", lines.join("\n")))
+    };
+    assert_snapshot!(with(&[("leaves_per_pod", 0)]), @r"
+    error: a fabric with 0 leaves per pod
+     --> shape.toml:5:18
+      |
+    5 | leaves_per_pod = 0
+      |                  ^
+      |
+      = help: write a number from 1 up
+    ");
+    assert_snapshot!(with(&[("hosts_per_tor", 1000)]), @r"
+    error: 8000 hosts; the limit is 4096
+     --> shape.toml:7:17
+      |
+    7 | hosts_per_tor = 1000
+      |                 ^^^^
+      |
+      = help: write a fabric of 4096 hosts at most
+    ");
+    assert_snapshot!(with(&[("leaves_per_pod", 600)]), @r"
+    error: 1212 switches; the limit is 1024
+     --> shape.toml:3:8
+      |
+    3 | pods = 2
+      |        ^
+      |
+      = help: write a fabric of 1024 switches at most
+    ");
+    assert_snapshot!(with(&[("hosts_per_tor", 255)]), @r"
+    error: switch `tor0` has 257 ports; the limit is 256
+     --> shape.toml:7:17
+      |
+    7 | hosts_per_tor = 255
+      |                 ^^^
+      |
+      = help: give it 256 at most, or use more switches
+    ");
+    assert_snapshot!(with(&[("spines", 253)]), @r"
+    error: switch `leaf0` has 257 ports; the limit is 256
+     --> shape.toml:4:10
+      |
+    4 | spines = 253
+      |          ^^^
+      |
+      = help: give it 256 at most, or use more switches
+    ");
+    assert_snapshot!(with(&[("tors_per_pod", 253), ("hosts_per_tor", 1)]), @r"
+    error: switch `leaf0` has 257 ports; the limit is 256
+     --> shape.toml:6:16
+      |
+    6 | tors_per_pod = 253
+      |                ^^^
+      |
+      = help: give it 256 at most, or use more switches
+    ");
+    assert_snapshot!(with(&[("pods", 129), ("hosts_per_tor", 1)]), @r"
+    error: switch `spine0` has 258 ports; the limit is 256
+     --> shape.toml:3:8
+      |
+    3 | pods = 129
+      |        ^^^
       |
       = help: give it 256 at most, or use more switches
     ");

@@ -126,7 +126,17 @@ const fn about(
 ) -> Claim {
     let paper = Expected::About(value);
     let holds = Criterion::within_a_fifth(paper);
-    Claim { place, text, paper, holds, quantity, view: View::Itself, cells, readings: &[] }
+    Claim {
+        place,
+        text,
+        paper,
+        holds,
+        quantity,
+        view: View::Itself,
+        cells,
+        readings: &[],
+        against: None,
+    }
 }
 
 /// So many tenths of BFC's value, met within a fifth, as an increase over it.

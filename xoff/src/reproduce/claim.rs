@@ -23,6 +23,8 @@ pub struct Claim {
     /// Axes that the paper leaves open. Each combination of their choices is a reading of the paper, and the claim is
     /// judged in each.
     pub readings: &'static [&'static str],
+    /// What it is compared with instead of the figure's baseline.
+    pub against: Option<(&'static str, &'static str)>,
 }
 
 /// What the paper says in words; it can be read in one way.
@@ -34,7 +36,7 @@ pub const fn words(
     cells: &'static [(&'static str, &'static str)],
 ) -> Claim {
     let paper = Expected::Words(paper);
-    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
+    Claim { place, text, paper, holds, quantity, view, cells, readings: &[], against: None }
 }
 
 /// The same claim where the paper leaves these axes open.
@@ -87,6 +89,8 @@ pub enum Bound {
 pub enum View {
     /// By how much it is below the baseline's, as a part of that.
     Reduction,
+    /// By how much its sum over the seeds is below the baseline's, as a part of that.
+    TotalReduction,
     /// By how much it is above the baseline's, as a part of that.
     Increase,
     /// As it is.

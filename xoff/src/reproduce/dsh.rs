@@ -124,7 +124,7 @@ const fn claim(
     cells: &'static [(&'static str, &'static str)],
 ) -> Claim {
     let holds = Criterion::within_a_fifth(paper);
-    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
+    Claim { place, text, paper, holds, quantity, view, cells, readings: &[], against: None }
 }
 
 const fn up_to(

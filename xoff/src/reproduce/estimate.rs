@@ -132,6 +132,30 @@ impl Estimate {
         Some(Self { count, happened, value: Value::At(share), range: None, interval })
     }
 
+    /// The ratio of two sums, of which each seed adds a pair `(part, whole)`, with the interval that Student's t gives the mean of
+    /// `part - ratio * whole` (W. G. Cochran, Sampling Techniques, 6.4); `None` if the wholes sum up to 0.
+    pub fn ratio_of_totals(pairs: &[(Decimal, Decimal)]) -> Option<Self> {
+        let count = pairs.len();
+        let part: i128 = pairs.iter().map(|(part, _)| part.0).sum();
+        let whole: i128 = pairs.iter().map(|(_, whole)| whole.0).sum();
+        if whole <= 0 {
+            return None;
+        }
+        let ratio = Decimal::ratio(part, whole);
+        let residual = |(part, whole): &(Decimal, Decimal)| {
+            Decimal(part.0 - Decimal::ratio(ratio.0 * whole.0, Decimal::ONE.0 * Decimal::ONE.0).0)
+        };
+        let residuals: Vec<Decimal> = pairs.iter().map(residual).collect();
+        let mean = Decimal::mean(Decimal(whole), count);
+        let end = |end: Decimal| {
+            let centred = Decimal(ratio.0 + Decimal::ratio(end.0, mean.0.max(1)).0);
+            Value::At(centred)
+        };
+        let interval = interval(&residuals).filter(|_| count >= FEWEST_FOR_AN_INTERVAL);
+        let interval = interval.map(|(low, high)| (end(low), end(high)));
+        Some(Self { count, happened: count, value: Value::At(ratio), range: None, interval })
+    }
+
     /// What is left of it in a comparison by this value, which has neither ends nor a range.
     #[must_use]
     pub const fn compared(self, value: Value) -> Self {
@@ -144,10 +168,10 @@ impl Estimate {
         let change = |value: Value| match view {
             View::Itself => value,
             View::Increase => value.map(|ratio| Decimal(ratio.0 - Decimal::ONE.0)),
-            View::Reduction => value.one_minus(),
+            View::Reduction | View::TotalReduction => value.one_minus(),
         };
         let ends = |(low, high)| match view {
-            View::Reduction => (change(high), change(low)),
+            View::Reduction | View::TotalReduction => (change(high), change(low)),
             View::Itself | View::Increase => (change(low), change(high)),
         };
         let (range, interval) = (self.range.map(ends), self.interval.map(ends));
@@ -172,6 +196,23 @@ mod tests {
         let ends = two.interval.map(|(low, high)| (low.number().0, high.number().0));
         assert_eq!(ends, Some((-10_706_000, 14_706_000)));
         assert_eq!(Estimate::mean(&[]), None);
+    }
+
+    /// The parts are half the wholes in all, but not in each pair: residuals of 1, -1, ... have an interval around 0.
+    #[test]
+    fn a_ratio_of_totals_weighs_seeds_by_their_wholes() {
+        let pairs = |numbers: &[(i32, i32)]| -> Vec<(Decimal, Decimal)> {
+            numbers.iter().map(|(part, all)| (whole(*part), whole(*all))).collect()
+        };
+        let two = Estimate::ratio_of_totals(&pairs(&[(1, 10), (49, 90)])).unwrap();
+        assert_eq!((two.value, two.interval), (Value::At(Decimal::per_mille(500)), None));
+        let ten = Estimate::ratio_of_totals(&pairs(&[(6, 10), (4, 10)].repeat(5))).unwrap();
+        let (low, high) = ten.interval.unwrap();
+        assert_eq!(ten.value, Value::At(Decimal::per_mille(500)));
+        // 2.262 * 1.0541 / sqrt(10) / 10 on either side.
+        assert_eq!((low.number().0 / 1000, high.number().0 / 1000), (424, 575));
+        assert_eq!(Estimate::ratio_of_totals(&pairs(&[(3, 0)])), None);
+        assert_eq!(Estimate::ratio_of_totals(&[]), None);
     }
 
     /// Wilson's interval of 3 of 12 and of 0 and 10 of 10, from his formula by hand.

@@ -19,6 +19,7 @@ pub const CLAIM: Claim = Claim {
     view: View::Itself,
     cells: &[LARGE],
     readings: &[],
+    against: None,
 };
 
 pub const FIGURE: Figure = Figure {

@@ -1,11 +1,13 @@
 //! What one run says of a quantity, from its results folder.
 
+mod ports;
+
 use std::fmt;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Onset, Peers, Source};
+use super::{Onset, Source};
 use crate::sweep::{Decimal, Metrics, RunResult, Sample};
 
 /// What one run says of a quantity.
@@ -73,18 +75,15 @@ impl Source {
                 return recovery.map(Observation::Onset);
             }
             Self::RateAbove(bytes) => return rate_above(folder, bytes),
-            Self::Pauses(peers) => {
-                window(metrics).and_then(|window| Some(pauses(folder, peers, window)?.count))
+            Self::Pauses(_)
+            | Self::PauseFrames(_)
+            | Self::PausedTime(_)
+            | Self::Level(..)
+            | Self::OccupancyAtPause(_)
+            | Self::OccupancyRatio(..) => {
+                window(metrics).and_then(|window| ports::read(self, folder, window))
             }
-            Self::OccupancyAtPause(peers) => window(metrics).and_then(|window| {
-                let pauses = pauses(folder, peers, window)?;
-                (pauses.count.0 > 0).then(|| Decimal::ratio(pauses.bytes.0, pauses.count.0))
-            }),
-            Self::OccupancyRatio(part, whole) => window(metrics).and_then(|window| {
-                let part = pauses(folder, part, window.clone())?.bytes;
-                let whole = pauses(folder, whole, window)?.bytes;
-                (whole.0 > 0).then(|| Decimal::ratio(part.0, whole.0))
-            }),
+            Self::Other(read) => read(result, folder),
         };
         number.map(Observation::Number)
     }
@@ -234,36 +233,18 @@ fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
     (count > 0).then(|| Observation::Number(Decimal(sum / count)))
 }
 
-/// Decisions to pause.
-struct Pauses {
-    count: Decimal,
-    /// What their ingress queues held, summed.
-    bytes: Decimal,
-}
-
-/// Those of `pauses.csv` in a span.
-fn pauses(folder: &Path, peers: Peers, span: Range<u64>) -> Option<Pauses> {
-    let text = fs::read_to_string(folder.join("pauses.csv")).ok()?;
-    let (mut count, mut bytes) = (0, 0);
-    for line in text.lines() {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [time, _node, _port, peer, _priority, "xoff", occupancy, ..] = fields[..] else {
-            continue;
-        };
-        if peers.contains(peer) && span.contains(&time.parse().ok()?) {
-            count += 1;
-            bytes += occupancy.parse::<i128>().ok()?;
-        }
-    }
-    Some(Pauses { count: Decimal::ratio(count, 1), bytes: Decimal::ratio(bytes, 1) })
-}
-
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
 
     use super::*;
     use crate::sweep::made_up::run_with;
+
+    /// What a source says of a run with a window from 2 to 4 us.
+    pub fn read_in(folder: &Path, source: Source) -> Option<String> {
+        let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
+        source.read(&run, folder).map(|it| it.to_string())
+    }
 
     #[test]
     fn numbers_of_a_summary_are_read_alone_and_together() {
@@ -339,35 +320,6 @@ mod tests {
         assert_eq!(read(Source::RecoveryOf(2), 7000), None);
         assert_eq!(read(Source::RateOf(0), 4000).as_deref(), Some("40000"));
         assert_eq!(read(Source::RateOf(1), 4000).as_deref(), Some("5600"));
-    }
-
-    #[test]
-    fn pauses_are_those_of_the_window_and_of_the_neighbours() {
-        let folder = tempfile::tempdir().unwrap();
-        let table = "time_ns,node,port,peer,priority,event,occupancy_bytes,threshold_bytes\n\
-                     1000,s0,0,h0,3,xoff,7,7\n\
-                     2000,s0,0,h0,3,xoff,100,90\n\
-                     2100,s0,1,h1,3,xoff,40,40\n\
-                     2200,s0,1,h1,3,xoff-refresh,60,40\n\
-                     2300,s0,1,h1,3,xon,20,20\n\
-                     2400,s0,2,h10,3,xoff,10,10\n\
-                     4000,s0,0,h0,3,xoff,7,7\n";
-        fs::write(folder.path().join("pauses.csv"), table).unwrap();
-        let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
-        let read = |source: Source| source.read(&run, folder.path()).map(|it| it.to_string());
-        let (h0, others) = (Peers::Only("h0"), Peers::Except("h0"));
-        for (source, expected) in [
-            (Source::Pauses(Peers::All), Some("3")),
-            (Source::Pauses(h0), Some("1")),
-            (Source::Pauses(Peers::Only("h1")), Some("1")),
-            (Source::Pauses(Peers::Only("h2")), Some("0")),
-            (Source::OccupancyAtPause(others), Some("25")),
-            (Source::OccupancyAtPause(Peers::Only("h2")), None),
-            (Source::OccupancyRatio(h0, others), Some("2")),
-            (Source::OccupancyRatio(h0, Peers::Only("h2")), None),
-        ] {
-            assert_eq!(read(source).as_deref(), expected, "{source:?}");
-        }
     }
 
     /// 2 MB in 1 ms are 16 Gbit/s, 4 MB in 4 ms are 8.

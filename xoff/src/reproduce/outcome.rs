@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Claim, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value, Verdict, View,
-    survival,
+    Claim, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value, Verdict,
+    View, survival,
 };
 use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 
@@ -96,7 +96,11 @@ impl Outcome {
 
     /// How many seeds [`Self::relative`] leaves out: flows are missing in one of the two runs.
     pub fn left_out_relative(&self, cell: &Cell, quantity: usize) -> usize {
-        let Some(baseline) = self.baseline(cell) else { return 0 };
+        self.left_out_relative_to(self.figure.baseline, cell, quantity)
+    }
+
+    fn left_out_relative_to(&self, baseline: (&str, &str), cell: &Cell, quantity: usize) -> usize {
+        let Some(baseline) = self.counterpart(baseline, cell) else { return 0 };
         let more = baseline.left_out(quantity);
         let only = more.filter(|seed| cell.left_out(quantity).all(|other| other != *seed));
         cell.left_out(quantity).count() + only.count()
@@ -116,7 +120,16 @@ impl Outcome {
     /// both have the same traffic; seeds in which the baseline is 0 do not count. Of shares and medians, the ratio
     /// of both: runs in which nothing happened have no ratio.
     pub fn relative(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
-        let baseline = self.baseline(cell)?;
+        self.relative_to(self.figure.baseline, cell, quantity)
+    }
+
+    fn relative_to(
+        &self,
+        baseline: (&str, &str),
+        cell: &Cell,
+        quantity: usize,
+    ) -> Option<Estimate> {
+        let baseline = self.counterpart(baseline, cell)?;
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => {
                 let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
@@ -134,9 +147,37 @@ impl Outcome {
         }
     }
 
-    /// The cell that another is divided by.
-    fn baseline(&self, cell: &Cell) -> Option<&Cell> {
-        let (axis, choice) = self.figure.baseline;
+    /// The sum of a quantity over the seeds of a cell, divided by that over the same seeds of the baseline's.
+    pub fn of_totals(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
+        self.of_totals_to(self.figure.baseline, cell, quantity)
+    }
+
+    fn of_totals_to(
+        &self,
+        baseline: (&str, &str),
+        cell: &Cell,
+        quantity: usize,
+    ) -> Option<Estimate> {
+        let bases: BTreeMap<u64, Decimal> =
+            self.counterpart(baseline, cell)?.numbers(quantity).collect();
+        let pair = |(seed, value)| Some((value, *bases.get(&seed)?));
+        Estimate::ratio_of_totals(&cell.numbers(quantity).filter_map(pair).collect::<Vec<_>>())
+    }
+
+    /// Seeds in which something is true in only one of a cell and the baseline's.
+    pub fn discordant(&self, cell: &Cell, quantity: usize) -> Option<Discordant> {
+        let baseline = self.counterpart(self.figure.baseline, cell)?;
+        let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+        let pair = |(seed, value): (u64, Decimal)| Some((value.0 != 0, bases.get(&seed)?.0 != 0));
+        let pairs: Vec<(bool, bool)> = cell.numbers(quantity).filter_map(pair).collect();
+        let count = |wanted| pairs.iter().filter(|pair| **pair == wanted).count();
+        let discordant =
+            Discordant { only_here: count((true, false)), only_there: count((false, true)) };
+        (!pairs.is_empty() && cell.choices != baseline.choices).then_some(discordant)
+    }
+
+    /// The cell with another choice of an axis.
+    fn counterpart(&self, (axis, choice): (&str, &str), cell: &Cell) -> Option<&Cell> {
         let place = self.place(axis)?;
         let mut wanted = cell.choices.clone();
         choice.clone_into(&mut wanted[place]);
@@ -174,16 +215,20 @@ impl Outcome {
 
     fn reading(&self, claim: &Claim, choices: Vec<String>, cells: &[&Cell]) -> Reading {
         let quantity = claim.quantity;
+        let baseline = claim.against.unwrap_or(self.figure.baseline);
         let view = |cell: &&Cell| match claim.view {
             View::Itself => self.itself(cell, quantity),
-            View::Reduction | View::Increase => self.relative(cell, quantity),
+            View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
+            View::TotalReduction => self.of_totals_to(baseline, cell, quantity),
         };
         let views = cells.iter().filter_map(view);
         let mut found: Vec<Estimate> = views.map(|estimate| estimate.viewed(claim.view)).collect();
         found.sort_by_key(|estimate| estimate.value.number());
         let left_out = |cell: &&Cell| match claim.view {
             View::Itself => self.left_out(cell, quantity),
-            View::Reduction | View::Increase => self.left_out_relative(cell, quantity),
+            View::Reduction | View::Increase | View::TotalReduction => {
+                self.left_out_relative_to(baseline, cell, quantity)
+            }
         };
         let values: Vec<Value> =
             found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
@@ -201,7 +246,7 @@ impl Outcome {
     fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
         match claim.view {
             View::Itself => value.map(|number| self.quantity(claim).unit.claimed(number)),
-            View::Reduction | View::Increase => value,
+            View::Reduction | View::Increase | View::TotalReduction => value,
         }
     }
 
@@ -243,7 +288,7 @@ impl Cell {
 mod tests {
     use super::*;
     use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
-    use crate::sweep::made_up::run;
+    use crate::sweep::made_up::{run, run_with};
 
     #[test]
     fn a_ratio_says_how_many_seeds_either_side_leaves_out() {
@@ -312,5 +357,25 @@ mod tests {
             [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::NotRun)]
         );
         assert_eq!(verdicts(&half, &all), [(String::new(), Verdict::NotRun)]);
+    }
+
+    /// Seed 1 has it only in the cell, seeds 2 and 3 only in the baseline.
+    #[test]
+    fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
+        let results = [0, 60, 40, 20, 0, 0].map(|number| Some(run_with(&[("paused_ns", number)])));
+        let outcome = outcome(&results);
+        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
+        let pairs = Discordant { only_here: 1, only_there: 2 };
+        assert_eq!(outcome.discordant(cell, PAUSED), Some(pairs));
+        assert_eq!(outcome.discordant(baseline, PAUSED), None);
+        let fifth = Value::At(Decimal::per_mille(200));
+        assert_eq!(outcome.of_totals(cell, PAUSED).unwrap().value, fifth);
+        // Both seeds in which the baseline has a number other than 0 have a ratio of 0.
+        assert_eq!(outcome.relative(cell, PAUSED).unwrap().value.number().0, 0);
+        let claim = Claim { quantity: PAUSED, view: View::TotalReduction, ..CLAIM };
+        let found = outcome.judged(&claim)[0].found[0].value;
+        assert_eq!(found, Value::At(Decimal::per_mille(800)));
+        let against = Claim { against: Some(LARGE), cells: &[("switch.buffer", "1MB")], ..claim };
+        assert_eq!(outcome.judged(&against)[0].found[0].value, Value::At(Decimal::whole(-4)));
     }
 }

@@ -12,7 +12,8 @@ use std::num::NonZeroU32;
 pub use csv::csv;
 
 use super::estimate::FEWEST_FOR_AN_INTERVAL;
-use super::{Figure, Outcome, Paper, Statistic, Unit};
+use super::{Discordant, Figure, Outcome, Paper, Statistic, Unit};
+use crate::sweep::Decimal;
 
 /// What the command was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -108,39 +109,85 @@ fn measured(outcome: &Outcome) -> Vec<usize> {
 
 fn cells(text: &mut String, outcome: &Outcome) {
     let quantities = measured(outcome);
-    let mut header: Vec<String> = outcome.axes.clone();
+    let axes = shown_axes(outcome);
+    let mut header: Vec<String> = axes.iter().map(|axis| outcome.axes[*axis].clone()).collect();
     for quantity in quantities.iter().map(|number| &outcome.figure.quantities[*number]) {
         let unit = match quantity.unit.name() {
             "" => String::new(),
             unit => format!(", {unit}"),
         };
         header.push(format!("{}{unit}", quantity.name));
+        if !quantity.source.is_compared() {
+            continue;
+        }
         let comparison = match quantity.source.statistic() {
             Statistic::Mean => "mean of ratios",
             Statistic::Share => "ratio of shares",
             Statistic::Median => "ratio of medians",
         };
-        header.push(format!("of {}, {comparison}", outcome.figure.baseline.1));
+        let baseline = outcome.figure.baseline.1;
+        header.push(format!("of {baseline}, {comparison}"));
+        if quantity.source.is_sum() {
+            header.push(format!("of {baseline}, ratio of totals"));
+        }
+        if quantity.source.statistic() == Statistic::Share {
+            header.push(format!("only here, only {baseline}, p"));
+        }
     }
     row(text, &header.iter().map(String::as_str).collect::<Vec<_>>());
     rule(text, header.len());
     for cell in outcome.cells.iter().filter(|cell| cell.runs > 0) {
-        let mut fields = cell.choices.clone();
+        let mut fields: Vec<String> = axes.iter().map(|axis| cell.choices[*axis].clone()).collect();
         for number in &quantities {
             let quantity = &outcome.figure.quantities[*number];
             let statistic = quantity.source.statistic();
             let itself = outcome.itself(cell, *number);
             let text = itself.map(|it| number::estimate(it, statistic, quantity.unit));
             fields.push(text.unwrap_or_default() + &note(outcome.left_out(cell, *number)));
+            if !quantity.source.is_compared() {
+                continue;
+            }
             let compared = match (outcome.relative(cell, *number), statistic, itself) {
                 (Some(ratio), _, _) => number::comparison(ratio, Unit::Plain),
                 (None, Statistic::Median, Some(_)) => "not reached".to_owned(),
                 (None, _, _) => String::new(),
             };
             fields.push(compared + &note(outcome.left_out_relative(cell, *number)));
+            if quantity.source.is_sum() {
+                let totals = outcome.of_totals(cell, *number);
+                let text = totals.map(|ratio| number::comparison(ratio, Unit::Plain));
+                fields.push(text.unwrap_or_default());
+            }
+            if statistic == Statistic::Share {
+                fields.push(outcome.discordant(cell, *number).map_or_else(String::new, discordant));
+            }
         }
         row(text, &fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
+}
+
+/// Axes without the settings that are the same in all runs: their names are paths of keys.
+fn shown_axes(outcome: &Outcome) -> Vec<usize> {
+    let is_setting = |axis: &usize| {
+        let mut choices = outcome.cells.iter().map(|cell| &cell.choices[*axis]);
+        let first = choices.next();
+        let same = choices.all(|choice| Some(choice) == first);
+        same && (is_key(&outcome.axes[*axis]))
+    };
+    (0..outcome.axes.len()).filter(|axis| !is_setting(axis)).collect()
+}
+
+/// Keys of one word are those at the top of a scenario that sweeps set.
+fn is_key(name: &str) -> bool {
+    name.contains('.') || ["duration", "stop"].contains(&name)
+}
+
+fn discordant(pairs: Discordant) -> String {
+    let p = match pairs.p() {
+        p if p < Decimal::per_mille(1) => "under 0.001".to_owned(),
+        p => format!("{:.3}", number::Rounded(p)),
+    };
+    format!("{}, {}, {p}", pairs.only_here, pairs.only_there)
 }
 
 /// What the numbers of a table are.
@@ -162,7 +209,11 @@ fn legend(text: &mut String, outcome: &Outcome) {
         sentences.push("`a [b, c]`: mean with its 95 % interval by Student's t.".to_owned());
     }
     if has(Statistic::Share) {
-        sentences.push("Shares of runs have E. B. Wilson's 95 % interval.".to_owned());
+        sentences.push(
+            "Shares of runs have E. B. Wilson's 95 % interval. \"Only here\" counts seeds in which it happened in this cell \
+             and not in the baseline's; p is McNemar's exact test."
+                .to_owned(),
+        );
     }
     if has(Statistic::Median) {
         sentences.push(

@@ -1,17 +1,22 @@
 //! H. Huang et al., "Re-Architecting Buffer Management in Lossless Ethernet" (SPFC), IEEE/ACM Transactions on
-//! Networking, 2024. Figures 1, 7, 8 and 10 show no measurement; Fig. 9 is a model, with which a test of
-//! `fabric-core` compares what a switch decides.
+//! Networking, 2024. Figures 1, 7, 8 and 10 show no measurement.
 
+mod clos;
+mod deadlocks;
 mod fabrics;
+mod model;
 mod star;
 mod tolerance;
 
 use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Paper, Peers, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
-use fabrics::{FIG12, FIG15, FIG17, HEADROOM, TABLE3};
-use star::{FIG04, FIG06, FIG11};
-use tolerance::{FIG13, FIG14};
+use clos::{FIG15, FIG15_FULL, FIG18, TABLE3};
+use deadlocks::{DEADLOCKS, DEADLOCKS_TIMELY, FIG17};
+use fabrics::{FIG12, HEADROOM};
+use model::FIG09;
+use star::{FIG04, FIG04_XON, FIG05, FIG06, FIG11, STARTS};
+use tolerance::{FIG13, FIG14, XON};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -25,24 +30,55 @@ pub const PAPER: Paper = Paper {
     title: "H. Huang et al., Re-Architecting Buffer Management in Lossless Ethernet, IEEE/ACM Transactions on \
             Networking, 2024",
     files: files![
+        "clos.toml",
+        "deadlocks.toml",
+        "deadlocks-timely.toml",
         "fig04.toml",
+        "fig04xon.toml",
+        "fig05.toml",
         "fig06.toml",
+        "fig09.toml",
         "fig11.toml",
         "fig12.toml",
         "fig13.toml",
         "fig14.toml",
         "fig15.toml",
+        "fig15full.toml",
         "fig17.toml",
+        "fig18.toml",
         "headroom.toml",
         "mix.toml",
+        "model.toml",
         "pod.toml",
         "pods.toml",
         "star.toml",
+        "starts.toml",
         "table3.toml",
         "testbed.toml",
         "websearch.toml",
+        "xon.toml",
     ],
-    figures: &[FIG04, FIG06, FIG11, FIG12, FIG13, FIG14, FIG15, TABLE3, FIG17, HEADROOM],
+    figures: &[
+        FIG04,
+        FIG04_XON,
+        STARTS,
+        FIG05,
+        FIG06,
+        FIG09,
+        FIG11,
+        FIG12,
+        FIG13,
+        XON,
+        FIG14,
+        FIG15,
+        FIG15_FULL,
+        TABLE3,
+        FIG17,
+        DEADLOCKS,
+        DEADLOCKS_TIMELY,
+        FIG18,
+        HEADROOM,
+    ],
     check: include_str!("../../../scenarios/spfc/check.csv"),
 };
 
@@ -60,6 +96,7 @@ const ST: (&str, &str) = ("scheme", "st");
 const SCHEME: &str = "scheme";
 const CONTROL: &str = "control";
 const BUFFER: &str = "buffer";
+const XON_OFFSET: &str = "xon_offset";
 const DCQCN: (&str, &str) = (CONTROL, "dcqcn, its paper");
 const DCQCN_HPCC: (&str, &str) = (CONTROL, "dcqcn, hpcc's simulator");
 const TIMELY: (&str, &str) = (CONTROL, "timely");
@@ -69,6 +106,11 @@ const P0: Peers = Peers::Only("h0");
 const PAUSES_OF_P0: Quantity = plain("PAUSEs at P0", Source::Pauses(P0));
 const PAUSES_OF_BURST: Quantity =
     plain("PAUSEs at burst ports", Source::Pauses(Peers::Except("h0")));
+
+/// Frames that go out are more than decisions: while a neighbour is paused its pause is renewed.
+const FRAMES_TO_P0: Quantity = plain("PAUSE frames to P0", Source::PauseFrames(P0));
+const P0_IS_PAUSED: Quantity =
+    Quantity { name: "P0 is paused", unit: Unit::Microseconds, source: Source::PausedTime(P0) };
 
 const fn plain(name: &'static str, source: Source) -> Quantity {
     Quantity { name, unit: Unit::Plain, source }
@@ -83,6 +125,11 @@ const fn claim(
     readings: &'static [&'static str],
 ) -> Claim {
     read_by(words(place, text, paper, seen, cells), readings)
+}
+
+/// The same, compared with static thresholds.
+const fn against_st(claim: Claim) -> Claim {
+    Claim { against: Some(ST), ..claim }
 }
 
 const NONE: Decimal = Decimal(0);

@@ -65,8 +65,15 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                         assert!(results.throughput.is_some() && results.window.is_some());
                     }
                     // `flows.csv` is always there.
-                    Source::RateAbove(_) => {}
-                    Source::Pauses(peers) | Source::OccupancyAtPause(peers) => {
+                    Source::RateAbove(_) | Source::Other(_) => {}
+                    Source::Level(kind, _) => {
+                        assert!(results.window.is_some(), "{name}");
+                        assert!(kind != "threshold" || results.thresholds, "{name}");
+                    }
+                    Source::Pauses(peers)
+                    | Source::PauseFrames(peers)
+                    | Source::PausedTime(peers)
+                    | Source::OccupancyAtPause(peers) => {
                         has_peers(&scenario, &[peers], name);
                     }
                     Source::OccupancyRatio(part, whole) => {

@@ -29,7 +29,7 @@ const fn thirty_off(text: &'static str, quantity: usize) -> Claim {
     let paper = Expected::About(Decimal::per_mille(300));
     let holds = Criterion::within_a_fifth(paper);
     let (view, cells) = (View::Reduction, &[WITH_RTT_TARGET]);
-    Claim { place: "A.1", text, paper, holds, quantity, view, cells, readings: &[] }
+    Claim { place: "A.1", text, paper, holds, quantity, view, cells, readings: &[], against: None }
 }
 
 pub(super) const FIG16: Figure = Figure {

@@ -22,7 +22,7 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     }
     text += "A claim is judged by means, shares and medians, in each reading of what the paper leaves open. \"Holds if\" comes \
              from the paper's text: its numbers are met within a fifth, \"over\" as it is, and words as the table \
-             says.\n\n";
+             says. Of more than five readings the table has how many; each figure's own table has them all.\n\n";
     row(&mut text, &["where", "claim", "paper", "holds if", "verdict"]);
     rule(&mut text, 5);
     for figure in figures {
@@ -39,17 +39,24 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     text
 }
 
-/// The table of a figure's claims: the paper's number and ours, in each reading.
+/// The table of a figure's claims: the paper's number and ours in each reading, and whether the claim holds in it if the
+/// first table does not say so.
 pub fn comparisons(outcome: &Outcome) -> String {
     let mut text = String::new();
     if outcome.figure.claims.is_empty() {
         return text;
     }
-    row(&mut text, &["where", "what", "paper", "ours", "difference"]);
-    rule(&mut text, 5);
-    for claim in outcome.figure.claims {
+    let judged: Vec<(&Claim, Vec<Reading>)> =
+        outcome.figure.claims.iter().map(|claim| (claim, outcome.judged(claim))).collect();
+    // Where the first table only counts readings.
+    let with_verdicts = judged.iter().any(|(_, readings)| readings.len() > MOST_LISTED);
+    let columns = ["where", "what", "paper", "ours", "difference", "verdict"];
+    let columns = &columns[..if with_verdicts { 6 } else { 5 }];
+    row(&mut text, columns);
+    rule(&mut text, columns.len());
+    for (claim, readings) in judged {
         let unit = unit_of(outcome.figure, claim);
-        for reading in outcome.judged(claim) {
+        for reading in readings {
             let what = if reading.choices.is_empty() {
                 claim.text.to_owned()
             } else {
@@ -57,17 +64,32 @@ pub fn comparisons(outcome: &Outcome) -> String {
             };
             let ours = ours(outcome.figure, claim, &reading);
             let difference = difference(claim, unit, &reading);
-            row(&mut text, &[claim.place, &what, &expected(claim, unit), &ours, &difference]);
+            let verdict = match reading.verdict {
+                Verdict::Holds => "holds",
+                Verdict::Turns => "turns",
+                Verdict::Open => "cannot be told",
+                Verdict::NotRun => "not run",
+            };
+            let paper = expected(claim, unit);
+            let fields = [claim.place, &what, &paper, &ours, &difference, verdict];
+            row(&mut text, &fields[..columns.len()]);
         }
     }
     text.push('\n');
     text
 }
 
-/// In which readings it holds and in which it turns, with what the runs say in each.
+/// A verdict lists as many readings; of more it says in how many the claim holds.
+const MOST_LISTED: usize = 5;
+
+/// In which readings it holds and in which it turns, with what the runs say in each; of many readings, in how many, and
+/// which choices decide.
 fn verdict(figure: &Figure, claim: &Claim, readings: &[Reading]) -> String {
     if readings.iter().all(|reading| reading.verdict == Verdict::NotRun) {
         return "not run".to_owned();
+    }
+    if readings.len() > MOST_LISTED {
+        return counted(claim, readings);
     }
     let one = claim.readings.is_empty();
     let text = |reading: &Reading| {
@@ -94,10 +116,70 @@ fn verdict(figure: &Figure, claim: &Claim, readings: &[Reading]) -> String {
     parts.into_iter().filter_map(part).collect::<Vec<_>>().join("; ")
 }
 
+/// In how many readings it holds, and with which choices.
+fn counted(claim: &Claim, readings: &[Reading]) -> String {
+    let all = readings.len();
+    let count = |verdict| readings.iter().filter(|reading| reading.verdict == verdict).count();
+    let verdicts = [
+        (Verdict::Holds, "holds in"),
+        (Verdict::Turns, "turns in"),
+        (Verdict::Open, "cannot be told in"),
+        (Verdict::NotRun, "not run in"),
+    ];
+    let counts = verdicts.map(|(verdict, text)| (count(verdict), text));
+    if let Some((_, text)) = counts.iter().find(|(count, _)| *count == all) {
+        return format!("{text} all {all} readings");
+    }
+    let [(holds, _), others @ ..] = counts;
+    let others = others.iter().filter(|(count, _)| *count > 0);
+    let others: Vec<String> = others.map(|(count, text)| format!(", {text} {count}")).collect();
+    let others = others.concat();
+    let deciding = if holds == 0 { Vec::new() } else { deciding(claim, readings) };
+    let deciding =
+        if deciding.is_empty() { String::new() } else { format!(" ({})", deciding.join("; ")) };
+    format!("holds in {holds} of {all} readings{deciding}{others}")
+}
+
+/// Choices of an axis with which it holds in every reading, or in none, unless they are too many to list.
+fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
+    let (mut all, mut none) = (Vec::new(), Vec::new());
+    for place in 0..claim.readings.len() {
+        let mut choices: Vec<&String> = Vec::new();
+        for choice in readings.iter().filter_map(|reading| reading.choices.get(place)) {
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+        }
+        if choices.len() < 2 {
+            continue;
+        }
+        let held = |choice: &&String| {
+            let with = readings.iter().filter(|reading| reading.choices.get(place) == Some(choice));
+            let holds = with.clone().filter(|reading| reading.verdict == Verdict::Holds);
+            (holds.count(), with.count())
+        };
+        let is_whole = |choice: &&String| matches!(held(choice), (held, count) if held == count);
+        let of_all: Vec<_> = choices.iter().copied().filter(is_whole).collect();
+        let not_run = |choice: &&String| {
+            let mut with = readings.iter().filter(|it| it.choices.get(place) == Some(choice));
+            with.any(|reading| reading.verdict == Verdict::NotRun)
+        };
+        let of_none: Vec<_> =
+            choices.into_iter().filter(|choice| held(choice).0 == 0 && !not_run(choice)).collect();
+        all.extend((of_all.len() <= MOST_LISTED).then_some(of_all).into_iter().flatten());
+        none.extend((of_none.len() <= MOST_LISTED).then_some(of_none).into_iter().flatten());
+    }
+    let part = |start: &str, choices: Vec<&String>| {
+        let choices: Vec<String> = choices.iter().map(|it| format!("`{it}`")).collect();
+        (!choices.is_empty()).then(|| format!("{start} {}", choices.join(", ")))
+    };
+    part("all with", all).into_iter().chain(part("none with", none)).collect()
+}
+
 fn unit_of(figure: &Figure, claim: &Claim) -> Unit {
     match claim.view {
         View::Itself => figure.quantities[claim.quantity].unit,
-        View::Reduction | View::Increase => Unit::Percent,
+        View::Reduction | View::TotalReduction | View::Increase => Unit::Percent,
     }
 }
 
@@ -148,7 +230,9 @@ fn ours(figure: &Figure, claim: &Claim, reading: &Reading) -> String {
     let statistic = figure.quantities[claim.quantity].source.statistic();
     let text = |estimate| match claim.view {
         View::Itself => number::estimate(estimate, statistic, unit),
-        View::Reduction | View::Increase => number::comparison(estimate, unit),
+        View::Reduction | View::TotalReduction | View::Increase => {
+            number::comparison(estimate, unit)
+        }
     };
     let found: Vec<String> = shown(claim, reading).into_iter().map(text).collect();
     let text = match (&found[..], claim.paper) {
@@ -184,4 +268,56 @@ fn difference(claim: &Claim, unit: Unit, reading: &Reading) -> String {
     };
     let text = pairs.map(of_pair).collect::<Vec<_>>().join(" to ");
     if unit == Unit::Percent { format!("{text} points") } else { number::with_unit(text, unit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::made_up::CLAIM;
+
+    fn said(verdicts: &[(&str, &str, Verdict)]) -> String {
+        let reading = |(scheme, buffer, verdict): &(&str, &str, Verdict)| Reading {
+            choices: vec![(*scheme).to_owned(), (*buffer).to_owned()],
+            found: Vec::new(),
+            left_out: 0,
+            verdict: *verdict,
+        };
+        let readings: Vec<Reading> = verdicts.iter().map(reading).collect();
+        counted(&Claim { readings: &["scheme", "buffer"], ..CLAIM }, &readings)
+    }
+
+    #[test]
+    fn a_verdict_counts_readings_and_names_what_decides() {
+        use Verdict::{Holds, NotRun, Open, Turns};
+        let four = |of: [Verdict; 4]| {
+            said(&[("a", "1", of[0]), ("a", "2", of[1]), ("b", "1", of[2]), ("b", "2", of[3])])
+        };
+        assert_eq!(four([Holds; 4]), "holds in all 4 readings");
+        assert_eq!(four([Turns; 4]), "turns in all 4 readings");
+        assert_eq!(four([NotRun; 4]), "not run in all 4 readings");
+        assert_eq!(
+            four([Holds, Holds, Turns, Open]),
+            "holds in 2 of 4 readings (all with `a`; none with `b`), turns in 1, cannot be told in 1"
+        );
+        assert_eq!(
+            four([Holds, Turns, Holds, NotRun]),
+            "holds in 2 of 4 readings (all with `1`), turns in 1, not run in 1"
+        );
+        assert_eq!(four([Holds, Turns, Turns, Holds]), "holds in 2 of 4 readings, turns in 2");
+        assert_eq!(
+            four([Turns, Turns, Turns, Open]),
+            "holds in 0 of 4 readings, turns in 3, cannot be told in 1"
+        );
+        let many = |verdict| {
+            let choices = ["1", "2", "3", "4", "5", "6", "7"];
+            let readings = choices.map(|it| ("a", it, if it == "7" { Holds } else { verdict }));
+            said(&readings)
+        };
+        assert_eq!(many(Turns), "holds in 1 of 7 readings (all with `7`), turns in 6");
+        // An axis with one choice decides nothing.
+        assert_eq!(
+            said(&[("a", "1", Holds), ("a", "2", Turns)]),
+            "holds in 1 of 2 readings (all with `1`; none with `2`), turns in 1"
+        );
+    }
 }

@@ -143,7 +143,7 @@ impl Unit {
 }
 
 /// A number with as many places as the format asks for, rounded half away from zero.
-struct Rounded(Decimal);
+pub struct Rounded(pub Decimal);
 
 impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{Call, csv, markdown};
+use super::{Call, csv, markdown, shown_axes};
 use crate::reproduce::made_up::{FIGURE, onset, outcome};
 use crate::reproduce::{Outcome, Paper};
 use crate::sweep::made_up::run;
@@ -23,18 +23,18 @@ fn numbers_are_beside_the_papers_and_runs_that_were_cut_are_in_no_mean() {
     let results = [whole.clone(), short, whole.clone(), whole, cut, stuck].map(Some);
     let outcome = outcome(&results);
     assert_snapshot!(csv(&outcome), @"
-    switch.buffer,quantity,unit,statistic,n,happened,left_out,value,ci95_low,ci95_high,min,max,ratio,ratio_ci95_low,ratio_ci95_high,ratio_min,ratio_max,ratio_left_out,incomplete
-    1MB,mean FCT,,mean,3,,0,31,26.697,35.303,30,33,1,1,1,1,1,0,0
-    1MB,pauses,,mean,3,,0,7002,7002,7002,7002,7002,1,1,1,1,1,0,0
-    2MB,mean FCT,,mean,1,,2,30,,,30,30,1,,,1,1,2,2
-    2MB,pauses,,mean,3,,0,7001,6998.515662,7003.484338,7000,7002,0.999857,0.999502,1.000212,0.999714,1,0,2
+    switch.buffer,quantity,unit,statistic,n,happened,left_out,value,ci95_low,ci95_high,min,max,ratio,ratio_ci95_low,ratio_ci95_high,ratio_min,ratio_max,ratio_left_out,ratio_of_totals,totals_ci95_low,totals_ci95_high,only_here,only_there,p,incomplete
+    1MB,mean FCT,,mean,3,,0,31,26.697,35.303,30,33,1,1,1,1,1,0,,,,,,,0
+    1MB,pauses,,mean,3,,0,7002,7002,7002,7002,7002,1,1,1,1,1,0,,,,,,,0
+    2MB,mean FCT,,mean,1,,2,30,,,30,30,1,,,1,1,2,,,,,,,2
+    2MB,pauses,,mean,3,,0,7001,6998.515662,7003.484338,7000,7002,0.999857,0.999502,1.000212,0.999714,1,0,,,,,,,2
     ");
     assert_snapshot!(report(outcome), @r#"
     # A paper
 
     ## Which claims hold
 
-    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says.
+    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says. Of more than five readings the table has how many; each figure's own table has them all.
 
     | where | claim | paper | holds if | verdict |
     | --- | --- | --- | --- | --- |
@@ -69,16 +69,16 @@ fn onsets_are_medians_and_say_how_often_they_happened() {
     let onsets = [Some(10), Some(20), Some(70), Some(40), None, None].map(|time| Some(onset(time)));
     let outcome = outcome(&onsets);
     assert_snapshot!(csv(&outcome), @"
-    switch.buffer,quantity,unit,statistic,n,happened,left_out,value,ci95_low,ci95_high,min,max,ratio,ratio_ci95_low,ratio_ci95_high,ratio_min,ratio_max,ratio_left_out,incomplete
-    1MB,onset,ms,median,3,3,0,20,,,10,70,1,,,,,0,0
-    2MB,onset,ms,median,3,1,0,,,,40,,,,,,,0,0
+    switch.buffer,quantity,unit,statistic,n,happened,left_out,value,ci95_low,ci95_high,min,max,ratio,ratio_ci95_low,ratio_ci95_high,ratio_min,ratio_max,ratio_left_out,ratio_of_totals,totals_ci95_low,totals_ci95_high,only_here,only_there,p,incomplete
+    1MB,onset,ms,median,3,3,0,20,,,10,70,1,,,,,0,,,,,,,0
+    2MB,onset,ms,median,3,1,0,,,,40,,,,,,,0,,,,,,,0
     ");
     assert_snapshot!(report(outcome), @r#"
     # A paper
 
     ## Which claims hold
 
-    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says.
+    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says. Of more than five readings the table has how many; each figure's own table has them all.
 
     | where | claim | paper | holds if | verdict |
     | --- | --- | --- | --- | --- |
@@ -120,4 +120,14 @@ fn a_report_names_the_command_and_what_did_not_run() {
     let command = "`xoff reproduce paper fig1 --scale small --seeds 3`, 3 seeds in each cell";
     assert!(text.contains(command), "{text}");
     assert!(text.contains("0 of 6 runs are done."), "{text}");
+}
+
+#[test]
+fn settings_that_all_runs_share_have_no_column() {
+    let outcome = outcome(&[const { None }; 6]);
+    assert_eq!(shown_axes(&outcome), [0], "two buffers");
+    let one = Outcome { cells: outcome.cells.into_iter().take(1).collect(), ..outcome };
+    assert_eq!(shown_axes(&one), [0; 0], "one buffer");
+    let named = Outcome { axes: vec!["buffer".to_owned()], ..one };
+    assert_eq!(shown_axes(&named), [0], "an axis with a name of its own");
 }

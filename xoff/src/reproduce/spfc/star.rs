@@ -1,8 +1,9 @@
 //! One switch, a victim and a burst (Sections III-A, III-B and VII-A).
 
 use super::{
-    BUFFER, Bound, CONTROL, Claim, Criterion, DT_1, DT_2, DT_4, Decimal, Expected, MORE, NONE,
-    PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC, SPFC_400, ST, Source, Unit, View, claim,
+    BUFFER, Bound, CONTROL, Claim, Criterion, DT_1, DT_2, DT_4, Decimal, Expected, FRAMES_TO_P0,
+    MORE, NONE, P0_IS_PAUSED, PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC, SPFC_400, ST,
+    Source, Unit, View, XON_OFFSET, claim,
 };
 use crate::reproduce::Figure;
 
@@ -22,16 +23,25 @@ const RECOVERY: Quantity =
 /// 64 % less than a link carries, which is 80 % within a fifth.
 const A_FIFTH_OF_P0: Decimal = Decimal::per_mille(33_264);
 const ALL_READINGS: &[&str] = &[CONTROL, BUFFER, SCHEME];
+const XON_READINGS: &[&str] = &[CONTROL, BUFFER, XON_OFFSET, SCHEME];
 
 pub(super) const FIG04: Figure = Figure {
     name: "fig04",
-    also: &["fig05"],
-    title: "Fig. 4 and 5: a victim port during a burst (III)",
+    also: &[],
+    title: "Fig. 4: a victim port during a burst (III)",
     notes: "PAUSEs are decisions from 1 to 12 ms, without refreshes. Rates are of payload, of which a link carries 92.4 Gbit/s, \
             over the same time. \"29, once\" is one flow of 64 kB from each. N = 24 is Fig. 5.",
     has_small: false,
     baseline: DT_2,
-    quantities: &[PAUSES_OF_P0, PAUSES_OF_BURST, RATE_OF_P0, RATE_OF_F1, RECOVERY],
+    quantities: &[
+        PAUSES_OF_P0,
+        PAUSES_OF_BURST,
+        RATE_OF_P0,
+        RATE_OF_F1,
+        RECOVERY,
+        FRAMES_TO_P0,
+        P0_IS_PAUSED,
+    ],
     claims: &[
         claim(
             "Fig. 5, IV-E",
@@ -77,6 +87,98 @@ pub(super) const FIG04: Figure = Figure {
     check: &[("N", "24"), SPFC],
 };
 
+pub(super) const FIG04_XON: Figure = Figure {
+    name: "fig04xon",
+    also: &[],
+    title: "Fig. 4 by the offset of X_on (III)",
+    notes: "As Fig. 4. The paper gives no offset of X_on; HPCC's simulator has 3 kB.",
+    has_small: false,
+    baseline: DT_2,
+    quantities: &[PAUSES_OF_P0, FRAMES_TO_P0, P0_IS_PAUSED, RATE_OF_P0, RATE_OF_F1],
+    claims: &[
+        claim(
+            "Fig. 5, IV-E",
+            "by X_on: PAUSEs at P0 with SPFC, N = 24",
+            ("completely avoided", Criterion::Each(Bound::AtMost(NONE))),
+            (0, View::Itself),
+            &[SPFC, SPFC_400, N_24],
+            XON_READINGS,
+        ),
+        claim(
+            "Fig. 4(b)",
+            "by X_on: throughput of P0 with SPFC against DT, increase",
+            ("eliminates the victim phenomenon", MORE),
+            (3, View::Increase),
+            &[SPFC, SPFC_400],
+            XON_READINGS,
+        ),
+    ],
+    check: &[N_24, SPFC_400, (XON_OFFSET, "3 kB")],
+};
+
+pub(super) const STARTS: Figure = Figure {
+    name: "starts",
+    also: &[],
+    title: "Fig. 4 by the start of the burst (III)",
+    notes: "TIMELY, 16 MB with headroom. The paper's burst starts at 1 ms; each start finds TIMELY's rates in another phase.",
+    has_small: false,
+    baseline: DT_2,
+    quantities: &[PAUSES_OF_P0, FRAMES_TO_P0, P0_IS_PAUSED, RATE_OF_P0, RATE_OF_F1],
+    claims: &[
+        claim(
+            "Fig. 4(a)",
+            "by start: PAUSEs at P0 with SPFC",
+            ("eliminates them", Criterion::Each(Bound::AtMost(NONE))),
+            (0, View::Itself),
+            &[SPFC_400, N_24, N_29],
+            &["N", "start"],
+        ),
+        claim(
+            "Fig. 4(b)",
+            "by start: rate of P0 with DT",
+            ("up to 80 % less", Criterion::Each(Bound::AtMost(A_FIFTH_OF_P0))),
+            (3, View::Itself),
+            &[DT_2, N_24, N_29],
+            &["N", "start"],
+        ),
+        claim(
+            "Fig. 4(b)",
+            "by start: throughput of P0 with SPFC against DT, increase",
+            ("eliminates the victim phenomenon", MORE),
+            (3, View::Increase),
+            &[SPFC_400, N_24, N_29],
+            &["N", "start"],
+        ),
+    ],
+    check: &[N_24, SPFC_400],
+};
+
+/// Of the only switch: h0 is at port 2, h1 at port 3.
+const fn level(name: &'static str, kind: &'static str, port: u32) -> Quantity {
+    Quantity { name, unit: Unit::Kilobytes, source: Source::Level(kind, port) }
+}
+
+pub(super) const FIG05: Figure = Figure {
+    name: "fig05",
+    also: &[],
+    title: "Fig. 5: ingress bytes, thresholds and rates during a burst (III)",
+    notes: "N = 24, 16 MB with headroom; times are from the start of the burst on, which lasts 11 ms, and numbers are means over them, \
+            from samples every 5 us. The burst port is that of h1. The threshold of a victim is the whole shared buffer.",
+    has_small: false,
+    baseline: DT_2,
+    quantities: &[
+        level("bytes of P0", "ingress", 2),
+        level("threshold of P0", "threshold", 2),
+        level("bytes of a burst port", "ingress", 3),
+        level("its threshold", "threshold", 3),
+        RATE_OF_F1,
+        Quantity { name: "rate of F2", unit: Unit::Gigabits, source: Source::RateOf(1) },
+        FRAMES_TO_P0,
+    ],
+    claims: &[],
+    check: &[SPFC, ("time", "0.1 to 0.2 ms")],
+};
+
 pub(super) const FIG06: Figure = Figure {
     name: "fig06",
     also: &[],
@@ -85,7 +187,7 @@ pub(super) const FIG06: Figure = Figure {
             them to the burst's end, in intervals of 20 us.",
     has_small: false,
     baseline: DT_2,
-    quantities: &[RECOVERY, PAUSES_OF_P0, RATE_OF_F1],
+    quantities: &[RECOVERY, PAUSES_OF_P0, RATE_OF_F1, P0_IS_PAUSED],
     claims: &[
         Claim {
             paper: Expected::About(Decimal::whole(9)),
@@ -114,6 +216,25 @@ pub(super) const FIG06: Figure = Figure {
             (0, View::Reduction),
             &[SPFC, SPFC_400, ("round trip", "20 us")],
             ALL_READINGS,
+        ),
+        Claim {
+            against: Some(("round trip", "20 us")),
+            ..claim(
+                "Fig. 6(b)",
+                "P0 is paused for longer with DT, round trips of 40 and 80 us, than with 20",
+                ("increases with the round trip", MORE),
+                (3, View::Increase),
+                &[DT_2, ("round trip", "40 us"), ("round trip", "80 us")],
+                &[CONTROL, BUFFER],
+            )
+        },
+        claim(
+            "Fig. 6(b)",
+            "P0 is paused for less time with SPFC than with DT",
+            ("less with more buffer", MORE),
+            (3, View::Reduction),
+            &[SPFC, SPFC_400],
+            &[CONTROL, BUFFER, "round trip", SCHEME],
         ),
     ],
     check: &[SPFC],
