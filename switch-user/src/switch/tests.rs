@@ -132,7 +132,9 @@ impl<S: Scheme> Bench<S> {
             ..Capacity::new(ports, ports, 16)
         };
         let mut tables = SwitchTables::owned(capacity).expect("memory for a switch's tables");
+        // Lossy packets have no room.
         let config = map_abi::SwitchConfig {
+            lossy_pool_bytes: 1,
             shared_pool_bytes: 100_000,
             static_xoff_bytes: XOFF,
             xon_offset_bytes: XOFF - XON,

@@ -197,7 +197,7 @@ fn wrong_values_are_shown_where_the_sweep_has_them() {
     3 | "switch.buffer.shared" = ["2kB"]
       |         ^^^^^^
       |
-      = help: write a size in quotes such as "200kB"
+      = help: write a size in quotes such as "16MB" or "9.6KiB/port/Gbps", or a chip
     "#);
     assert_snapshot!(report("[[variants]]\nname = \"a\"\nset = { \"flows.0.size\" = 3 }"), @r#"
     error: unknown key `size` in `flows.0`
