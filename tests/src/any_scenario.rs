@@ -135,6 +135,12 @@ impl Schema {
                 prop::sample::select(vec!["a", "one", "poisson"]).prop_map(Value::from).boxed()
             }
             Some("string") if key == "host" => Just(Value::from("h0")).boxed(),
+            // Of a switch, by its ports.
+            Some("string") if key == "buffer" => {
+                prop::sample::select(vec!["9.6KiB/port/Gbps", "100B/port/Gbps", "0B/port/Gbps"])
+                    .prop_map(Value::from)
+                    .boxed()
+            }
             // A part of a time.
             Some("string") if schema["pattern"] == "^[0-9]+/[0-9]+$" => RATIOS.draw(),
             _ => panic!("no values are known for `{key}`: {schema}"),
