@@ -8,8 +8,12 @@ use units::Picos;
 use super::Scenario;
 
 impl Scenario {
-    /// Twice the longest time from host to host on an idle path, a longest frame on each link; saturates.
+    /// Twice the longest time from host to host on an idle path, a longest frame on each link; saturates. Zero if no setting
+    /// asks for it.
     pub(super) fn find_longest_round_trip(&self) -> Picos {
+        if self.spfc().is_none() && !self.counts_each_round_trip() {
+            return Picos::ZERO;
+        }
         let (fabric, groups) = (&self.fabric, Racks::by_routes(&self.fabric));
         let ends: Vec<Vec<HostId>> =
             (0..groups.len()).map(|group| self.farthest(groups.hosts(group))).collect();

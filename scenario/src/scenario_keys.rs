@@ -151,7 +151,8 @@ impl ScenarioKeys {
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
-        let lasts = (needs_flows == NeedsFlows::Yes).then_some(duration);
+        let needs_flows = needs_flows == NeedsFlows::Yes;
+        let lasts = needs_flows.then_some(duration);
         let resolve_fault = |(number, keys): (usize, FaultKeys)| {
             let path = &format!("faults.{number}");
             keys.resolve(&FaultPlace { path, fabric: &fabric, duration: lasts, document })
@@ -197,14 +198,12 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
-        if scenario.spfc().is_some() || scenario.counts_each_round_trip() {
-            scenario.longest_round_trip = scenario.find_longest_round_trip();
-        }
+        scenario.longest_round_trip = scenario.find_longest_round_trip();
         scenario.check_spfc(document)?;
         scenario.check_scheduling(document)?;
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
-        scenario.check_lossy(needs_flows == NeedsFlows::Yes, document)?;
+        scenario.check_lossy(needs_flows, document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
     }

@@ -17,6 +17,7 @@ use crate::partition::{Members, Partition};
 
 /// What happens to all nodes at the beginning of a window, before anything else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a task of its own")]
 pub struct Opening {
     /// Queues are sampled: those of these priorities, a bit each.
     pub samples: Option<u8>,

@@ -16,7 +16,7 @@ use results::{
 };
 use scenario::Scenario;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
-use topology::{NodeId, NodeKind, SwitchId};
+use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
 
 use super::LONGEST_WINDOW;
@@ -147,15 +147,10 @@ impl<'a> Recorder<'a> {
                 self.record.drop_event(&drop_row(time, node, Some(port), priority, reason, length))
             }
             Note::Lost { wire, priority, length, is_pause, reason } => {
-                let wire = fabric.wire(wire);
                 if is_pause {
-                    self.count_lost_pause(wire.from);
+                    self.count_lost_pause(fabric.wire(wire).from);
                 }
-                let (place, port) = match reason {
-                    DropReason::Corrupted => (node, Some(wire.to_port)),
-                    _ => (&wire.name, None),
-                };
-                self.record.drop_event(&drop_row(time, place, port, priority, reason, length))
+                self.lost(entry, wire, (priority, reason, length))
             }
             Note::StormDetected(_) => Ok(()),
             Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
@@ -193,6 +188,23 @@ impl<'a> Recorder<'a> {
                 unreachable!("the engine acts on it")
             }
         }
+    }
+
+    /// A frame was lost on a wire, or found damaged at its end.
+    fn lost(
+        &mut self,
+        entry: &Entry,
+        wire: WireId,
+        (priority, reason, length): (Option<u8>, DropReason, u32),
+    ) -> Result<(), ResultsError> {
+        let fabric = self.scenario.fabric();
+        let wire = fabric.wire(wire);
+        let (place, port) = match reason {
+            DropReason::Corrupted => (&fabric.node(entry.node).name, Some(wire.to_port)),
+            _ => (&wire.name, None),
+        };
+        let row = drop_row(entry.at.to_nanos(), place, port, priority, reason, length);
+        self.record.drop_event(&row)
     }
 
     /// A PAUSE of a node has not arrived.

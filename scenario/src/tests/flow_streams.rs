@@ -274,7 +274,7 @@ fn the_next_rack_gets_what_a_rack_sends() {
         assert!(scenario.sources()[0].may_send(flow.source, flow.destination));
     }
     assert!(!scenario.sources()[0].may_send(HostId(0), HostId(1)));
-    let mean = flows.len() as u32 / 8;
+    let mean = u32::try_from(flows.len()).unwrap() / 8;
     assert!(counts.iter().all(|count| count.abs_diff(mean) < mean / 10), "{counts:?}");
     // Four uplinks for eight hosts: 0.4 of the uplinks is 0.2 of the hosts' links.
     assert!((host_load(&scenario) - 0.2).abs() < 0.004, "{}", host_load(&scenario));

@@ -176,6 +176,19 @@ pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
     })
 }
 
+const SCHEDULERS: [&str; 4] = [
+    "kind = \"strict\"",
+    "kind = \"dwrr\"",
+    "kind = \"dwrr\", quantum = \"300B\"",
+    "kind = \"round-robin\"",
+];
+
+const ECN: [Option<&str>; 3] = [
+    None,
+    Some("kmin = \"5kB\", kmax = \"20kB\", pmax = 0.2"),
+    Some("kmin = \"10kB\", kmax = \"10kB\", pmax = 1, mark_at = \"enqueue\""),
+];
+
 fn drawn(
     rates: Vec<u64>,
     congestion_control: BoxedStrategy<&'static str>,
@@ -209,17 +222,7 @@ fn drawn(
         Headroom::Oversubscribed,
     ]);
     let period = prop_oneof![4 => Just(None), 1 => Just(Some(3000))];
-    let scheduler = select(vec![
-        "kind = \"strict\"",
-        "kind = \"dwrr\"",
-        "kind = \"dwrr\", quantum = \"300B\"",
-        "kind = \"round-robin\"",
-    ]);
-    let ecn = select(vec![
-        None,
-        Some("kmin = \"5kB\", kmax = \"20kB\", pmax = 0.2"),
-        Some("kmin = \"10kB\", kmax = \"10kB\", pmax = 1, mark_at = \"enqueue\""),
-    ]);
+    let (scheduler, ecn) = (select(&SCHEDULERS), select(&ECN));
     let buffer = (10_000..200_000u64, select(vec![0, 1500, 3000u64]));
     let switch = (lossless, threshold, period, headroom, buffer, scheduler, ecn);
     let flow = (any::<u32>(), any::<u32>(), any::<u8>(), 1..60_000u64, 0..20_000u64).prop_map(

@@ -76,7 +76,7 @@ impl ArrivalBench {
             let mut spfc = load(SPFC, Some(RING_BYTES));
             let mut bfc = load(BFC, Some(RING_BYTES));
             let mut managed: Vec<_> = lossy_kinds()
-                .map(|settings| (settings, load_lossy(settings, Some(RING_BYTES))))
+                .map(|settings| (settings, load_lossy(&settings, Some(RING_BYTES))))
                 .collect();
             figures.lossy = managed
                 .iter()
@@ -193,10 +193,10 @@ fn name(kind: Kind) -> &'static str {
 }
 
 /// The same with a buffer management.
-fn load_lossy(settings: lossy::Settings, ring_bytes: Option<u32>) -> KernelSwitch {
+fn load_lossy(settings: &lossy::Settings, ring_bytes: Option<u32>) -> KernelSwitch {
     let capacity = Capacity { slots: SLOTS, ..CAPACITY };
     let mut switch = KernelSwitch::load(capacity, settings.select(SIH), Hook::Xdp, ring_bytes);
-    State { lossy: settings, ..state(SIH) }.write(switch.tables_mut());
+    State { lossy: *settings, ..state(SIH) }.write(switch.tables_mut());
     switch
 }
 
