@@ -27,7 +27,7 @@
 //!
 //! # Adding a scheme
 //!
-//! A file here with a type that implements the trait; a kind of [`LossyKind`]; its settings in [`settings`]; its line in the
+//! A file here with a type that implements the trait; a kind of [`LossyKind`](crate::policy::LossyKind); its settings in [`settings`]; its line in the
 //! table above. State is lines of `LOSSY_LINES` ([`state`]).
 
 pub mod active;

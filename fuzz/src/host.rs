@@ -16,8 +16,8 @@ use fabric_core::wire::{
 use host_agent::congestion_control::dcqcn::Parameters;
 use host_agent::congestion_control::{Algorithm, cubic};
 use host_agent::{
-    FirstRttMarks,     FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest,
-    SelectiveRepeat, Transport, tcp,
+    FirstRttMarks, FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability,
+    ResponderRequest, SelectiveRepeat, Transport, tcp,
 };
 use units::{BitsPerSecond, Bytes, Picos};
 

@@ -6,7 +6,7 @@
 //!
 //! | from | this |
 //! | --- | --- |
-//! | [`Scheme::threshold`] | [`threshold`] |
+//! | [`Scheme::threshold`] | [`threshold()`] |
 //! | [`Scheme::admit`] | [`threshold_of_arrival`] |
 //! | [`Scheme::after_arrival`] | [`tick`] first, and [`paused`] for each order |
 //! | [`Scheme::at_departure`] | [`count`] |
