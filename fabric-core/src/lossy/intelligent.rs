@@ -66,9 +66,7 @@ impl BufferManagement for Intelligent {
 
     #[inline(always)]
     fn threshold<T: Tables>(at: &Egress<'_, T>, _first: bool) -> Option<u64> {
-        Some(
-            state::priority(at.tables, at.priority).map_or(0, |line| line.scaled(at.free(), false)),
-        )
+        Some(threshold(at, at.priority))
     }
 
     #[inline(always)]
@@ -89,11 +87,18 @@ fn first_packets<T: Tables>(
     (before < parameters.packets.load()).then(|| Priority::of_bits(parameters.priority.load()))
 }
 
+/// What an egress queue may hold with packets of a priority.
+#[inline(always)]
+fn threshold<T: Tables>(at: &Egress<'_, T>, priority: Priority) -> u64 {
+    state::priority(at.tables, priority).map_or(0, |line| line.scaled(at.free(), false))
+}
+
 #[inline(always)]
 fn is_admitted<T: Tables>(packet: &Arriving<'_, T>) -> Option<Result<(), DropReason>> {
     let Arriving { fields, length, now, .. } = *packet;
     let options = packet.ingress.policy.lossy_options;
-    let mut at = Egress::of_arriving(packet);
+    let at = Egress::of_arriving(packet);
+    let mut priority = at.priority;
     let mut is_elephant = false;
     let mut flow = None;
     if options & OPTIONS_OF_FLOWS != 0 {
@@ -102,14 +107,14 @@ fn is_admitted<T: Tables>(packet: &Arriving<'_, T>) -> Option<Result<(), DropRea
         let is_first =
             options & OPTION_PRIORITISES != 0 && entry.packets.load() <= parameters.packets.load();
         if is_first {
-            at.priority = Priority::of_bits(parameters.priority.load());
+            priority = Priority::of_bits(parameters.priority.load());
         }
         is_elephant = !is_first && u64::from(entry.bytes.load()) >= parameters.bytes.load();
         flow = Some(entry);
     }
-    let admitted = |at: &Egress<'_, T>| at.admit(length, Intelligent::threshold(at, false));
+    let admitted = at.admit(length, Some(threshold(&at, priority)));
     if options & (OPTION_FAIR_QUEUES | OPTION_FAIR_FLOWS) == 0 {
-        return Some(admitted(&at));
+        return Some(admitted);
     }
 
     let parameters = state::fair_parameters(at.tables)?;
@@ -136,7 +141,7 @@ fn is_admitted<T: Tables>(packet: &Arriving<'_, T>) -> Option<Result<(), DropRea
     } else {
         0
     };
-    Some(admitted(&at).and_then(|()| {
+    Some(admitted.and_then(|()| {
         let drops = queue_bytes > parameters.least_bytes.load()
             && is_drawn(at.switch, arrived, parameters.windows.load(), line.share_bytes.load());
         if drops { Err(DropReason::FairDrop) } else { Ok(()) }

@@ -7,7 +7,7 @@ use switch_user::hook::Hook;
 use tests::switch::{CAPACITY, KernelSwitch, in_namespace};
 
 /// Half of the verifier's limit, of a million instructions: kernels follow more or fewer paths. Most schemes take some 20,000;
-/// BFC takes 117,000, and 309,000 with labels, sampling and elided turns together.
+/// BFC takes some 150,000, and 452,000 with labels, sampling and elided turns together.
 const MOST: u32 = 500_000;
 
 #[test]

@@ -292,9 +292,8 @@ fn policies() -> impl Iterator<Item = Policy> {
     let plain = plain.zip(actions).map(|(plain, action)| plain.with_storm_action(action));
     let schemes = SchemeSettings::every().zip(plain.clone());
     let schemes = schemes.map(|(scheme, plain)| scheme.select(plain));
-    // The first is what the schemes have. Linux 6.1 has too small a stack for some forms of IB.
-    let is_tried = |of: &lossy::Settings| !matches!(of.kind, lossy::Kind::Intelligent { .. });
-    let lossy = lossy::Settings::every().skip(1).filter(is_tried).zip(plain);
+    // The first is what the schemes have.
+    let lossy = lossy::Settings::every().skip(1).zip(plain);
     schemes.chain(lossy.map(|(lossy, plain)| lossy.select(plain)))
 }
 
@@ -461,8 +460,8 @@ mod tests {
         assert_eq!(tried(|policy| policy.marking), 3);
         assert_eq!(tried(|policy| policy.scheme), 5);
         assert_eq!(tried(|policy| policy.options), 11);
-        assert_eq!(tried(|policy| policy.lossy), 5);
-        assert_eq!(tried(|policy| policy.lossy << 3 | policy.lossy_options), 5);
+        assert_eq!(tried(|policy| policy.lossy), 6);
+        assert_eq!(tried(|policy| policy.lossy << 3 | policy.lossy_options), 10);
     }
 
     #[test]

@@ -149,10 +149,10 @@ fn drops_come_closer_with_the_root_of_their_number() {
     let tables = tables();
     let mut queue: VecDeque<Packet> = (0..1000).map(|_| (0, 1000)).collect();
     let mut drops = Vec::new();
-    for now in (100..6000).step_by(10) {
-        let (sent, dropped) = dequeue(&tables, &mut queue, now);
+    for instant in (100..6000).step_by(10) {
+        let (sent, dropped) = dequeue(&tables, &mut queue, instant);
         assert!(sent.is_some());
-        drops.extend(dropped.iter().map(|_| now));
+        drops.extend(dropped.iter().map(|_| instant));
     }
     // 1100, + 1000, + 707.1, + 577.3, + 500, + 447.2, + 408.2, + 377.9, + 353.6: each rounded down, and
     // due at the next of the 10 ns.
