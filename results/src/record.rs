@@ -1,5 +1,7 @@
 //! One run as it is recorded: rows in; folder, summary and report out.
 
+mod worst_flows;
+
 use std::collections::BTreeMap;
 
 use units::{Bytes, Nanos, Picos};
@@ -30,15 +32,13 @@ use super::paused_peer::PausedPeer;
 use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
-use super::report::{
-    CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, TABLE_ROWS,
-};
+use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, RunReport};
 use super::size_class::SizeClasses;
-use super::slowdown::Slowdown;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
 use super::watchdog::{WatchdogRow, WatchdogTotals};
 use super::window::{Window, WindowSummary};
+use worst_flows::WorstFlows;
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
 /// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
@@ -48,7 +48,7 @@ pub struct Record {
     flows: FlowStatistics,
     /// The part of the run that is also looked at by itself, and the flows that start in it.
     window: Option<(Window, FlowStatistics)>,
-    worst_flows: Vec<ReportedFlow>,
+    worst_flows: WorstFlows,
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
     queue_pauses: Option<QueuePauses>,
@@ -122,7 +122,7 @@ impl Record {
             folder,
             flows: FlowStatistics::new(flow_size_bins, size_classes),
             window: window.map(|window| (window, in_window)),
-            worst_flows: Vec::new(),
+            worst_flows: WorstFlows::default(),
             pause_times: PauseTimes::new(window),
             queue_pauses: flow_queues.map(|_| QueuePauses::default()),
             active_flows: flow_queues.map(|period| ActiveFlowsMeter::new(period, window)),
@@ -184,11 +184,7 @@ impl Record {
         if let Some(meter) = &mut self.throughput {
             meter.end(row.flow);
         }
-        let place = self.worst_flows.partition_point(|other| rank(other) <= row_rank(row));
-        if place < TABLE_ROWS {
-            self.worst_flows.truncate(TABLE_ROWS - 1);
-            self.worst_flows.insert(place, reported(row));
-        }
+        self.worst_flows.add(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow(row))
     }
 
@@ -445,7 +441,7 @@ impl Record {
         Ok(RunReport {
             fabric: description.fabric,
             summary,
-            worst_flows: self.worst_flows,
+            worst_flows: self.worst_flows.0,
             fct_by_size,
             paused: PausedPeer::all_of(&pause_times),
             first_deadlock: self.first_deadlock,
@@ -469,34 +465,6 @@ fn most_congested(
     let chart = series.chart(end, CHART_COLUMNS)?;
     let capacity = capacities.get(&switch).copied().unwrap_or_default();
     Some(ReportedBuffer { switch, capacity, chart })
-}
-
-/// The order of the report's table: flows not done, then by slowdown, then by number.
-type Rank = (u64, u32);
-
-fn rank(flow: &ReportedFlow) -> Rank {
-    let Slowdown(slowdown) =
-        flow.fct.map_or(Slowdown(u64::MAX), |fct| Slowdown::of(fct, flow.ideal));
-    (u64::MAX - slowdown, flow.flow)
-}
-
-fn row_rank(row: &FlowRow) -> Rank {
-    let Slowdown(slowdown) = row.slowdown().unwrap_or(Slowdown(u64::MAX));
-    (u64::MAX - slowdown, row.flow)
-}
-
-fn reported(row: &FlowRow) -> ReportedFlow {
-    ReportedFlow {
-        flow: row.flow,
-        label: row.label.to_owned(),
-        src: row.src.to_owned(),
-        dst: row.dst.to_owned(),
-        priority: row.priority,
-        bytes: row.bytes,
-        start: row.start,
-        fct: row.fct,
-        ideal: row.ideal,
-    }
 }
 
 #[cfg(test)]

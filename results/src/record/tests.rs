@@ -3,6 +3,8 @@ use units::BitsPerSecond;
 use super::*;
 use crate::PoolLevels;
 use crate::folder::ResultsOptions;
+use crate::report::TABLE_ROWS;
+use crate::slowdown::Slowdown;
 use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
 use std::fs;
 use std::path::Path;
@@ -150,7 +152,7 @@ fn the_summary_is_filled_in() {
     assert_eq!(worst_flows.len(), TABLE_ROWS);
     assert_eq!((worst_flows[0].flow, worst_flows[0].fct), (17, None));
     assert_eq!(worst_flows[1].fct, Some(Nanos(3_800)));
-    assert!(worst_flows.is_sorted_by_key(rank));
+    assert!(worst_flows.is_sorted_by_key(super::worst_flows::rank));
     assert_eq!(fct_by_size.iter().map(|row| row.completed).collect::<Vec<_>>(), [29, 29]);
     let (leaf1, kind) = (&occupancy[3], QueueKind::Buffer);
     assert_eq!((leaf1.node.as_str(), leaf1.kind, leaf1.mean), ("leaf1", kind, Bytes(5)));

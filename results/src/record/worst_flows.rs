@@ -1,0 +1,48 @@
+//! The flows of the report's table.
+
+use crate::flow::FlowRow;
+use crate::report::{ReportedFlow, TABLE_ROWS};
+use crate::slowdown::Slowdown;
+
+/// As many flows as the table has rows: those that are not done, and those with the largest slowdowns.
+#[derive(Default)]
+pub(super) struct WorstFlows(pub(super) Vec<ReportedFlow>);
+
+impl WorstFlows {
+    /// Takes a flow in, if it is one of the worst so far.
+    pub(super) fn add(&mut self, row: &FlowRow) {
+        let place = self.0.partition_point(|other| rank(other) <= row_rank(row));
+        if place < TABLE_ROWS {
+            self.0.truncate(TABLE_ROWS - 1);
+            self.0.insert(place, reported(row));
+        }
+    }
+}
+
+/// The order of the report's table: flows not done, then by slowdown, then by number.
+type Rank = (u64, u32);
+
+pub(super) fn rank(flow: &ReportedFlow) -> Rank {
+    let Slowdown(slowdown) =
+        flow.fct.map_or(Slowdown(u64::MAX), |fct| Slowdown::of(fct, flow.ideal));
+    (u64::MAX - slowdown, flow.flow)
+}
+
+fn row_rank(row: &FlowRow) -> Rank {
+    let Slowdown(slowdown) = row.slowdown().unwrap_or(Slowdown(u64::MAX));
+    (u64::MAX - slowdown, row.flow)
+}
+
+fn reported(row: &FlowRow) -> ReportedFlow {
+    ReportedFlow {
+        flow: row.flow,
+        label: row.label.to_owned(),
+        src: row.src.to_owned(),
+        dst: row.dst.to_owned(),
+        priority: row.priority,
+        bytes: row.bytes,
+        start: row.start,
+        fct: row.fct,
+        ideal: row.ideal,
+    }
+}
