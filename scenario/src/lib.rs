@@ -57,6 +57,7 @@ mod storm;
 mod switch;
 mod switches;
 mod telemetry;
+mod thousandths;
 mod threshold;
 mod threshold_update;
 mod topology_keys;

@@ -1,7 +1,7 @@
 //! `load` of a workload, and the rate of payload that it stands for.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};
 use topology::HostId;
 use workload::{Demand, PayloadRate, load};
@@ -9,6 +9,7 @@ use workload::{Demand, PayloadRate, load};
 use super::flows::Expansion;
 use super::ratio::Probability;
 use super::report::ScenarioError;
+use super::thousandths::Thousandths;
 
 /// Which links a load is a part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,33 +49,9 @@ impl Serialize for Sigma {
 
 impl<'de> Deserialize<'de> for Sigma {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Sigma;
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                write!(f, "a number from 0.001 to 10 such as 2")
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Sigma, E> {
-                let thousandths = (number * 1e3).round();
-                if !(1.0..=10_000.0).contains(&thousandths) {
-                    return Err(E::invalid_value(Unexpected::Float(number), &self));
-                }
-                if (number * 1e3 - thousandths).abs() > 1e-6 {
-                    let title = format!("{number} is finer than a thousandth");
-                    return Err(E::custom(format!("{title}\nwrite three digits at most")));
-                }
-                #[expect(
-                    clippy::cast_sign_loss,
-                    clippy::cast_possible_truncation,
-                    reason = "checked to be from 1 to 10,000"
-                )]
-                Ok(Sigma { thousandths: thousandths as u32 })
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Sigma, E> {
-                self.visit_f64(number as f64)
-            }
-        }
-        input.deserialize_any(Reader)
+        let expected = "a number from 0.001 to 10 such as 2";
+        let thousandths = Thousandths { expected, most: 10_000 }.read(input)?;
+        Ok(Self { thousandths })
     }
 }
 

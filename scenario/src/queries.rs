@@ -2,7 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use topology::HostId;
 use units::{Bytes, Picos};
@@ -12,6 +12,7 @@ use super::flows::Expansion;
 use super::quantity::{self, Size};
 use super::ratio::Probability;
 use super::report::ScenarioError;
+use super::thousandths::Thousandths;
 
 /// Incasts a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,33 +42,9 @@ impl Serialize for QueryRate {
 
 impl<'de> Deserialize<'de> for QueryRate {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = QueryRate;
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                write!(f, "a number of queries a second from 0.001 to 1000000, such as 2")
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<QueryRate, E> {
-                let thousandths = (number * 1e3).round();
-                if !(1.0..=1e9).contains(&thousandths) {
-                    return Err(E::invalid_value(Unexpected::Float(number), &self));
-                }
-                if (number * 1e3 - thousandths).abs() > 1e-6 {
-                    let title = format!("{number} is finer than a thousandth");
-                    return Err(E::custom(format!("{title}\nwrite three digits at most")));
-                }
-                #[expect(
-                    clippy::cast_sign_loss,
-                    clippy::cast_possible_truncation,
-                    reason = "checked to be from 1 to 10^9"
-                )]
-                Ok(QueryRate { thousandths: thousandths as u64 })
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<QueryRate, E> {
-                self.visit_f64(number as f64)
-            }
-        }
-        input.deserialize_any(Reader)
+        let expected = "a number of queries a second from 0.001 to 1000000, such as 2";
+        let thousandths = Thousandths { expected, most: 1_000_000_000 }.read(input)?;
+        Ok(Self { thousandths: thousandths.into() })
     }
 }
 
