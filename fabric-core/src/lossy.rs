@@ -27,8 +27,8 @@
 //!
 //! # Adding a scheme
 //!
-//! A file here with a type that implements the trait; a kind of [`LossyKind`](crate::policy::LossyKind); its settings in [`settings`]; its line in the
-//! table above. State is lines of `LOSSY_LINES` ([`state`]).
+//! A file here with a type that implements the trait; a kind of [`LossyKind`](crate::policy::LossyKind); its settings in
+//! [`settings`]; its line in the table above. State is lines of `LOSSY_LINES` ([`state`]).
 
 pub mod active;
 pub mod bshare;

@@ -2,10 +2,9 @@
 //!
 //! Its driver runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
 //! hands the outcome to [`Switch::on_arrival`]. After every call that names a port, it asks
-//! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. It
-//! With FIFOs below the egress queues, [`Switch::poll_staged`] fills them first, and a free port sends
-//! [`Switch::poll_device_queue`]. The driver
-//! calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch tells an [`Observer`] what happens.
+//! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. With FIFOs
+//! below the egress queues, [`Switch::poll_staged`] fills them first, and a free port sends what
+//! [`Switch::poll_device_queue`] returns. The driver calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch tells an [`Observer`] what happens.
 //!
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
