@@ -82,6 +82,9 @@ pub struct Summary {
     pub watchdog: Option<WatchdogTotals>,
     /// Packets that switches marked with Congestion Experienced, each counted once.
     pub ecn_marked: u64,
+    /// Flows that lost their entry of a switch's flow table before they were silent, if `switch.lossy` has flow tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_flows: Option<u64>,
     /// Congestion notification packets sent.
     pub cnps: u64,
     /// Data packets sent again.
@@ -258,6 +261,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "ecn_marked",
         about: "Packets that switches marked Congestion Experienced; one that several marked counts \
                 once.",
+    },
+    Column {
+        name: "replaced_flows",
+        about: "How often a flow lost its entry of a switch's flow table (`switch.lossy.flow_table`) to another one before it \
+                was silent: what was counted of it is too little then. Missing without flow tables.",
     },
     Column { name: "cnps", about: "Congestion notification packets sent." },
     Column { name: "retransmitted_packets", about: "Data packets sent again." },

@@ -74,10 +74,11 @@ impl ByRate {
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (number, unit) = text.split_at(digits);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        let one: Bytes = quantity::parse(&format!("1{unit}"))?;
         if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
             return Err(wrong());
         }
+        let one = format!("1{unit}");
+        let one: Bytes = quantity::parse(&one).map_err(|error| error.replace(&one, text))?;
         let fine =
             || format!("`{text}{UNIT}` has more than nine digits behind the point\nwrite fewer");
         if fraction.len() > 9 {
@@ -192,10 +193,12 @@ mod tests {
             ("x", "no chip is called `x`\nthe chips are `trident2`, `tomahawk` and `tofino`"),
             ("KiB/port/Gbps", "`KiB/port/Gbps` is not a size"),
             ("9.6/port/Gbps", "`9.6/port/Gbps` is not a size"),
-            ("9.6kib/port/Gbps", "`kib` in `1kib` is not a unit of sizes; `KiB` is"),
+            ("9.6kib/port/Gbps", "`kib` in `9.6kib` is not a unit of sizes; `KiB` is"),
             ("1.0000000001B/port/Gbps", "more than nine digits"),
             ("2GB/port/Gbps", "is too large"),
             ("99999999999999999999B/port/Gbps", "is too large"),
+            ("-1KiB/port/Gbps", "`-1KiB/port/Gbps` is not a size"),
+            ("9,6KiB/port/Gbps", "`,6KiB` in `9,6KiB` is not a unit of sizes"),
             ("9.6KiB/Gbps", "`KiB/Gbps` in `9.6KiB/Gbps` is not a unit of sizes"),
         ] {
             let error = BufferSize::parse(text).unwrap_err();

@@ -17,7 +17,7 @@ use crate::flows::{Expanded, Expansion, NeedsFlows};
 use crate::quantity::{Quantity, Time};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
-use crate::switches::{self, SwitchKinds, SwitchesEntry};
+use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
@@ -242,9 +242,10 @@ fn resolve_switches(
     document: &Document<'_>,
 ) -> Result<(Switch, SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
     let buffer = keys.buffer;
-    let usual = buffer.at(switches::port_rates(fabric, SwitchId(0)));
+    let rates = PortRates::of(shape);
+    let usual = buffer.at(rates.at(&fabric.switch(SwitchId(0)).name, keys.ports));
     let switch = keys.resolve(usual, &shape.rates(), document)?;
-    let kinds = SwitchKinds::of(&entries, &switch, buffer, fabric, document)?;
+    let kinds = SwitchKinds::of(&entries, &switch, (buffer, &rates), fabric, document)?;
     let entries = kinds.settled(entries, &switch, buffer, fabric);
     Ok((switch, kinds, entries))
 }

@@ -124,13 +124,13 @@ pub enum PrivateFill {
 pub(super) struct SwitchKeys {
     /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools
     /// and headroom are taken from it; the rest is shared by lossless and lossy traffic. A size; or one for each port that
-    /// has a link and each Gbit/s of its rate, such as "9.6KiB/port/Gbps"; or what a chip has: "trident2" (9.6 KiB for each
+    /// has a link, failed or not, and each Gbit/s of its rate, such as "9.6KiB/port/Gbps"; or what a chip has: "trident2" (9.6 KiB for each
     /// port and Gbit/s), "tomahawk" (5.12 KiB) or "tofino" (3.44 KiB). Default "16MB".
     pub(super) buffer: BufferSize,
     /// Ports of a switch, with a link or without: buffer is set aside for all of them. A port
     /// without a link gets as much as the port of the switch that needs most. Default: those with a
     /// link.
-    ports: Option<u32>,
+    pub(super) ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
     private_per_queue: Size,
     /// How private buffers are filled. "packets": a packet lies whole in the private buffer, the shared pool or

@@ -13,6 +13,7 @@ use super::document::Document;
 use super::names::Names;
 use super::quantity::Size;
 use super::report::{ScenarioError, ordinal};
+use super::shape::Shape;
 use super::switch::{self, Switch};
 
 /// What some switches have instead of what `[switch]` says. A switch may be named by several entries, if they give it
@@ -87,7 +88,7 @@ impl SwitchKinds {
     pub(super) fn of(
         entries: &[SwitchesEntry],
         all: &Switch,
-        buffer: BufferSize,
+        (buffer, rates): (BufferSize, &PortRates),
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Self, ScenarioError> {
@@ -109,7 +110,8 @@ impl SwitchKinds {
         let mut kinds: Vec<Switch> = Vec::new();
         for (id, own) in (0..).map(SwitchId).zip(&mut own) {
             let size = own.keys.buffer.map_or(buffer, |given| given.value);
-            let bytes = size.at(port_rates(fabric, id));
+            let ports = own.keys.ports.map_or(all.ports, |given| Some(given.value));
+            let bytes = size.at(rates.at(&fabric.switch(id).name, ports));
             let path = path(own.keys.buffer.map(|given| given.entry), "buffer");
             switch::check_buffer(bytes, &path, document)?;
             let switch = own.keys.applied_to(all, bytes);
@@ -170,9 +172,32 @@ impl SwitchKinds {
     }
 }
 
-/// The rates of a switch's ports that have a link.
-pub(super) fn port_rates(fabric: &Fabric, id: SwitchId) -> impl Iterator<Item = BitsPerSecond> {
-    fabric.switch(id).ports.iter().map(|&wire| fabric.wire(wire).rate)
+/// By switch: the rates of the ports that have a link, failed or not. A chip keeps its buffer when a link fails.
+pub(super) struct PortRates(BTreeMap<String, Vec<BitsPerSecond>>);
+
+impl PortRates {
+    pub(super) fn of(shape: &Shape) -> Self {
+        let plan = shape.kind.plan().expect("the fabric was built by it");
+        let mut rates: BTreeMap<String, Vec<BitsPerSecond>> = BTreeMap::new();
+        for link in plan.links {
+            for end in [link.a, link.b] {
+                rates.entry(end).or_default().push(link.rate);
+            }
+        }
+        Self(rates)
+    }
+
+    /// Those of a switch with `ports` ports, if that is said: one without a link counts like the fastest that has one.
+    pub(super) fn at(
+        &self,
+        switch: &str,
+        ports: Option<u32>,
+    ) -> impl Iterator<Item = BitsPerSecond> {
+        let linked = self.0.get(switch).map_or(&[][..], Vec::as_slice);
+        let others = (ports.unwrap_or(0) as usize).saturating_sub(linked.len());
+        let fastest = linked.iter().max().copied().unwrap_or(BitsPerSecond(0));
+        linked.iter().copied().chain(std::iter::repeat_n(fastest, others))
+    }
 }
 
 /// The path of a key in an entry, or else in `[switch]`.

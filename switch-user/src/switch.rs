@@ -43,7 +43,9 @@ use crate::watchdog::WatchdogConfig;
 
 use device_queue::DeviceQueues;
 pub use device_queue::Staged;
-pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
+pub use exchange::{
+    Arrival, ControlTransmission, Discarded, DroppedPacket, Due, Reaction, Transmission,
+};
 pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
@@ -99,7 +101,7 @@ pub struct Switch<F, S = Selected> {
     /// Ports that have something to send since a packet departed.
     woken: VecDeque<u16>,
     /// Frames that are not needed any more.
-    discarded: Vec<F>,
+    discarded: VecDeque<Discarded<F>>,
     tables: SwitchTables,
     config: SwitchConfig,
     timers: Timers,
@@ -123,7 +125,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             storms: config.watchdog.map(|own| Storms::new(own, config.ports.len()).into()),
             timers: Timers::default(),
             woken: VecDeque::new(),
-            discarded: Vec::new(),
+            discarded: VecDeque::new(),
             orders: Vec::new(),
             states: States::new::<S>(config.policy, config.ports.len()),
             scheme: PhantomData,
@@ -202,8 +204,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// A frame that the driver can discard: a superseded hop control frame, or a packet that was dropped when its
     /// turn came.
     #[inline]
-    pub fn poll_discarded(&mut self) -> Option<F> {
-        self.discarded.pop()
+    pub fn poll_discarded(&mut self) -> Option<Discarded<F>> {
+        self.discarded.pop_front()
     }
 
     /// A port at which the last [`poll_transmit`](Self::poll_transmit) queued a hop control frame; it may be the port
@@ -350,8 +352,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     return Ok(Some(Transmission { frame, length, queue, mark, more }));
                 }
                 Fate::Dropped(reason) => {
+                    self.queues.refund(number, queue, length);
                     observer.dropped(now, ingress, reason, Some(priority), length)?;
-                    self.discarded.push(frame);
+                    let dropped = Some(DroppedPacket { ingress, egress: port, reason });
+                    self.discarded.push_back(Discarded { frame, dropped });
                     if !self.ports.is_idle(port) {
                         // The dropped packet has caused a RESUME at this port; the RESUME goes first.
                         return Ok(None);
@@ -413,7 +417,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let announced = S::announcement(&self.tables, self.config.policy, port.into());
         if let Some(control) = announced {
             let frame = ControlFrame { control, built: None };
-            self.ports.push_control(port, frame, &mut self.discarded);
+            self.ports.push_control(port, frame, &mut superseded(&mut self.discarded));
         }
     }
 
@@ -478,6 +482,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             }
         })
     }
+}
+
+/// What becomes of hop control frames that later ones supersede.
+fn superseded<F>(discarded: &mut VecDeque<Discarded<F>>) -> impl FnMut(F) {
+    |frame| discarded.push_back(Discarded { frame, dropped: None })
 }
 
 /// A port's number as results have it. A switch has at most 256.

@@ -160,6 +160,13 @@ impl TrafficManager {
         Some(Selection { slot, queue, length })
     }
 
+    /// Gives a queue back what [`select`](Self::select) has charged it for a packet that was dropped then: DWRR shares out
+    /// what is sent. Where a queue has no packets left, it has no deficit either.
+    pub fn refund(&mut self, port: usize, queue: QueueId, length: u32) {
+        let index = self.index(port, queue);
+        self.ports[port].refund(&mut self.queues[index], queue, length);
+    }
+
     /// Takes the first packet of a queue, paused or not and whosever turn it is: to be dropped. Nobody is charged for it.
     pub fn take_first(&mut self, port: usize, queue: QueueId) -> Option<Selection> {
         let index = self.index(port, queue);

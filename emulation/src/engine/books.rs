@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fabric_core::drop_reason::DropReason;
+use fabric_core::lossy::flow_table::replaced_flows;
 use results::{DropTotals, FaultRow, FaultTotals, FlowQueueTotals, Measurements, RunEnd, Summary};
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
@@ -272,6 +273,8 @@ impl<W: Wires> Engine<'_, W> {
             scenario: self.scenario.name.clone(),
             seed: self.scenario.seed,
             ecn_marked: self.tables().map(|(_, tables)| tables.state().ecn_marked.load()).sum(),
+            replaced_flows: (self.scenario.lossy_settings().flow_lines() != 0)
+                .then(|| self.tables().map(|(_, tables)| replaced_flows(tables)).sum()),
             cnps: self.host_totals().map(|counters| counters.cnps_sent).sum(),
             retransmitted_packets: self
                 .host_totals()

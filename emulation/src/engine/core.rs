@@ -373,7 +373,13 @@ impl<W: Wires> Core<W> {
         receiver.damaged += 1;
         self.tally.damaged += 1;
         let lost = (arrival.length(), DropReason::Corrupted);
-        self.capture_dropped(now, node, receiver, arrival.frame(), DropReason::Corrupted);
+        self.capture_dropped(
+            now,
+            node,
+            receiver,
+            (arrival.frame(), receiver.wire),
+            DropReason::Corrupted,
+        );
         self.note_lost(now, node, receiver.wire, arrival.frame(), lost);
     }
 
@@ -428,19 +434,20 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// A switch has dropped a frame that came in, and has left it as it was.
+    /// A switch has dropped a frame that came in: at its arrival, and then it is as it was, or later, and then it is as it would
+    /// have been sent. It has the addresses of a frame on `wire`.
     #[cold]
     pub fn capture_dropped(
         &mut self,
         now: Picos,
         node: NodeId,
         receiver: &Receiver,
-        frame: FrameId,
+        (frame, wire): (FrameId, WireId),
         reason: DropReason,
     ) {
         for &(interface, filter) in &receiver.captures {
             if filter == CaptureFilter::Drops {
-                self.record(now, node, receiver.wire, interface, frame, Some(reason));
+                self.record(now, node, wire, interface, frame, Some(reason));
             }
         }
     }

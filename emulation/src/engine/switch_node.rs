@@ -7,7 +7,9 @@ use fabric_core::arrival::Outcome;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use scenario::{CaptureFilter, Scenario};
-use switch_user::switch::{Arrival, ControlTransmission, Due, Staged, Switch, Transmission};
+use switch_user::switch::{
+    Arrival, ControlTransmission, Discarded, DroppedPacket, Due, Staged, Switch, Transmission,
+};
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::Picos;
@@ -190,7 +192,7 @@ impl SwitchNode {
             Outcome::LinkDelayReceived => link_delay = Some(core.frames.read_link_delay(frame)),
             Outcome::Dropped(reason) => {
                 let inward = &self.ports[usize::from(port)].inward;
-                core.capture_dropped(now, self.node, inward, frame, reason);
+                core.capture_dropped(now, self.node, inward, (frame, inward.wire), reason);
                 priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
             }
             Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
@@ -209,7 +211,7 @@ impl SwitchNode {
         }
         let [first, second] = reaction.wake;
         if let Some(port) = first {
-            self.take_discarded(core);
+            self.take_discarded(core, now);
             if reaction.pauses_changed {
                 self.note_changed_pauses(&mut core.journal, now, port);
             }
@@ -377,7 +379,7 @@ impl SwitchNode {
     /// Lets ports send hop control frames that departures have queued there.
     #[cold]
     fn kick_woken<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
-        self.take_discarded(core);
+        self.take_discarded(core, now);
         while let Some(port) = self.switch.poll_woken() {
             self.kick(core, now, port);
         }
@@ -389,7 +391,7 @@ impl SwitchNode {
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(due) = self.switch.handle_deadline(now, &mut observer);
         let Some(Due { port, pauses_changed }) = due else { return };
-        self.take_discarded(core);
+        self.take_discarded(core, now);
         if pauses_changed {
             self.note_changed_pauses(&mut core.journal, now, port);
         }
@@ -412,7 +414,7 @@ impl SwitchNode {
     pub fn announce<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
             self.switch.announce(port);
-            self.take_discarded(core);
+            self.take_discarded(core, now);
             self.kick(core, now, port);
         }
     }
@@ -422,8 +424,13 @@ impl SwitchNode {
         self.sampler.sample(&self.switch, now, self.node, classes, journal);
     }
 
-    fn take_discarded<W: Wires>(&mut self, core: &mut Core<W>) {
-        while let Some(frame) = self.switch.poll_discarded() {
+    fn take_discarded<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        while let Some(Discarded { frame, dropped }) = self.switch.poll_discarded() {
+            if let Some(DroppedPacket { ingress, egress, reason }) = dropped {
+                let [inward, out] =
+                    [ingress, egress].map(|port| &self.ports[usize::from(port)].inward);
+                core.capture_dropped(now, self.node, inward, (frame, out.wire.reverse()), reason);
+            }
             core.frames.discard(frame);
         }
     }

@@ -179,10 +179,11 @@ fn roll(parameters: &FairParameters, line: &FairQueueLine, queue_bytes: u64, now
 /// should have. Draws no number where the answer is certain.
 #[inline(always)]
 fn is_drawn(switch: &SwitchState, arrived: u32, windows: u32, share: u64) -> bool {
-    let arrived = u64::from(arrived).saturating_mul(windows.into()).min(u32::MAX.into());
+    // At most 2^32 x 1000 bytes: parsing sees to that.
+    let arrived = u64::from(arrived) * u64::from(windows);
     if arrived <= share {
         return false;
     }
-    // In units of 2^-32.
-    (random_q48(switch) >> 16) * arrived < (arrived - share) << 32
+    // In units of 2^-20.
+    (random_q48(switch) >> 28) * arrived < (arrived - share) << 20
 }

@@ -157,8 +157,8 @@ pub fn paused<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order) {
     }
 }
 
-/// The neighbour is told to resume, or that a PAUSE goes on, which changes nothing. Apart from [`paused`], because a program that looks for the classes that go on in an
-/// order of an arrival, of which there are none, is one that verifiers refuse.
+/// The neighbour is told to resume, or that a PAUSE goes on, which changes nothing. Separate from [`paused`]: verifiers refuse
+/// a program that looks in the order of an arrival for classes that go on, of which there are none.
 pub fn resumed<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order, now: Nanos) {
     if let (Some(line), HopControl::Classes(pauses)) = (line::<S, T>(at), order.control) {
         line.tick(now);

@@ -54,7 +54,7 @@ impl Scenario {
         let Some(least) = management.min_bytes() else { return Ok(()) };
         for switch in (0..self.fabric.switch_count()).map(SwitchId) {
             let buffer = self.buffer_pools(switch).of_lossy();
-            if least > buffer {
+            if least >= buffer {
                 let title = format!(
                     "a queue that holds less than {} drops nothing, and lossy packets of switch `{}` have {}",
                     display(least),

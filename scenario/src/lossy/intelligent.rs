@@ -12,6 +12,11 @@ use crate::quantity::{self, Quantity, Size, Time};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
+/// The most windows that are compared with a share.
+const MOST_WINDOWS: u32 = 1000;
+/// The largest `fall` and `rise`: products with queues below 4 GiB stay far below 2^64.
+const MOST_GAIN: u32 = 1000;
+
 /// Bytes from which on a flow is an elephant in Cisco's switches.
 const ELEPHANT: Bytes = Bytes(1_048_555);
 
@@ -77,15 +82,15 @@ pub struct FairDroppingKeys {
     elephant_bytes: Size,
     /// How long arrivals are counted, "1ns" or more. Default "50us".
     window: Time,
-    /// What arrives in one window times this is compared with the fair share, above zero. Default 15.
+    /// What arrives in one window times this is compared with the fair share, 1 to 1000. Default 15.
     windows: u32,
-    /// The fair share at the run's start. Default "4MB".
+    /// The fair share at the run's start, below "4GiB". Default "4MB".
     first_share: Size,
     /// The queue length that is aimed at, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
     desired: Size,
-    /// How far the share falls for each byte of the queue above `desired` now. Default "18/10".
+    /// How far the share falls for each byte of the queue above `desired` now, at most "1000". Default "18/10".
     fall: Ratio,
-    /// How far it rises for each byte of the queue above `desired` one window ago. Default "17/10".
+    /// How far it rises for each byte of the queue above `desired` one window ago, at most "1000". Default "17/10".
     rise: Ratio,
     /// A queue that holds no more than this drops nothing for its share; below "4GiB". Default "150KiB", Cisco's for ports of
     /// 10 Gbit/s.
@@ -138,10 +143,24 @@ impl FairDroppingKeys {
             let help = "nothing would be above its share: write 1 or more, or shares = \"off\"";
             return wrong("windows", "no window is compared with the fair share", help);
         }
-        for (key, Quantity(bytes)) in [("desired", self.desired), ("min_bytes", self.min_bytes)] {
+        if self.windows > MOST_WINDOWS {
+            let help = format!("write 1 to {MOST_WINDOWS}");
+            return wrong("windows", "more windows than can be compared", &help);
+        }
+        for (key, Quantity(bytes), what) in [
+            ("desired", self.desired, "queue"),
+            ("min_bytes", self.min_bytes, "queue"),
+            ("first_share", self.first_share, "share"),
+        ] {
             if bytes.0 > u64::from(u32::MAX) {
-                let title = format!("a queue of {}", quantity::display(bytes));
+                let title = format!("a {what} of {}", quantity::display(bytes));
                 return wrong(key, &title, "write a size below \"4GiB\", such as \"100kB\"");
+            }
+        }
+        for (key, gain) in [("fall", self.fall), ("rise", self.rise)] {
+            if u64::from(gain.numerator) > u64::from(MOST_GAIN) * u64::from(gain.denominator) {
+                let help = format!("write a ratio up to \"{MOST_GAIN}\"");
+                return wrong(key, "a share that changes faster than any queue", &help);
             }
         }
         Ok(FairDropping {

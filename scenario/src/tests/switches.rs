@@ -64,7 +64,7 @@ fn a_switch_has_what_the_entries_that_name_it_say_and_otherwise_what_all_have() 
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
 }
 
-/// Leaves have two ports of 100 Gbit/s, and so do spines.
+/// Leaves have four ports of 100 Gbit/s. Spines have two with a link, and two without.
 #[test]
 fn buffers_by_rate_come_back_as_bytes() {
     let scenario = parse(
@@ -76,15 +76,27 @@ fn buffers_by_rate_come_back_as_bytes() {
         .replace("hosts_per_leaf = 1", "hosts_per_leaf = 2"),
     );
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    let (leaf, spine) = (400 * 5120 * 1024 / 1000, (200_000, Some(4), 3000));
+    let (leaf, spine) = (400 * 5120 * 1024 / 1000, (400_000, Some(4), 3000));
     let expected = [(leaf, None, 3000), (2_000_000, None, 3000), spine, spine];
     assert_eq!(of_all(&scenario), expected);
     let written = scenario.to_toml();
-    for line in ["buffer = \"2097152B\"", "buffer = \"200kB\"", "buffer = \"2MB\""] {
+    for line in ["buffer = \"2097152B\"", "buffer = \"400kB\"", "buffer = \"2MB\""] {
         assert!(written.lines().any(|it| it == line), "{written}");
     }
     let again = Scenario::parse(&written, Path::new("again.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+}
+
+/// A chip keeps its buffer when a link fails.
+#[test]
+fn a_failed_link_takes_nothing_of_a_buffer_by_rate() {
+    let buffers = |failed: &str| {
+        let text = fabric("").replace("buffer = \"1MB\"", "buffer = \"trident2\"");
+        let text = text.replace("kind = \"leaf-spine\"", &format!("kind = \"leaf-spine\"{failed}"));
+        let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        of_all(&scenario)
+    };
+    assert_eq!(buffers("\nfailed_links = [[\"leaf0\", \"spine0\"]]"), buffers(""));
 }
 
 #[test]

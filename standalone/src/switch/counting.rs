@@ -19,8 +19,9 @@ impl Counting {
     }
 
     /// Whether to count now. `is_idle`: nothing waits.
-    pub fn is_due(&mut self, now: Picos, is_idle: bool) -> bool {
+    pub fn is_due(&mut self, now: Picos, is_idle: impl FnOnce() -> bool) -> bool {
         let Some(period) = self.period else { return false };
+        let is_idle = is_idle();
         self.rests &= is_idle;
         if self.rests || now < self.due {
             return false;
@@ -42,23 +43,23 @@ mod tests {
     #[test]
     fn counts_are_due_while_something_waits_and_once_after() {
         let mut counting = Counting::new(Some(Picos(10)));
-        assert!(counting.is_due(Picos(3), false));
+        assert!(counting.is_due(Picos(3), || false));
         assert_eq!(counting.next(false), Some(Picos(13)));
-        assert!(!counting.is_due(Picos(12), false));
+        assert!(!counting.is_due(Picos(12), || false));
         // A process that wakes up late counts once.
-        assert!(counting.is_due(Picos(40), false));
+        assert!(counting.is_due(Picos(40), || false));
         assert_eq!(counting.next(true), Some(Picos(50)));
-        assert!(counting.is_due(Picos(50), true));
+        assert!(counting.is_due(Picos(50), || true));
         assert_eq!(counting.next(true), None);
-        assert!(!counting.is_due(Picos(90), true));
+        assert!(!counting.is_due(Picos(90), || true));
         assert_eq!(counting.next(false), Some(Picos(60)));
-        assert!(counting.is_due(Picos(95), false));
+        assert!(counting.is_due(Picos(95), || false));
     }
 
     #[test]
     fn without_a_period_nothing_is_due() {
         let mut counting = Counting::new(None);
-        assert!(!counting.is_due(Picos(3), false));
+        assert!(!counting.is_due(Picos(3), || false));
         assert_eq!(counting.next(false), None);
     }
 }

@@ -112,7 +112,7 @@ impl Driver {
         // A whole batch: more may have come in.
         self.parts.switch.set_backlog(heard);
         let Parts { switch, counting, .. } = &mut self.parts;
-        if counting.is_due(now, (0..self.counts.ports()).all(|port| switch.is_idle(port))) {
+        if counting.is_due(now, || (0..self.counts.ports()).all(|port| switch.is_idle(port))) {
             switch.update_lossy(now);
         }
         while let Ok(Some(_)) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
@@ -122,8 +122,8 @@ impl Driver {
         while let Some(port) = self.parts.switch.poll_woken() {
             self.serve(now, port);
         }
-        while let Some(frame) = self.parts.switch.poll_discarded() {
-            self.frames.remove(frame);
+        while let Some(discarded) = self.parts.switch.poll_discarded() {
+            self.frames.remove(discarded.frame);
         }
         Ok(())
     }

@@ -68,6 +68,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return Ok(None);
         }
         let sent = self.poll_transmit::<D, O>(now, port, observer)?;
+        // Nothing is lossless here. A control frame would have to be sent before what is in the FIFO.
+        debug_assert!(self.woken.is_empty(), "port {port}: a departure has orders for a neighbour");
         if let (Some(device), Some(sent)) = (&mut self.device_queues, &sent) {
             let Transmission { frame, length, .. } = *sent;
             device.ports[number].push_back(Staged { frame, length });

@@ -1,6 +1,7 @@
 //! What a switch and its driver tell each other.
 
 use fabric_core::arrival::Outcome;
+use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
@@ -66,6 +67,26 @@ pub enum ControlTransmission<F> {
     },
     /// A link delay frame, stamped.
     LinkDelay(LinkDelayFrame),
+}
+
+/// A frame that the switch needs no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discarded<F> {
+    /// The frame.
+    pub frame: F,
+    /// If it is a packet that was dropped after it had been queued.
+    pub dropped: Option<DroppedPacket>,
+}
+
+/// What became of a packet that was dropped after it had been queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DroppedPacket {
+    /// The port where it had come in.
+    pub ingress: u16,
+    /// The port where it would have left, as the frame is addressed.
+    pub egress: u16,
+    /// Why it was dropped.
+    pub reason: DropReason,
 }
 
 /// A deadline that was due.

@@ -7,7 +7,7 @@ use units::Picos;
 
 use super::port::ControlFrame;
 use super::timers::Timer;
-use super::{ControlEvent, Departed, Observer, Switch};
+use super::{ControlEvent, Departed, Observer, Switch, superseded};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Takes a hop control frame that came in at `at` and that the pipeline has applied to the tables.
@@ -120,8 +120,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer: &mut O,
     ) -> Result<(), O::Error> {
         let Order { control, level, pause, resumes, .. } = *order;
-        let discarded = &mut self.discarded;
-        self.ports.push_control(port, ControlFrame { control, built }, discarded);
+        let frame = ControlFrame { control, built };
+        self.ports.push_control(port, frame, &mut superseded(&mut self.discarded));
         let pauses = match control {
             HopControl::Classes(pauses) => pauses,
             HopControl::Queue { queue, paused } => {

@@ -84,13 +84,13 @@ impl<F: Copy> Ports<F> {
         &mut self,
         port: u16,
         frame: ControlFrame<F>,
-        superseded: &mut Vec<F>,
+        superseded: &mut impl FnMut(F),
     ) {
         let control = &mut self.ports[usize::from(port)].control;
         control.retain(|earlier| {
             let obsolete = frame.control.supersedes(&earlier.control);
             if obsolete {
-                superseded.extend(earlier.built);
+                earlier.built.into_iter().for_each(&mut *superseded);
             }
             !obsolete
         });
@@ -149,7 +149,7 @@ mod tests {
         let mut ports = Ports::new(MAX_PORTS);
         let mut superseded = Vec::new();
         for (classes, built) in [(0b01, Some(1)), (0b10, None), (0b100, Some(3)), (0b11, Some(4))] {
-            ports.push_control(200, frame(classes, built), &mut superseded);
+            ports.push_control(200, frame(classes, built), &mut |frame| superseded.push(frame));
         }
         assert_eq!(superseded, [1], "the other was not built");
         let left = [frame(0b100, Some(3)), frame(0b11, Some(4))].map(Ahead::Control);
@@ -162,7 +162,7 @@ mod tests {
         let all = HopControl::Queues { paused: [1, 0] };
         let mut ports = Ports::<u32>::new(1);
         for control in [all, pfc(1), pfc(2)] {
-            ports.push_control(0, ControlFrame { control, built: None }, &mut Vec::new());
+            ports.push_control(0, ControlFrame { control, built: None }, &mut |_| {});
         }
         let order = [pfc(1), pfc(2), all].map(|control| ControlFrame { control, built: None });
         assert_eq!([(); 3].map(|()| ports.pop(0).unwrap()), order.map(Ahead::Control));
@@ -176,7 +176,7 @@ mod tests {
         let mut ports = Ports::new(MAX_PORTS);
         for port in [0, 63, 64, 255] {
             ports.push_link_delay(port, message);
-            ports.push_control(port, control, &mut Vec::new());
+            ports.push_control(port, control, &mut |_| {});
             for expected in [Ahead::Control(control), Ahead::LinkDelay(message)] {
                 assert!((0..=255).all(|other| ports.is_idle(other) == (other != port)));
                 assert_eq!(ports.pop(port), Some(expected));

@@ -14,7 +14,7 @@ use fabric_core::watchdog as effect;
 use units::Picos;
 
 use super::timers::Timer;
-use super::{Departed, Observer, Switch, port_number};
+use super::{Departed, Discarded, DroppedPacket, Observer, Switch, port_number};
 use crate::tables::SwitchTables;
 use crate::traffic_manager::Selection;
 use crate::watchdog::{Change, Watchdog, WatchdogConfig};
@@ -297,7 +297,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 let packet = Departed { port, ingress, priority: left.priority, length };
                 self.has_left(now, packet, observer)?;
                 observer.dropped(now, ingress, reason, Some(left.priority), length)?;
-                self.discarded.push(self.frames[slot as usize]);
+                let frame = self.frames[slot as usize];
+                let dropped = Some(DroppedPacket { ingress, egress: port, reason });
+                self.discarded.push_back(Discarded { frame, dropped });
             }
         }
         Ok(())

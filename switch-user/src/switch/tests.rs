@@ -306,7 +306,8 @@ impl<S: Scheme> Bench<S> {
     fn discarded(&mut self) -> Vec<u32> {
         let discarded = std::iter::from_fn(|| {
             let has_news = self.switch.has_news();
-            self.switch.poll_discarded().inspect(|_| assert!(has_news, "a frame was discarded"))
+            let polled = self.switch.poll_discarded().map(|discarded| discarded.frame);
+            polled.inspect(|_| assert!(has_news, "a frame was discarded"))
         });
         discarded.collect()
     }

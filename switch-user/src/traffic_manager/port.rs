@@ -145,11 +145,22 @@ impl Port {
         if fifo.is_empty() {
             self.non_empty.remove(queue);
             fifo.deficit = 0;
-        } else if matches!(self.scheduler, Scheduler::Strict { .. } | Scheduler::Dwrr { .. })
-            && queue != QueueId::CONTROL
-        {
+        } else if self.has_deficit(queue) {
             fifo.deficit -= length;
         }
+    }
+
+    /// Takes that back.
+    pub(super) fn refund(&self, fifo: &mut Fifo, queue: QueueId, length: u32) {
+        if !fifo.is_empty() && self.has_deficit(queue) {
+            fifo.deficit = fifo.deficit.saturating_add(length);
+        }
+    }
+
+    #[inline]
+    fn has_deficit(&self, queue: QueueId) -> bool {
+        matches!(self.scheduler, Scheduler::Strict { .. } | Scheduler::Dwrr { .. })
+            && queue != QueueId::CONTROL
     }
 }
 

@@ -388,3 +388,31 @@ fn a_queue_of_another_port_is_out_of_reach() {
     let port = PortQueues::default();
     TrafficManager::new(4, [port; 2].into_iter()).enqueue(0, QueueId::data(8), 0, 60, 0);
 }
+
+/// Three of four packets of queue 0 are dropped when their turn comes. What the queues have sent never differs by more than a round.
+#[test]
+fn dwrr_shares_out_what_is_sent_and_not_what_is_dropped() {
+    for scheduler in [Scheduler::Dwrr { quantum: QUANTUM }, Scheduler::Strict { quantum: QUANTUM }]
+    {
+        let mut manager = one_port(scheduler);
+        // Both are flow queues of priority 5.
+        let queues = [QueueId::data(0), QueueId::data(1)];
+        for slot in 0..200 {
+            manager.enqueue(0, queues[usize::from(slot % 10 == 0)], slot, 1000, 0);
+        }
+        let mut sent = [0_i64; 2];
+        let mut of_first = 0;
+        while manager.queue_packets(0, queues[1]) > 0 {
+            let Selection { queue, length, .. } = manager.select(0, None).expect("packets wait");
+            of_first += u32::from(queue == queues[0]);
+            if queue == queues[0] && of_first % 4 != 0 {
+                manager.refund(0, queue, length);
+                continue;
+            }
+            sent[usize::from(queue == queues[1])] += i64::from(length);
+            let lead = sent[0] - sent[1];
+            assert!(lead.abs() <= i64::from(QUANTUM + 1000), "{scheduler:?}: {sent:?}");
+        }
+        assert_eq!(sent[1], 20_000, "{scheduler:?}");
+    }
+}

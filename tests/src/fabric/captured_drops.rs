@@ -11,14 +11,26 @@ use super::one_switch::{flow, star};
 /// A frame that went no further: when, on which wire, its length and why.
 type Dropped = (u64, WireId, u64, String);
 
-/// What is dropped because a lossy queue is full, and what wires lose or damage, PAUSE frames among it, is captured: as many frames,
-/// at the same times and of the same lengths as `drops.csv` has rows.
+/// What is dropped because a lossy queue is full, or when its turn comes, and what wires lose or damage, PAUSE frames among it, is
+/// captured: as many frames, at the same times and of the same lengths as `drops.csv` has rows.
 pub fn all_are_captured_with_their_reason(run: Runner) {
+    for (lossy, reason) in [
+        ("kind = \"dt\"", "lossy-threshold"),
+        ("kind = \"bshare\", alpha = \"1/4\"", "sojourn-time"),
+    ] {
+        all_are_captured_under(run, &format!("switch.lossy={{ {lossy} }}"), reason);
+    }
+}
+
+fn all_are_captured_under(run: Runner, management: &str, expected: &str) {
     let lossy = flow("h1", "h0", 300, 0) + &flow("h2", "h0", 300, 0);
     let lossless = flow("h3", "h0", 300, 3) + &flow("h1", "h0", 300, 3);
     let text = star(4, &(lossy + &lossless));
     let faults = "faults=[{ kind = \"loss\", rate = 0.01 }, { kind = \"corrupt\", rate = 0.01 }]";
-    let run = run(&text, &["captures=[{ filter = \"drops\" }]", "switch.buffer=300kB", faults]);
+    let run = run(
+        &text,
+        &["captures=[{ filter = \"drops\" }]", "switch.buffer=300kB", faults, management],
+    );
     run.assert_complete();
     let fabric = run.scenario.fabric();
     let captured = read_commented(&fs::read(run.capture_path()).unwrap(), fabric);
@@ -53,7 +65,7 @@ pub fn all_are_captured_with_their_reason(run: Runner) {
     let mut sorted = captured.clone();
     sorted.sort();
     assert_eq!(sorted, listed);
-    for reason in ["injected-loss", "corrupted", "lossy-threshold"] {
+    for reason in ["injected-loss", "corrupted", expected] {
         let frames = captured.iter().filter(|(.., why)| why == reason).count();
         assert!(frames > 5, "{frames} frames are dropped: {reason}");
     }

@@ -16,6 +16,7 @@ mod fabric_flow_queues;
 mod fabric_flow_trace;
 mod fabric_headroom;
 mod fabric_hooks;
+mod fabric_lossy;
 mod fabric_measures;
 mod fabric_multipath;
 mod fabric_pfc;

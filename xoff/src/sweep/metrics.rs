@@ -153,6 +153,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let switch_buffer_bytes = buffer_bytes.map(each).unwrap_or_default();
     let mut summary = Summary {
         switch_buffer_bytes,
+        replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,
         port_states,
         queue_pauses,

@@ -190,8 +190,8 @@ fn ib_drops_what_is_beyond_a_fair_share() {
         (1000, 7500, 3000, 0),
         (0, 0, 9000, 0),
         // Beyond what 32 bits hold.
-        (u32::MAX, u64::from(u32::MAX) / 2, 9000, 50),
-        (u32::MAX, u64::from(u32::MAX), 9000, 0),
+        (u32::MAX, 15 * u64::from(u32::MAX) / 2, 9000, 50),
+        (u32::MAX, 15 * u64::from(u32::MAX), 9000, 0),
     ] {
         let (dropped, draws) = drawn(fair(FairShares::Queues), arrived, share, queued);
         // Four standard deviations of 4096 trials at 0.5 are 128.
@@ -208,12 +208,11 @@ fn ib_drops_a_packet_whose_number_is_below_its_probability() {
         let same = SwitchState::default();
         tables.switch.random.store(5);
         same.random.store(5);
-        // With M = 2^31, the number is compared with twice what is beyond the share.
-        let number = random_q48(&same) >> 16;
+        let number = random_q48(&same) >> 28;
         let line = fair_line(&tables);
         let arrived = u64::from(u32::MAX / 15) * 15;
         line.arrived_before.store(u32::MAX / 15);
-        let beyond = ((u128::from(number) * u128::from(arrived)) >> 32) as u64 + above;
+        let beyond = ((number * arrived) >> 20) + above;
         line.share_bytes.store(arrived - beyond);
         let got = send(&tables, kind, [1, 1, 1000, 9000]).1;
         assert_eq!(got, if dropped { Err(DropReason::FairDrop) } else { Ok(()) }, "{above}");

@@ -375,3 +375,31 @@ fn flows_that_fab_and_ib_cannot_count() {
       = help: write a time from "1ns" to "1000s", such as "100ms"
     "#);
 }
+
+#[test]
+fn numbers_of_ib_that_cannot_be_compared() {
+    for (keys, title) in [
+        ("windows = 1001", "more windows than can be compared"),
+        ("first_share = \"4GiB\"", "a share of"),
+        ("fall = 1001", "a share that changes faster than any queue"),
+        ("rise = \"2001/2\"", "a share that changes faster than any queue"),
+    ] {
+        let report = report_on(&format!("kind = \"ib\", fair_dropping = {{ {keys} }}"));
+        assert!(report.contains(title) && report.contains("bad.toml:2"), "{keys}: {report}");
+    }
+    for keys in ["windows = 1000", "fall = 1000, rise = \"1/1000\"", "first_share = \"4GB\""] {
+        super::good(&format!("lossy = {{ kind = \"ib\", fair_dropping = {{ {keys} }} }}"));
+    }
+}
+
+/// Behind a packet there is always less than the whole buffer.
+#[test]
+fn min_bytes_of_the_whole_buffer_never_drop() {
+    let keys = |bytes: u64| {
+        format!(
+            "lossless = []\nbuffer = \"1MB\"\nlossy = {{ kind = \"bshare\", min_bytes = \"{bytes}B\" }}"
+        )
+    };
+    super::good(&keys(999_999));
+    assert!(report(&with(&keys(1_000_000))).contains("drops nothing"));
+}

@@ -71,7 +71,7 @@ fn what_waits_is_dropped_and_whom_it_had_paused_is_resumed() {
     let now = Storm { egress_dropped: some(3), ..storm() };
     let told = [left, queued, resumed, dropped, left, dropped, left, dropped, Told::Detected(now)];
     assert_eq!(bench.told(), told, "it turns ON when two packets are left");
-    assert_eq!(bench.discarded(), [3, 2, 1]);
+    assert_eq!(bench.discarded(), [1, 2, 3]);
     assert_eq!(bench.woken(), [IN]);
     assert_eq!(bench.sends(DETECTED, IN), Some(resume(IN, CLASS.bit())));
     assert_eq!(bench.switch.storms().collect::<Vec<_>>(), [now]);
