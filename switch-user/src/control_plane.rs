@@ -1,4 +1,4 @@
-//! The control plane: configuration, routes and thresholds into the tables, [`counters`] out of them.
+//! The control plane: configuration, routes and thresholds into the tables, counters out of them.
 
 mod counters;
 
