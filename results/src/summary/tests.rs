@@ -116,7 +116,15 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let watchdog = Some(WatchdogTotals::default());
     let port_states = Some(PortStateTotals::default());
     let switch_buffer_bytes = [("leaf0".into(), OccupancySummary::default())].into();
-    let all = Summary { port_states, switch_buffer_bytes, watchdog, fidelity, ..summary() };
+    let replaced_flows = Some(0);
+    let all = Summary {
+        port_states,
+        switch_buffer_bytes,
+        replaced_flows,
+        watchdog,
+        fidelity,
+        ..summary()
+    };
     let json = all.to_json();
     let positions = SUMMARY_KEYS.iter().map(|key| {
         json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
