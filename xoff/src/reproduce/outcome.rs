@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Claim, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value, Verdict,
-    View, survival,
+    Claim, Criterion, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value,
+    Verdict, View, survival,
 };
 use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 
@@ -129,10 +129,14 @@ impl Outcome {
         cell: &Cell,
         quantity: usize,
     ) -> Option<Estimate> {
-        let baseline = self.counterpart(baseline, cell)?;
+        self.ratio(cell, self.counterpart(baseline, cell)?, quantity)
+    }
+
+    /// A quantity of a cell, divided by that of another one.
+    fn ratio(&self, cell: &Cell, base: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => {
-                let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+                let bases: BTreeMap<u64, Decimal> = base.numbers(quantity).collect();
                 let ratio = |(seed, value): (u64, Decimal)| {
                     let base = bases.get(&seed).filter(|base| base.0 != 0)?;
                     Some(Decimal::ratio(value.0, base.0))
@@ -140,8 +144,7 @@ impl Outcome {
                 Estimate::mean(&cell.numbers(quantity).filter_map(ratio).collect::<Vec<_>>())
             }
             Statistic::Share | Statistic::Median => {
-                let (itself, base) =
-                    (self.itself(cell, quantity)?, self.itself(baseline, quantity)?);
+                let (itself, base) = (self.itself(cell, quantity)?, self.itself(base, quantity)?);
                 Some(itself.compared(itself.value.ratio(base.value)?))
             }
         }
@@ -220,21 +223,30 @@ impl Outcome {
             View::Itself => self.itself(cell, quantity),
             View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
             View::TotalReduction => self.of_totals_to(baseline, cell, quantity),
+            View::BaselineReduction | View::BaselineIncrease => {
+                self.ratio(self.counterpart(baseline, cell)?, cell, quantity)
+            }
         };
         let views = cells.iter().filter_map(view);
         let mut found: Vec<Estimate> = views.map(|estimate| estimate.viewed(claim.view)).collect();
         found.sort_by_key(|estimate| estimate.value.number());
         let left_out = |cell: &&Cell| match claim.view {
             View::Itself => self.left_out(cell, quantity),
-            View::Reduction | View::Increase | View::TotalReduction => {
-                self.left_out_relative_to(baseline, cell, quantity)
-            }
+            View::Reduction
+            | View::Increase
+            | View::TotalReduction
+            | View::BaselineReduction
+            | View::BaselineIncrease => self.left_out_relative_to(baseline, cell, quantity),
         };
+        let known = found.len() == cells.len();
+        if matches!(claim.holds, Criterion::Mean(_)) && known {
+            found = Estimate::mean_of(&found).into_iter().collect();
+        }
         let values: Vec<Value> =
             found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
         let verdict = if cells.iter().any(|cell| cell.runs == 0) {
             Verdict::NotRun
-        } else if found.len() < cells.len() {
+        } else if !known {
             Verdict::Open
         } else {
             claim.holds.verdict(&values)
@@ -246,7 +258,11 @@ impl Outcome {
     fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
         match claim.view {
             View::Itself => value.map(|number| self.quantity(claim).unit.claimed(number)),
-            View::Reduction | View::Increase | View::TotalReduction => value,
+            View::Reduction
+            | View::Increase
+            | View::TotalReduction
+            | View::BaselineReduction
+            | View::BaselineIncrease => value,
         }
     }
 
