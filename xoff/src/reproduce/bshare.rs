@@ -30,7 +30,6 @@ pub const PAPER: Paper = Paper {
         "fig2open.toml",
         "lossless.toml",
         "neighbours.toml",
-        "short.toml",
     ],
     figures: &[
         loads::FIG02,

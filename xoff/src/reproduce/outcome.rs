@@ -375,6 +375,30 @@ mod tests {
         assert_eq!(verdicts(&half, &all), [(String::new(), Verdict::NotRun)]);
     }
 
+    #[test]
+    fn a_mean_is_over_the_cells_that_the_baseline_is_compared_with() {
+        let results =
+            [15, 20, 10, 20, 40, 0].map(|number| Some(run_with(&[("paused_ns", number)])));
+        let outcome = outcome(&results);
+        let view = View::BaselineReduction;
+        let least = |part| Criterion::Mean(Bound::AtLeast(Decimal::per_mille(part)));
+        let claim = Claim { quantity: PAUSED, view, holds: least(125), ..CLAIM };
+        // 1 - 15 / 20 and 1 - 20 / 40; seed 3 of the cell has 0. The baseline beside itself has 0.
+        let reading = &outcome.judged(&claim)[0];
+        assert_eq!(reading.found[0].value, Value::At(Decimal::per_mille(375)));
+        let both = &[("switch.buffer", "1MB"), LARGE];
+        let claim = Claim { cells: both, holds: least(187), ..claim };
+        let reading = &outcome.judged(&claim)[0];
+        let [mean] = &reading.found[..] else { panic!("one mean: {:?}", reading.found) };
+        assert_eq!((mean.value, mean.count), (Value::At(Decimal(187_500)), 2));
+        assert_eq!(reading.verdict, Verdict::Holds);
+        let more = Claim { holds: least(188), ..claim };
+        assert_eq!(outcome.judged(&more)[0].verdict, Verdict::Turns);
+        let above = Claim { view: View::BaselineIncrease, cells: &[LARGE], ..claim };
+        let above = outcome.judged(&above)[0].found[0].value;
+        assert_eq!(above, Value::At(Decimal::per_mille(-375)));
+    }
+
     /// Seed 1 has it only in the cell, seeds 2 and 3 only in the baseline.
     #[test]
     fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {

@@ -36,8 +36,8 @@ pub(super) const FIG02: Figure = Figure {
     name: "fig02",
     also: &["fig2"],
     title: "Fig. 2: by load (V-1 to V-3)",
-    notes: "256 servers at full size, Cubic, queries of 0.3 of a leaf's buffer. Flows start within 200 ms, and all complete. Occupancy and use of links are \
-            those of these 200 ms. Drops are those of all switches. \"Similar\" is within a tenth on either side.",
+    notes: "256 servers at full size, Cubic, queries of 0.3 of a leaf's buffer. Flows start within 100 ms. Occupancy and use of links are \
+            those of these 100 ms. Drops are those of all switches. \"Similar\" is within a tenth on either side.",
     has_small: true,
     baseline: BSHARE,
     quantities: QUANTITIES,
@@ -135,7 +135,7 @@ pub(super) const FIG03: Figure = Figure {
     name: "fig03",
     also: &["fig3"],
     title: "Fig. 3: by the size of queries (V-1 to V-3)",
-    notes: "As Fig. 2, at 40 % load; flows start within 100 ms. Sizes are parts of a leaf's buffer, up to the whole of it, as the text has it. \
+    notes: "As Fig. 2, at 40 % load. Sizes are parts of a leaf's buffer, up to the whole of it, as the text has it. \
             \"Large requests\" are 0.75 and 1.",
     has_small: true,
     baseline: BSHARE,
