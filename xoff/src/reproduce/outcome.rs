@@ -303,6 +303,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::Bound;
     use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
     use crate::sweep::made_up::{run, run_with};
 
