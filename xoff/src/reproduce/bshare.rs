@@ -52,6 +52,9 @@ const DT: (&str, &str) = (SCHEME, "dt");
 const FAB: (&str, &str) = (SCHEME, "fab");
 const CS: (&str, &str) = (SCHEME, "cs");
 const IB: (&str, &str) = (SCHEME, "ib");
+/// With the marks of ABM's simulator on ACKs, too.
+const MARKED: (&str, &str) = (SCHEME, "bshare, ACKs marked");
+const ABM_MARKED: (&str, &str) = (SCHEME, "abm, ACKs marked");
 
 /// "Reduces", "outperforms", "more".
 const MORE: Criterion = Criterion::Each(Bound::Above(Decimal(0)));

@@ -1,8 +1,8 @@
 //! Three priorities with queues of their own (Section V-4).
 
 use super::{
-    ABM, BSHARE, Cells, Claim, DT, Expected, MORE, OCCUPANCY, OCCUPANCY_P99, SOJOURN_DROPS,
-    THRESHOLD_DROPS, UPLINKS, against, number, part, plain, read_by, words,
+    ABM, ABM_MARKED, BSHARE, Cells, Claim, DT, Expected, MARKED, MORE, OCCUPANCY, OCCUPANCY_P99,
+    SOJOURN_DROPS, THRESHOLD_DROPS, UPLINKS, against, number, part, plain, read_by, words,
 };
 use crate::reproduce::{Figure, View};
 
@@ -85,6 +85,49 @@ pub(super) const FIG04: Figure = Figure {
         ),
         below(ABM, "DCTCP, below ABM", Expected::UpTo(part(3473)), DCTCP, &[BSHARE]),
         below(DT, "DCTCP, below DT", Expected::UpTo(part(5279)), DCTCP, &[BSHARE]),
+        below(
+            ABM_MARKED,
+            "ACKs marked: Cubic at 50 %, below ABM",
+            Expected::About(part(1180)),
+            CUBIC,
+            &[MARKED, LOAD_50],
+        ),
+        below(
+            DT,
+            "ACKs marked: Cubic at 50 %, below DT",
+            Expected::About(part(6372)),
+            CUBIC,
+            &[MARKED, LOAD_50],
+        ),
+        below(
+            ABM_MARKED,
+            "ACKs marked: theta-PowerTCP at 10 %, below ABM",
+            Expected::About(part(4507)),
+            THETA,
+            &[MARKED, LOAD_10],
+        ),
+        below(
+            ABM_MARKED,
+            "ACKs marked: theta-PowerTCP at 30 %, below ABM",
+            Expected::About(part(2889)),
+            THETA,
+            &[MARKED, LOAD_30],
+        ),
+        below(
+            DT,
+            "ACKs marked: theta-PowerTCP at 10 and 30 %, below DT",
+            Expected::Over(part(9344)),
+            THETA,
+            &[MARKED, LOAD_10, LOAD_30],
+        ),
+        below(
+            ABM_MARKED,
+            "ACKs marked: DCTCP, below ABM",
+            Expected::UpTo(part(3473)),
+            DCTCP,
+            &[MARKED],
+        ),
+        below(DT, "ACKs marked: DCTCP, below DT", Expected::UpTo(part(5279)), DCTCP, &[MARKED]),
         read_by(
             against(
                 ABM,

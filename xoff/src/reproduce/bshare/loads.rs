@@ -1,8 +1,8 @@
 //! Queries and WebSearch with Cubic, by load and by the size of queries (Sections V-1 to V-3).
 
 use super::{
-    ABM, BSHARE, COMPARABLE, CS, Cells, DT, FAB, FAIR_DROPS, FULL_DROPS, IB, MORE, OCCUPANCY,
-    OCCUPANCY_P99, QUERIES_MEAN, QUERIES_P99, QUERIES_P99_FCT, SCHEME, SHORT_P99, SIMILAR,
+    ABM, ABM_MARKED, BSHARE, COMPARABLE, CS, Cells, DT, FAB, FAIR_DROPS, FULL_DROPS, IB, MARKED,
+    MORE, OCCUPANCY, OCCUPANCY_P99, QUERIES_MEAN, QUERIES_P99, QUERIES_P99_FCT, SHORT_P99, SIMILAR,
     SOJOURN_DROPS, THRESHOLD_DROPS, UPLINKS, against, on_average, part, words,
 };
 use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, Quantity, View};
@@ -176,10 +176,6 @@ pub(super) const FIG02: Figure = Figure {
     check: &[BSHARE, LOAD_40],
 };
 
-/// With the marks of ABM's simulator on ACKs, too.
-const MARKED: (&str, &str) = (SCHEME, "bshare, ACKs marked");
-const ABM_MARKED: (&str, &str) = (SCHEME, "abm, ACKs marked");
-
 const SIZE: &str = "size";
 const EIGHTH: (&str, &str) = (SIZE, "0.125");
 const HALF: (&str, &str) = (SIZE, "0.5");
@@ -270,6 +266,57 @@ pub(super) const FIG03: Figure = Figure {
             ("stable at all sizes", COMPARABLE),
             (THROUGHPUT, View::BaselineReduction),
             &[DT, FAB, CS, IB, ABM],
+        ),
+        against(
+            MARKED,
+            on_average(
+                "V-1",
+                "ACKs marked: p99 slowdown of queries of 12.5 %, BSHARE below DT, FAB, CS, IB",
+                2585,
+                (P99, View::BaselineReduction),
+                &[DT, FAB, CS, IB, EIGHTH],
+            ),
+        ),
+        against(
+            MARKED,
+            Claim {
+                paper: Expected::Over(part(8521)),
+                ..words(
+                    "V-1",
+                    "ACKs marked: the same of 50 %",
+                    ("", Criterion::Mean(Bound::AtLeast(part(8521)))),
+                    (P99, View::BaselineReduction),
+                    &[DT, FAB, CS, IB, HALF],
+                )
+            },
+        ),
+        against(
+            ABM_MARKED,
+            words(
+                "V-1",
+                "ACKs marked: p99 slowdown of queries, BSHARE above ABM",
+                ("comparable, close", COMPARABLE),
+                (P99, View::Increase),
+                &[MARKED],
+            ),
+        ),
+        against(
+            MARKED,
+            more_buffer(
+                "ACKs marked: mean occupancy at large requests, BSHARE above DT, FAB, IB",
+                1292,
+                MEAN_OCCUPANCY,
+                &[DT, FAB, IB, LARGE, WHOLE],
+            ),
+        ),
+        against(
+            MARKED,
+            more_buffer(
+                "ACKs marked: p99 of occupancy at large requests, BSHARE above ABM",
+                718,
+                TAIL_OCCUPANCY,
+                &[ABM_MARKED, LARGE, WHOLE],
+            ),
         ),
     ],
     check: &[BSHARE, HALF],
