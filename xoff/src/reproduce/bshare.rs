@@ -74,12 +74,12 @@ const QUERIES_P99_FCT: Quantity = Quantity {
 const SHORT_P99: Quantity =
     plain("WebSearch up to 100 kB p99 slowdown", "labels.websearch.sizes.up-to-100kB.slowdown.p99");
 const OCCUPANCY: Quantity = Quantity {
-    name: "occupancy of leaf 0, mean",
+    name: "mean occupancy of leaf 0",
     unit: Unit::Kilobytes,
     source: Source::Metric("switch_buffer_bytes.leaf0.mean"),
 };
 const OCCUPANCY_P99: Quantity = Quantity {
-    name: "occupancy of leaf 0, p99",
+    name: "p99 occupancy of leaf 0",
     unit: Unit::Kilobytes,
     source: Source::Metric("switch_buffer_bytes.leaf0.p99"),
 };
@@ -89,7 +89,7 @@ const UPLINKS: Quantity = Quantity {
     source: Source::Ratio("link_bytes.leaf0.to_switches", "link_bytes.leaf0.to_switches_capacity"),
 };
 const THRESHOLD_DROPS: Quantity = plain("drops by threshold", "drops.by_reason.lossy-threshold");
-const FULL_DROPS: Quantity = plain("drops, buffer full", "drops.by_reason.lossy-buffer-full");
+const FULL_DROPS: Quantity = plain("drops of a full buffer", "drops.by_reason.lossy-buffer-full");
 const SOJOURN_DROPS: Quantity = plain("drops by sojourn time", "drops.by_reason.sojourn-time");
 const FAIR_DROPS: Quantity = plain("fair drops", "drops.by_reason.fair-drop");
 

@@ -40,7 +40,7 @@ pub(super) const FIG04: Figure = Figure {
         plain("Cubic", "labels.cubic.sizes.up-to-100kB.slowdown.p99"),
         plain("DCTCP", "labels.dctcp.sizes.up-to-100kB.slowdown.p99"),
         plain("queries", "labels.theta.slowdown.p99"),
-        plain("queries, mean", "labels.theta.slowdown.mean"),
+        plain("queries mean", "labels.theta.slowdown.mean"),
         OCCUPANCY,
         OCCUPANCY_P99,
         UPLINKS,

@@ -91,7 +91,7 @@ pub(super) const LOSSLESS: Figure = Figure {
     quantities: &[
         plain("PAUSE frames", "pause_frames"),
         Quantity {
-            name: "paused time, all ports",
+            name: "paused time of all ports",
             unit: Unit::Milliseconds,
             source: Source::Metric("paused_ns"),
         },
