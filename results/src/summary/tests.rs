@@ -122,8 +122,8 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
         port_states,
         switch_buffer_bytes,
         link_bytes,
-        replaced_flows,
         watchdog,
+        replaced_flows,
         fidelity,
         ..summary()
     };

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::RunEnd;
-use topology::NodeKind;
+use topology::{NodeKind, SwitchId};
 
 use super::one_switch::{flow, loss, star, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};
 use super::results::Row;
-use super::{Run, Runner};
+use super::{CapturedFrame, Run, Runner};
 
 const INTERVAL_NS: u64 = 10_000;
 const THROUGHPUT: &str = "results.throughput={ interval = \"10us\" }";
@@ -157,7 +157,7 @@ pub fn link_bytes_are_what_switches_sent(run: Runner) {
         let run = run(&two_to_one(3), &keys);
         let (from, to) = window.unwrap_or((0, run.summary.emulated_ns));
         let fabric = run.scenario.fabric();
-        let is_counted = |frame: &&Frame| {
+        let is_counted = |frame: &&CapturedFrame| {
             let from_switch =
                 matches!(fabric.node(fabric.wire(frame.wire).from).kind, NodeKind::Switch(_));
             from_switch && (from..to).contains(&frame.start_ns)
