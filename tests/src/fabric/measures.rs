@@ -167,7 +167,7 @@ pub fn link_bytes_are_what_switches_sent(run: Runner) {
             u128::from(fabric.wire(*wire).rate.0) * u128::from(to - from) / 8_000_000_000
         });
         let bytes = run.summary.link_bytes["s0"];
-        assert!(sent > 50_000);
+        assert!(sent > 10_000, "{sent} bytes");
         assert_eq!((bytes.to_hosts, bytes.to_switches), (sent, 0));
         let (least, found) = (capacity.sum::<u128>(), u128::from(bytes.to_hosts_capacity));
         // The run's end has picoseconds, and each link is rounded down.
