@@ -3,7 +3,6 @@
 use super::{Call, number, row, rule};
 use crate::reproduce::{
     Bound, Claim, Criterion, Estimate, Expected, Figure, Outcome, Reading, Unit, Value, Verdict,
-    View,
 };
 use crate::sweep::Decimal;
 
