@@ -18,6 +18,7 @@ use super::report::ScenarioError;
 use super::routes::port_named;
 
 const HEADER: &str = "start_ns,src,dst,bytes,priority";
+const HEADER_END: &str = "priority";
 /// Columns that may follow, in any order.
 const PATH: &str = "path";
 const SOURCE_PORT: &str = "source_port";
@@ -150,8 +151,17 @@ impl<'a> Row<'a> {
             return Ok(());
         }
         let help = format!("the first line is `{HEADER}`; `{PATH}` and `{SOURCE_PORT}` may follow");
-        // The line is not shown: the file may be one of somebody's secrets.
-        Err(self.list.file.not_that("not a flow list", &help))
+        // The line is not shown: this is not the file that is meant.
+        let columns: Vec<&str> = self.line.split(',').collect();
+        let wrong =
+            HEADER.split(',').zip(1..).find(|(name, place)| columns.get(place - 1) != Some(name));
+        let title = match wrong {
+            Some((name, place)) => format!("not a flow list: column {place} is not `{name}`"),
+            None => {
+                format!("not a flow list: a column behind `{}` that it cannot have", HEADER_END)
+            }
+        };
+        Err(self.list.file.not_that(&title, &help))
     }
 
     fn flow(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
+use scenario::document::suggestion;
 
 use super::Exit;
 
@@ -22,9 +23,14 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let mut all = super::Arguments::command().disable_help_subcommand(true);
+    let mut all = super::Arguments::command().disable_help_subcommand(true).propagate_version(true);
     all.build();
     if let Some(folder) = &arguments.out {
+        if folder.exists() && !folder.is_dir() {
+            let message =
+                format!("{} is not a folder: name another one with --out", folder.display());
+            return super::refuse(&message);
+        }
         let written =
             std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(all, folder));
         return match written {
