@@ -40,15 +40,17 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
     let page = match &arguments.command {
         None => all,
-        Some(name) => match all
-            .get_subcommands()
-            .find(|it| it.get_name() == name && !it.is_hide_set())
-        {
-            Some(command) => command.clone(),
-            None => {
-                return super::refuse(&format!("xoff has no command `{name}`: see xoff --help"));
+        Some(name) => {
+            let shown = || all.get_subcommands().filter(|command| !command.is_hide_set());
+            match shown().find(|command| command.get_name() == name) {
+                Some(command) => command.clone(),
+                None => {
+                    let names: Vec<&str> = shown().map(clap::Command::get_name).collect();
+                    let help = suggestion(name, "the commands are", names);
+                    return super::refuse(&format!("xoff has no command `{name}`\n{help}"));
+                }
             }
-        },
+        }
     };
     let mut text = Vec::new();
     Man::new(page).render(&mut text).expect("a Vec takes every write");
