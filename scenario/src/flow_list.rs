@@ -18,7 +18,6 @@ use super::report::ScenarioError;
 use super::routes::port_named;
 
 const HEADER: &str = "start_ns,src,dst,bytes,priority";
-const HEADER_END: &str = "priority";
 /// Columns that may follow, in any order.
 const PATH: &str = "path";
 const SOURCE_PORT: &str = "source_port";
@@ -157,9 +156,7 @@ impl<'a> Row<'a> {
             HEADER.split(',').zip(1..).find(|(name, place)| columns.get(place - 1) != Some(name));
         let title = match wrong {
             Some((name, place)) => format!("not a flow list: column {place} is not `{name}`"),
-            None => {
-                format!("not a flow list: a column behind `{}` that it cannot have", HEADER_END)
-            }
+            None => "not a flow list: a column behind `priority` that it cannot have".to_owned(),
         };
         Err(self.list.file.not_that(&title, &help))
     }

@@ -84,6 +84,27 @@ const LESS_BUFFER: Claim = on_average(
     &[DT, FAB, CS, IB],
 );
 
+const CONSISTENTLY: Claim = words(
+    "V-1",
+    "the same at 40, 60 and 80 %, each",
+    ("consistently outperforms", MORE),
+    (P99, View::BaselineReduction),
+    &[DT, FAB, CS, IB, LOAD_40, LOAD_60, LOAD_80],
+);
+const SHORT_BELOW: Claim = words(
+    "Fig. 2(b)",
+    "p99 slowdown of short WebSearch flows at 40, 60 and 80 %, BSHARE below DT, FAB, CS, IB",
+    ("outperforms other schemes", MORE),
+    (SHORT, View::BaselineReduction),
+    &[DT, FAB, CS, IB, LOAD_40, LOAD_60, LOAD_80],
+);
+const COMPARABLE_USE: Claim = words(
+    "V-3",
+    "use of uplinks, BSHARE below the others",
+    ("comparable at all loads", COMPARABLE),
+    (THROUGHPUT, View::BaselineReduction),
+    &[DT, FAB, CS, IB, ABM],
+);
 pub(super) const FIG02: Figure = Figure {
     name: "fig02",
     also: &["fig2"],
@@ -104,30 +125,12 @@ pub(super) const FIG02: Figure = Figure {
         ),
         TAIL_AT_40,
         TAIL_AT_80,
-        words(
-            "V-1",
-            "the same at 40, 60 and 80 %, each",
-            ("consistently outperforms", MORE),
-            (P99, View::BaselineReduction),
-            &[DT, FAB, CS, IB, LOAD_40, LOAD_60, LOAD_80],
-        ),
+        CONSISTENTLY,
         TAIL_BESIDE_ABM,
-        words(
-            "Fig. 2(b)",
-            "p99 slowdown of short WebSearch flows at 40, 60 and 80 %, BSHARE below DT, FAB, CS, IB",
-            ("outperforms other schemes", MORE),
-            (SHORT, View::BaselineReduction),
-            &[DT, FAB, CS, IB, LOAD_40, LOAD_60, LOAD_80],
-        ),
+        SHORT_BELOW,
         SHORT_BESIDE_ABM,
         LESS_BUFFER,
-        words(
-            "V-3",
-            "use of uplinks, BSHARE below the others",
-            ("comparable at all loads", COMPARABLE),
-            (THROUGHPUT, View::BaselineReduction),
-            &[DT, FAB, CS, IB, ABM],
-        ),
+        COMPARABLE_USE,
         against(
             MARKED,
             words(
@@ -143,6 +146,12 @@ pub(super) const FIG02: Figure = Figure {
             TAIL_AT_40,
         ),
         marked("ACKs marked: the same at 80 %", TAIL_AT_80),
+        marked("ACKs marked: the same at 40, 60 and 80 %, each", CONSISTENTLY),
+        marked(
+            "ACKs marked: p99 slowdown of short WebSearch flows at 40, 60 and 80 %, BSHARE below DT, FAB, CS, IB",
+            SHORT_BELOW,
+        ),
+        marked("ACKs marked: use of uplinks, BSHARE below the others", COMPARABLE_USE),
         beside_marked_abm(
             "ACKs marked: p99 slowdown of queries, BSHARE above ABM",
             TAIL_BESIDE_ABM,
@@ -209,6 +218,26 @@ const MORE_BUFFER: Claim = more_buffer(
     &[DT, FAB, IB, LARGE, WHOLE],
 );
 
+const STABLE_USE: Claim = words(
+    "V-3",
+    "use of uplinks, BSHARE below the others",
+    ("stable at all sizes", COMPARABLE),
+    (THROUGHPUT, View::BaselineReduction),
+    &[DT, FAB, CS, IB, ABM],
+);
+const SHORT_SUPERIOR: Claim = words(
+    "Fig. 3(b)",
+    "p99 slowdown of short WebSearch flows, BSHARE below DT, FAB, CS, IB",
+    ("superior", MORE),
+    (SHORT, View::BaselineReduction),
+    &[DT, FAB, CS, IB],
+);
+const MORE_IN_THE_TAIL: Claim = more_buffer(
+    "p99 of occupancy at large requests, likewise",
+    1292,
+    TAIL_OCCUPANCY,
+    &[DT, FAB, IB, LARGE, WHOLE],
+);
 pub(super) const FIG03: Figure = Figure {
     name: "fig03",
     also: &["fig3"],
@@ -222,20 +251,9 @@ pub(super) const FIG03: Figure = Figure {
         TAIL_OF_AN_EIGHTH,
         TAIL_OF_A_HALF,
         TAIL_CLOSE_TO_ABM,
-        words(
-            "Fig. 3(b)",
-            "p99 slowdown of short WebSearch flows, BSHARE below DT, FAB, CS, IB",
-            ("superior", MORE),
-            (SHORT, View::BaselineReduction),
-            &[DT, FAB, CS, IB],
-        ),
+        SHORT_SUPERIOR,
         MORE_BUFFER,
-        more_buffer(
-            "p99 of occupancy at large requests, likewise",
-            1292,
-            TAIL_OCCUPANCY,
-            &[DT, FAB, IB, LARGE, WHOLE],
-        ),
+        MORE_IN_THE_TAIL,
         more_buffer(
             "mean occupancy at large requests, BSHARE above ABM",
             718,
@@ -248,13 +266,7 @@ pub(super) const FIG03: Figure = Figure {
             TAIL_OCCUPANCY,
             &[ABM, LARGE, WHOLE],
         ),
-        words(
-            "V-3",
-            "use of uplinks, BSHARE below the others",
-            ("stable at all sizes", COMPARABLE),
-            (THROUGHPUT, View::BaselineReduction),
-            &[DT, FAB, CS, IB, ABM],
-        ),
+        STABLE_USE,
         marked(
             "ACKs marked: p99 slowdown of queries of 12.5 %, BSHARE below DT, FAB, CS, IB",
             TAIL_OF_AN_EIGHTH,
@@ -267,6 +279,21 @@ pub(super) const FIG03: Figure = Figure {
         marked(
             "ACKs marked: mean occupancy at large requests, BSHARE above DT, FAB, IB",
             MORE_BUFFER,
+        ),
+        marked("ACKs marked: p99 of occupancy at large requests, likewise", MORE_IN_THE_TAIL),
+        marked(
+            "ACKs marked: p99 slowdown of short WebSearch flows, BSHARE below DT, FAB, CS, IB",
+            SHORT_SUPERIOR,
+        ),
+        marked("ACKs marked: use of uplinks, BSHARE below the others", STABLE_USE),
+        against(
+            MARKED,
+            more_buffer(
+                "ACKs marked: mean occupancy at large requests, BSHARE above ABM",
+                718,
+                MEAN_OCCUPANCY,
+                &[ABM_MARKED, LARGE, WHOLE],
+            ),
         ),
         against(
             MARKED,
