@@ -42,14 +42,12 @@ pub fn execute(arguments: &Arguments) -> Exit {
         None => all,
         Some(name) => {
             let shown = || all.get_subcommands().filter(|command| !command.is_hide_set());
-            match shown().find(|command| command.get_name() == name) {
-                Some(command) => command.clone(),
-                None => {
-                    let names: Vec<&str> = shown().map(clap::Command::get_name).collect();
-                    let help = suggestion(name, "the commands are", names);
-                    return super::refuse(&format!("xoff has no command `{name}`\n{help}"));
-                }
-            }
+            let Some(command) = shown().find(|command| command.get_name() == name) else {
+                let names: Vec<&str> = shown().map(clap::Command::get_name).collect();
+                let help = suggestion(name, "the commands are", names);
+                return super::refuse(&format!("xoff has no command `{name}`\n{help}"));
+            };
+            command.clone()
         }
     };
     let mut text = Vec::new();
