@@ -145,7 +145,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Both ends at each port: of the wire that leaves, and of the one that comes.
     fn ends(&self) -> impl Iterator<Item = (&Transmitter, &Receiver)> {
-        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.wires());
+        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(HostNode::wires);
         let switches = self.switches();
         hosts.chain(switches.flat_map(|node| (0..node.ports()).map(move |port| node.wires(port))))
     }
