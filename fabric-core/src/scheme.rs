@@ -46,6 +46,7 @@ mod held;
 pub mod ingress;
 pub mod oversubscribed;
 pub mod pfc;
+pub mod pfc_family;
 mod selected;
 pub mod spfc;
 pub mod state;

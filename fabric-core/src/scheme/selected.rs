@@ -4,6 +4,7 @@ use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
+use super::pfc_family::{self, PfcFamily};
 use super::spfc::{self, Spfc};
 use super::{
     Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
@@ -45,6 +46,10 @@ macro_rules! select {
                 type $scheme = Spfc;
                 $body
             }
+            SchemeKind::PfcFamily => {
+                type $scheme = PfcFamily;
+                $body
+            }
         }
     };
 }
@@ -63,6 +68,8 @@ pub enum SchemeSettings {
     Bfc(bfc::Settings),
     /// [`Spfc`].
     Spfc(spfc::Settings),
+    /// [`PfcFamily`].
+    PfcFamily(pfc_family::Settings),
 }
 
 impl SchemeSettings {
@@ -75,7 +82,8 @@ impl SchemeSettings {
         let spfc =
             spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
         let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
-        plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc)).chain(spfc.map(Self::Spfc))
+        let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
+        others.chain(spfc.map(Self::Spfc)).chain(pfc_family::Settings::EVERY.map(Self::PfcFamily))
     }
 
     /// `policy` with this scheme.
@@ -86,6 +94,9 @@ impl SchemeSettings {
             Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
             Self::Bfc(bfc) => policy.with_scheme(SchemeKind::Bfc, bfc.options.to_bits()),
             Self::Spfc(spfc) => policy.with_scheme(SchemeKind::Spfc, spfc.options.to_bits()),
+            Self::PfcFamily(family) => {
+                policy.with_scheme(SchemeKind::PfcFamily, family.options().to_bits())
+            }
         }
     }
 
@@ -101,6 +112,7 @@ impl SchemeSettings {
             Self::Dsh(dsh) => dsh.write(tables, ports),
             Self::Bfc(bfc) => bfc.write(tables, ports),
             Self::Spfc(spfc) => spfc.write(tables, ports),
+            Self::PfcFamily(family) => family.write(tables),
         }
     }
 
@@ -108,7 +120,11 @@ impl SchemeSettings {
     /// which [`write`](Self::write) has written. Only [`Bfc`] knows such turns.
     pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         match self {
-            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) | Self::Spfc(_) => {}
+            Self::Pfc
+            | Self::Oversubscribed
+            | Self::Dsh(_)
+            | Self::Spfc(_)
+            | Self::PfcFamily(_) => {}
             Self::Bfc(bfc) => bfc.elide(tables, turns),
         }
     }
