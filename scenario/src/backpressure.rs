@@ -309,6 +309,9 @@ impl Scenario {
         if let Some(spfc) = self.spfc() {
             return self.switch.headroom.scheme_with_states(self.spfc_settings(spfc));
         }
+        if let Some(rule) = &self.switch.pause_rule {
+            return SchemeSettings::PfcFamily(rule.settings());
+        }
         let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else {
             return self.switch.headroom.scheme();
         };
