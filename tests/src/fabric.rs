@@ -30,6 +30,7 @@ pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;
 pub mod pause_threshold;
+pub mod pfc_family;
 pub mod port_rates;
 pub mod priorities;
 pub mod private_fill;

@@ -10,6 +10,7 @@ pub mod case;
 pub mod frame;
 mod kernel;
 mod native;
+mod pfc_family;
 mod row;
 mod state;
 
@@ -31,6 +32,7 @@ use units::Nanos;
 pub use bfc::{BfcPort, BfcState};
 pub use kernel::{KernelSwitch, TestRunTime, in_namespace};
 pub use native::NativeSwitch;
+pub use pfc_family::PfcFamilyState;
 pub use row::{
     AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
     PauseRow, PortRow, SpfcRow, StormRow, SwitchRow,

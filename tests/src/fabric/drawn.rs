@@ -39,6 +39,8 @@ pub struct Drawn {
     pub threshold: &'static str,
     /// Instead: the keys of SPFC, period apart.
     pub victims: Option<&'static str>,
+    /// The keys of `switch.pause_rule`, times of slopes and low priorities apart, if it is there.
+    pub pause_rule: Option<&'static str>,
     /// How often the control plane computes thresholds, in nanoseconds, if it does.
     pub threshold_period: Option<u64>,
     /// How headroom is set aside.
@@ -269,6 +271,8 @@ fn drawn(
                 }
             }
             let (shared, private) = buffer;
+            let victims = victims(&flows[0], headroom, backpressure.is_some());
+            let has_scheme = backpressure.is_some() || victims.is_some() || loses;
             Drawn {
                 shape,
                 host_link,
@@ -280,7 +284,8 @@ fn drawn(
                 loses,
                 lossy,
                 threshold,
-                victims: victims(&flows[0], headroom, backpressure.is_some()),
+                victims,
+                pause_rule: pause_rule(&flows[0], headroom, has_scheme),
                 threshold_period,
                 headroom,
                 backpressure,
@@ -310,6 +315,21 @@ fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'stat
     let is_dsh = matches!(headroom, Headroom::Dsh | Headroom::DshInsuranceAlone);
     let kinds = if is_dsh { 2 } else { 3 };
     Some(KEYS[usize::try_from(flow.start_ns % kinds).expect("three kinds")])
+}
+
+/// A rule of the PFC family, in half of the scenarios that may have one. Nothing is drawn for it, so that other scenarios stay as
+/// they were. Thresholds are between those of the static kind.
+fn pause_rule(flow: &DrawnFlow, headroom: Headroom, has_scheme: bool) -> Option<&'static str> {
+    const KEYS: [&str; 5] = [
+        "\"capfc\", xlow = \"8kB\", xegress = \"4kB\"",
+        "\"p-pfc-ofc\", xlow = \"8kB\"",
+        "\"p-pfc-ofc\", xlow = \"7500B\", mean_of = \"non-empty\"",
+        "\"p-pfc-predict\", weight = \"1/2\"",
+        "\"g-pfc\", xlow = \"8kB\"",
+    ];
+    let may = matches!(headroom, Headroom::Sih | Headroom::Adaptive) && !has_scheme;
+    let choice = usize::try_from(flow.start_ns % 10).expect("ten choices");
+    KEYS.get(choice).copied().filter(|_| may)
 }
 
 impl Shape {

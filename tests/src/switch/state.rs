@@ -23,6 +23,7 @@ use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::bfc::BfcState;
 use super::frame::{peer_address, port_address};
+use super::pfc_family::PfcFamilyState;
 use super::row::{
     AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
     PortRow, SpfcRow, StormRow, SwitchRow,
@@ -54,6 +55,8 @@ pub struct State {
     /// What has a state under SPFC, in the order of its lines, if the policy runs that: alone, or beside DSH if
     /// `dsh.options` has victims.
     pub spfc: Option<(spfc::Options, Vec<SpfcRow>)>,
+    /// What the PFC family is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
+    pub pfc_family: Option<PfcFamilyState>,
     /// What DSH is configured to, should the policy run it.
     pub dsh: dsh::Settings,
     /// What DSH keeps of each port.
@@ -180,12 +183,13 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        let scheme = match (&self.bfc, &self.spfc) {
-            (Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
-            (None, Some((options, _))) if !self.dsh.options.victims => {
+        let scheme = match (&self.pfc_family, &self.bfc, &self.spfc) {
+            (Some(family), ..) => SchemeSettings::PfcFamily(family.settings),
+            (None, Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
+            (None, None, Some((options, _))) if !self.dsh.options.victims => {
                 SchemeSettings::Spfc(spfc::Settings { options: *options, ..Default::default() })
             }
-            (None, _) => SchemeSettings::Dsh(self.dsh),
+            (None, None, _) => SchemeSettings::Dsh(self.dsh),
         };
         let clear = |(): &(), row: &SchemeLine| row.0.iter().for_each(|word| word.store(0));
         store(&[], |index| tables.scheme_line(index), clear);
@@ -212,7 +216,9 @@ impl State {
                 row.store(tables.scheme_line(number).expect("it has its line").view());
             }
         }
-        if let Some(bfc) = &self.bfc {
+        if let Some(family) = &self.pfc_family {
+            family.write(tables);
+        } else if let Some(bfc) = &self.bfc {
             bfc.write(tables);
         } else if self.spfc.is_none() || !is_alone {
             let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();

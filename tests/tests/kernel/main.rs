@@ -20,6 +20,7 @@ mod fabric_lossy;
 mod fabric_measures;
 mod fabric_multipath;
 mod fabric_pfc;
+mod fabric_pfc_family;
 mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;

@@ -22,6 +22,7 @@ mod lossy;
 mod measures;
 mod multipath;
 mod pfc;
+mod pfc_family;
 mod queueing;
 mod reference;
 mod selective_repeat;

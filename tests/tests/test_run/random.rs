@@ -12,6 +12,7 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
+use fabric_core::scheme::pfc_family;
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
@@ -21,8 +22,8 @@ use tests::switch::frame::{
     link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
 use tests::switch::{
-    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, SpfcRow, State, class_row,
-    in_namespace,
+    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, PfcFamilyState, SpfcRow, State,
+    class_row, in_namespace,
 };
 use units::{Bytes, Nanos};
 
@@ -243,6 +244,9 @@ fn small_buffer(policy: Policy) -> State {
         bfc.ports[1].elided = vec![0, 2];
         state.bfc = Some(bfc);
     }
+    if policy.scheme() == SchemeKind::PfcFamily {
+        state.pfc_family = Some(PfcFamilyState::fresh(small_rule(policy)));
+    }
     if Selected::states(policy).is_some() {
         let is_dsh = policy.scheme() == SchemeKind::Dsh;
         let options = if is_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };
@@ -252,6 +256,20 @@ fn small_buffer(policy: Policy) -> State {
         state.spfc = Some((options, vec![row; lines as usize]));
     }
     state
+}
+
+/// The policy's rule, with thresholds of a few packets.
+fn small_rule(policy: Policy) -> pfc_family::Settings {
+    use pfc_family::{MeanOf, Rule, Settings};
+    let low = Bytes(3000);
+    match pfc_family::Options::of(policy).rule {
+        Rule::CongestionAware => Settings::CongestionAware { low, egress: Bytes(2000) },
+        Rule::MeanOfEgress => Settings::MeanOfEgress { low, of: MeanOf::NonEmpty },
+        Rule::Predictive => {
+            Settings::Predictive { horizon: Nanos(2000), interval: Nanos(500), weight_shift: 1 }
+        }
+        Rule::PriorityAware => Settings::PriorityAware { low, classes: 1 << 3 },
+    }
 }
 
 /// The reasons for which frames were dropped.

@@ -1,0 +1,94 @@
+//! The PFC family in a whole fabric: which queues pause, and because of what.
+
+use std::path::Path;
+
+use super::pause_obedience::assert_obeyed;
+use super::results::Row;
+use super::{Run, Runner, shipped};
+
+/// The scenario that ships, with OFC's thresholds.
+pub fn scenario() -> String {
+    shipped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/ofc/family.toml"))
+}
+
+const XOFF: u64 = 75_000;
+const LOW: u64 = 68_000;
+
+/// PFC alone: the rule asks for more than the buffer ever holds.
+const PFC: &str = "\"capfc\", xlow = \"75kB\", xegress = \"2MB\"";
+
+fn run_of(run: Runner, rule: &str) -> Run {
+    let run = run(&scenario(), &[&format!("switch.pause_rule={{ kind = {rule} }}")]);
+    run.assert_lossless();
+    assert_obeyed(&run);
+    run
+}
+
+fn pauses(run: &Run, look: impl Fn(&Row) -> bool) -> usize {
+    run.pauses().with("event", "xoff").filter(|row| look(row)).count()
+}
+
+/// Which threshold a PAUSE is because of, as a whole.
+fn by_threshold(run: &Run, bytes: u64) -> usize {
+    pauses(run, |row| row.number("threshold_bytes") == bytes)
+}
+
+/// PFC pauses at X_off only, the rules with a lower threshold there too if that is due to them; RESUMEs are at X_on.
+pub fn rules_pause_at_their_own_threshold(run: Runner) {
+    let pfc = run_of(run, PFC);
+    assert!(by_threshold(&pfc, XOFF) > 0);
+    assert_eq!(by_threshold(&pfc, XOFF), pauses(&pfc, |_| true));
+    for rule in [
+        "\"capfc\", xlow = \"68kB\", xegress = \"68kB\"",
+        "\"p-pfc-ofc\", xlow = \"68kB\"",
+        "\"p-pfc-ofc\", xlow = \"68kB\", mean_of = \"non-empty\"",
+    ] {
+        let run = run_of(run, rule);
+        let (low, high) = (by_threshold(&run, LOW), by_threshold(&run, XOFF));
+        assert!(low > 0, "{rule}");
+        assert_eq!(low + high, pauses(&run, |_| true), "{rule}");
+        let early = pauses(&run, |row| {
+            row.number("threshold_bytes") == LOW && row.number("occupancy_bytes") < LOW
+        });
+        assert_eq!(early, 0, "{rule}");
+        let resumed = run.pauses();
+        let mut resumed = resumed.with("event", "xon");
+        assert!(resumed.all(|row| row.number("threshold_bytes") == 45_000), "{rule}");
+    }
+}
+
+/// With an egress threshold that is hardly ever reached, or a mean over queues most of which are empty, the rules differ.
+pub fn the_egress_queue_decides(run: Runner) {
+    let rules = [
+        "\"capfc\", xlow = \"68kB\", xegress = \"68kB\"",
+        "\"capfc\", xlow = \"68kB\", xegress = \"260kB\"",
+    ];
+    let [often, seldom] = rules.map(|rule| by_threshold(&run_of(run, rule), LOW));
+    assert!(seldom < often, "{seldom}, {often}");
+}
+
+/// A prediction pauses a queue that is far from X_off, so the switch never holds as much.
+pub fn predictions_come_early(run: Runner) {
+    let pfc = run_of(run, PFC);
+    let predicted = run_of(run, "\"p-pfc-predict\", horizon = \"3us\"");
+    assert!(pauses(&predicted, |row| row.number("threshold_bytes") < LOW) > 0);
+    let most = |run: &Run| *run.summary.buffer_max_bytes.values().max().expect("a switch");
+    assert!(most(&predicted) < most(&pfc), "{} {}", most(&predicted), most(&pfc));
+}
+
+/// What priority 4 holds of h1's port makes priority 3 pause earlier, and priority 4 itself pauses at X_off of the port.
+pub fn low_priorities_pause_first(run: Runner) {
+    let run = run_of(run, "\"g-pfc\", xlow = \"68kB\", low = [3]");
+    let of = |class: u64, early: bool| {
+        pauses(&run, |row| {
+            row.text("peer") == "h1"
+                && row.number("priority") == class
+                && (!early || row.number("occupancy_bytes") < LOW)
+        })
+    };
+    assert!(of(3, true) > 0, "{}", run.text("pauses.csv"));
+    assert!(of(4, false) <= of(3, false));
+    let of_low = run.pauses();
+    let mut of_low = of_low.with("event", "xoff").filter(|row| row.text("priority") == "3");
+    assert!(of_low.all(|row| row.number("threshold_bytes") <= LOW));
+}

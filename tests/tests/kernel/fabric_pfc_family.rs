@@ -1,0 +1,23 @@
+//! The PFC family, on the real kernel and as in memory. Needs root.
+
+use tests::fabric::{on_both, pfc_family};
+
+#[test]
+fn a_rule_pauses_at_its_own_threshold() {
+    pfc_family::rules_pause_at_their_own_threshold(on_both);
+}
+
+#[test]
+fn an_egress_queue_decides() {
+    pfc_family::the_egress_queue_decides(on_both);
+}
+
+#[test]
+fn a_prediction_comes_early() {
+    pfc_family::predictions_come_early(on_both);
+}
+
+#[test]
+fn a_low_priority_pauses_first() {
+    pfc_family::low_priorities_pause_first(on_both);
+}

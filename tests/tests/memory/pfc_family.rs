@@ -1,0 +1,23 @@
+//! The PFC family, in memory.
+
+use tests::fabric::{in_memory, pfc_family};
+
+#[test]
+fn a_rule_pauses_at_its_own_threshold() {
+    pfc_family::rules_pause_at_their_own_threshold(in_memory);
+}
+
+#[test]
+fn an_egress_queue_decides() {
+    pfc_family::the_egress_queue_decides(in_memory);
+}
+
+#[test]
+fn a_prediction_comes_early() {
+    pfc_family::predictions_come_early(in_memory);
+}
+
+#[test]
+fn a_low_priority_pauses_first() {
+    pfc_family::low_priorities_pause_first(in_memory);
+}
