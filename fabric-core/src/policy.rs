@@ -40,6 +40,8 @@ pub enum SchemeKind {
     Spfc = 4,
     /// [`crate::scheme::pfc_family`].
     PfcFamily = 6,
+    /// [`crate::scheme::gfc`].
+    Gfc = 7,
 }
 
 /// Which [buffer management](crate::lossy) the lossy priorities of a switch have.
@@ -154,6 +156,7 @@ impl Policy {
             3 => SchemeKind::Bfc,
             4 => SchemeKind::Spfc,
             6 => SchemeKind::PfcFamily,
+            7 => SchemeKind::Gfc,
             _ => SchemeKind::Pfc,
         }
     }
@@ -186,7 +189,7 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Bfc, Dsh, Oversubscribed, Pfc, PfcFamily, Spfc};
+    use SchemeKind::{Bfc, Dsh, Gfc, Oversubscribed, Pfc, PfcFamily, Spfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -195,7 +198,7 @@ mod tests {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
                 assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, PfcFamily] {
+                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, PfcFamily, Gfc] {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));

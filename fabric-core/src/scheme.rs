@@ -41,6 +41,7 @@
 
 pub mod bfc;
 pub mod dsh;
+pub mod gfc;
 #[cfg(test)]
 mod held;
 pub mod ingress;
@@ -244,6 +245,12 @@ pub trait Scheme: Sized {
         _port: u32,
         _now: Nanos,
     ) -> Option<QueueSet> {
+        None
+    }
+
+    /// The first instant after `now` at which one of the queues that [`paused`](Self::paused) names may send, if time alone
+    /// allows it.
+    fn reopens<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<Nanos> {
         None
     }
 

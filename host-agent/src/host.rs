@@ -261,6 +261,7 @@ impl Host {
         self.named_queue = QueueId::CONTROL;
         if let Some(packet) = self.nic.pop_control(now) {
             self.count_control(&packet);
+            self.note_start(now, &packet);
             return Some(packet);
         }
         while let Some(slot) = self.nic.pop_queue_pair(now) {
@@ -270,7 +271,9 @@ impl Host {
                 if self.config.names_queues {
                     self.named_queue = sending.queue;
                 }
-                return Some(self.transmit_data(now, slot));
+                let packet = self.transmit_data(now, slot);
+                self.note_start(now, &packet);
+                return Some(packet);
             }
             // An ACK came between its scheduling and its turn.
             if sending.end.is_complete() {
@@ -278,6 +281,15 @@ impl Host {
             }
         }
         None
+    }
+
+    /// Tells the NIC of a packet that starts, for the gap behind it.
+    #[inline]
+    fn note_start(&mut self, now: Picos, packet: &Packet) {
+        let own = packet.frame_length() as u64;
+        let length = self.config.frame_lengths.packet(packet.payload_length().into(), own);
+        let bytes = length + self.config.frame_time.overhead;
+        self.nic.started(now, packet, bytes);
     }
 
     /// The queue that the source address names of the packet which [`poll_transmit`](Self::poll_transmit) has just

@@ -5,7 +5,7 @@ use fabric_core::scheme::{SchemeSettings, bfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, UpDown, WireId};
-use units::Picos;
+use units::{Bytes, Picos};
 use workload::Flow;
 
 use super::Scenario;
@@ -310,7 +310,7 @@ impl Scenario {
             return self.switch.headroom.scheme_with_states(self.spfc_settings(spfc));
         }
         if let Some(rule) = &self.switch.pause_rule {
-            return SchemeSettings::PfcFamily(rule.settings());
+            return rule.scheme(self.static_xoff(switch), Bytes(self.frame_time().overhead));
         }
         let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else {
             return self.switch.headroom.scheme();

@@ -1,11 +1,12 @@
-//! `switch.pause_rule`: when a lossless ingress queue pauses before it is above `X_off` (the PFC family with which OFC is
-//! compared).
+//! `switch.pause_rule`: when a lossless ingress queue pauses, or slows its neighbour down, before it is above `X_off` (the PFC
+//! family with which OFC is compared).
 
-use fabric_core::scheme::pfc_family;
+use fabric_core::scheme::gfc::state::MOST_STAGES;
+use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::SwitchId;
-use units::{Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::document::Document;
 use super::headroom::PowerOfTwo;
@@ -61,6 +62,27 @@ pub enum PauseRule {
         xlow: Bytes,
         /// The low priorities, lossless all.
         low: Priorities,
+    },
+    /// Rates that halve, never to zero.
+    #[serde(rename = "gfc")]
+    Gfc {
+        /// `B_1`, above zero.
+        #[serde(serialize_with = "quantity::serialize")]
+        b1: Bytes,
+        /// `B_m`, above `b1` and at most `X_off`.
+        #[serde(serialize_with = "quantity::serialize")]
+        bm: Bytes,
+        /// Stages below line rate, 1 to 14.
+        stages: u8,
+    },
+    /// Rates that fall by even steps, to zero at `X_off`.
+    #[serde(rename = "gfc-ofc")]
+    GfcOfc {
+        /// `B_1`, above zero and below `X_off`, which is fixed.
+        #[serde(serialize_with = "quantity::serialize")]
+        b1: Bytes,
+        /// Stages below line rate, 1 to 14.
+        stages: u8,
     },
 }
 
@@ -123,6 +145,37 @@ pub(super) enum PauseRuleKeys {
         /// The low priorities, one or more of the lossless ones.
         low: Priorities,
     },
+    /// GFC, the buffer-based form of its paper: a queue that fills tells its neighbour a lower rate in stages. Each is half as
+    /// wide as the one before and has half of its rate, which is never zero.
+    #[serde(rename = "gfc")]
+    Gfc {
+        /// Where the first stage begins (`B_1`): half of the link's rate. Above zero, below `bm`. A queue whose neighbour obeys
+        /// after tau never reaches `bm` if this is at most `bm` - 2 x rate x tau.
+        b1: Size,
+        /// What the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
+        bm: Size,
+        /// Stages below line rate: 1 to 14. Default 8.
+        #[serde(default = "default_stages")]
+        stages: u8,
+    },
+    /// GFC, as OFC describes it: several thresholds below X_off, at each of which the rate goes down by one step, to zero at
+    /// X_off, which is PFC's PAUSE. Thresholds are fixed ones.
+    #[serde(rename = "gfc-ofc")]
+    GfcOfc {
+        /// The first of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
+        b1: Size,
+        /// How many: 1 to 14. Default 4.
+        #[serde(default = "default_steps")]
+        stages: u8,
+    },
+}
+
+const fn default_stages() -> u8 {
+    8
+}
+
+const fn default_steps() -> u8 {
+    4
 }
 
 const fn default_interval() -> Time {
@@ -140,13 +193,25 @@ impl PauseRule {
             Self::CaPfc { xlow, .. } | Self::PPfcOfc { xlow, .. } | Self::GPfc { xlow, .. } => {
                 Some(xlow)
             }
-            Self::PPfcPredict { .. } => None,
+            Self::PPfcPredict { .. } | Self::Gfc { .. } | Self::GfcOfc { .. } => None,
         }
     }
 
-    /// What switches are set to.
-    pub(crate) fn settings(&self) -> pfc_family::Settings {
+    /// What a switch is set to whose `X_off` is this, if it is fixed, and on whose wires a frame has so much more.
+    pub(crate) fn scheme(&self, xoff: Bytes, overhead: Bytes) -> SchemeSettings {
+        let gfc = |form, first, most, stages| {
+            SchemeSettings::Gfc(gfc::Settings { form, first, most, stages, overhead })
+        };
         match *self {
+            Self::Gfc { b1, bm, stages } => gfc(gfc::Form::Halving, b1, bm, stages),
+            Self::GfcOfc { b1, stages } => gfc(gfc::Form::Linear, b1, xoff, stages),
+            _ => self.family().map_or_else(SchemeSettings::default, SchemeSettings::PfcFamily),
+        }
+    }
+
+    fn family(&self) -> Option<pfc_family::Settings> {
+        Some(match *self {
+            Self::Gfc { .. } | Self::GfcOfc { .. } => return None,
             Self::CaPfc { xlow: low, xegress: egress } => {
                 pfc_family::Settings::CongestionAware { low, egress }
             }
@@ -165,7 +230,7 @@ impl PauseRule {
             Self::GPfc { xlow: low, low: classes } => {
                 pfc_family::Settings::PriorityAware { low, classes: classes.0 }
             }
-        }
+        })
     }
 }
 
@@ -230,6 +295,30 @@ impl PauseRuleKeys {
                 }
                 Ok(PauseRule::GPfc { xlow: low(xlow)?, low: classes })
             }
+            Self::Gfc { stages, .. } | Self::GfcOfc { stages, .. }
+                if !(1..=MOST_STAGES as u8).contains(&stages) =>
+            {
+                let help = format!("write 1 to {MOST_STAGES}");
+                Err(wrong("stages", &format!("{stages} stages"), &help))
+            }
+            Self::Gfc { b1, bm, stages } => {
+                let width = bm.0.0.saturating_sub(b1.0.0);
+                if width >> (stages - 1) == 0 {
+                    let (b1, bm) = (display(b1.0), display(bm.0));
+                    let title =
+                        format!("b1 ({b1}) and bm ({bm}) leave no room for {stages} stages");
+                    let help = "each stage has half of what is left to bm: write a smaller b1, or fewer stages";
+                    return Err(wrong("b1", &title, help));
+                }
+                let help =
+                    "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
+                Ok(PauseRule::Gfc { b1: some("b1", b1, help)?, bm: bm.0, stages })
+            }
+            Self::GfcOfc { b1, stages } => {
+                let help =
+                    "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
+                Ok(PauseRule::GfcOfc { b1: some("b1", b1, help)?, stages })
+            }
         }
     }
 }
@@ -279,15 +368,35 @@ impl Scenario {
             let title = format!("xegress ({xegress}) is above the buffer of `{name}` ({buffer})");
             return wrong("xegress", &title, "no egress queue could be congested: write less");
         }
-        let Some(xlow) = rule.xlow() else { return Ok(()) };
         let (xoff, highest) = match self.switch.threshold {
             Threshold::Static { .. } | Threshold::EqualShares { .. } => {
                 (Some(self.static_xoff(switch)), self.static_xoff(switch))
             }
             Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.buffer_pools(switch).shared),
         };
+        let what = if xoff.is_some() { "X_off" } else { "the shared pool" };
+        match rule {
+            PauseRule::Gfc { bm, .. } if bm > highest => {
+                let (bm, highest) = (display(bm), display(highest));
+                let title = format!("bm ({bm}) is above {what} of `{name}` ({highest})");
+                return wrong("bm", &title, "the queue would pause before: write less");
+            }
+            PauseRule::GfcOfc { .. } if xoff.is_none() => {
+                let help = "its rate is zero at a fixed X_off: write threshold = { kind = \"static\", .. }";
+                let title = "GFC as OFC describes it, and thresholds that move";
+                return Err(document.error("switch.pause_rule", title, help));
+            }
+            PauseRule::GfcOfc { b1, stages } if highest.0 < b1.0 + u64::from(stages) => {
+                let (b1, highest) = (display(b1), display(highest));
+                let title = format!(
+                    "b1 ({b1}) and X_off of `{name}` ({highest}) leave no room for {stages} stages"
+                );
+                return wrong("b1", &title, "write a smaller b1, or fewer stages");
+            }
+            _ => {}
+        }
+        let Some(xlow) = rule.xlow() else { return Ok(()) };
         if xlow > highest {
-            let what = if xoff.is_some() { "X_off" } else { "the shared pool" };
             let title = format!(
                 "xlow ({}) is above {what} of `{name}` ({})",
                 display(xlow),
@@ -306,5 +415,27 @@ impl Scenario {
             return wrong("xlow", &title, "a queue resumes at X_on: write more, or a lower X_on");
         }
         Ok(())
+    }
+
+    /// What a user of GFC probably did not mean.
+    pub(crate) fn warnings_of_pause_rule(&self) -> Vec<String> {
+        let Some(PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule else { return Vec::new() };
+        let frame = self.longest_frame().0 + self.frame_time().overhead;
+        // tau: a frame blocks the message, and one has just begun at the neighbour; the message, and what is on the wire.
+        let in_flight = |rate: BitsPerSecond, delay: Picos| {
+            2 * frame + rate.bytes_in(Picos(delay.0.saturating_mul(2))).0
+        };
+        let wires = self.fabric().wires().iter();
+        let most = wires.map(|wire| 2 * in_flight(wire.rate, wire.delay)).max().unwrap_or(0);
+        if b1.0 + most <= bm.0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "a queue may pass GFC's bm ({}), because its neighbour sends up to {} until its stages have slowed it down: \
+             write a `switch.pause_rule.b1` of {} or less, if there is room for it",
+            display(bm),
+            display(Bytes(most)),
+            display(Bytes(bm.0.saturating_sub(most)))
+        )]
     }
 }

@@ -67,6 +67,7 @@ impl Scenario {
         }
         warnings.extend(self.warnings_of_queues());
         warnings.extend(self.warnings_of_spfc());
+        warnings.extend(self.warnings_of_pause_rule());
         warnings.extend(self.warnings_of_lossy());
         warnings.extend(self.unused_routes.iter().map(|route| route.report.clone()));
         let mut told = BTreeSet::new();

@@ -10,8 +10,8 @@ pub mod case;
 pub mod frame;
 mod kernel;
 mod native;
-mod pfc_family;
 mod row;
+mod rule;
 mod state;
 
 use fabric_core::arrival::Outcome;
@@ -32,11 +32,11 @@ use units::Nanos;
 pub use bfc::{BfcPort, BfcState};
 pub use kernel::{KernelSwitch, TestRunTime, in_namespace};
 pub use native::NativeSwitch;
-pub use pfc_family::PfcFamilyState;
 pub use row::{
     AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
     PauseRow, PortRow, SpfcRow, StormRow, SwitchRow,
 };
+pub use rule::RuleState;
 pub use state::{State, first_difference};
 
 /// Ports of a switch under test: interfaces 2 to 5 of its namespace.

@@ -2,6 +2,7 @@
 
 use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
+use super::gfc::{self, Gfc};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
@@ -50,6 +51,10 @@ macro_rules! select {
                 type $scheme = PfcFamily;
                 $body
             }
+            SchemeKind::Gfc => {
+                type $scheme = Gfc;
+                $body
+            }
         }
     };
 }
@@ -70,6 +75,8 @@ pub enum SchemeSettings {
     Spfc(spfc::Settings),
     /// [`PfcFamily`].
     PfcFamily(pfc_family::Settings),
+    /// [`Gfc`].
+    Gfc(gfc::Settings),
 }
 
 impl SchemeSettings {
@@ -83,7 +90,10 @@ impl SchemeSettings {
             spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
         let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
         let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
-        others.chain(spfc.map(Self::Spfc)).chain(pfc_family::Settings::EVERY.map(Self::PfcFamily))
+        others
+            .chain(spfc.map(Self::Spfc))
+            .chain(pfc_family::Settings::EVERY.map(Self::PfcFamily))
+            .chain([Self::Gfc(gfc::Settings::default())])
     }
 
     /// `policy` with this scheme.
@@ -97,6 +107,7 @@ impl SchemeSettings {
             Self::PfcFamily(family) => {
                 policy.with_scheme(SchemeKind::PfcFamily, family.options().to_bits())
             }
+            Self::Gfc(_) => policy.with_scheme(SchemeKind::Gfc, 0),
         }
     }
 
@@ -113,6 +124,7 @@ impl SchemeSettings {
             Self::Bfc(bfc) => bfc.write(tables, ports),
             Self::Spfc(spfc) => spfc.write(tables, ports),
             Self::PfcFamily(family) => family.write(tables),
+            Self::Gfc(gfc) => gfc.write(tables, ports),
         }
     }
 
@@ -124,7 +136,8 @@ impl SchemeSettings {
             | Self::Oversubscribed
             | Self::Dsh(_)
             | Self::Spfc(_)
-            | Self::PfcFamily(_) => {}
+            | Self::PfcFamily(_)
+            | Self::Gfc(_) => {}
             Self::Bfc(bfc) => bfc.elide(tables, turns),
         }
     }
@@ -291,6 +304,10 @@ impl Scheme for Selected {
     #[inline(always)]
     fn paused<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
         select!(policy, S => S::paused(tables, policy, port, now))
+    }
+
+    fn reopens<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<Nanos> {
+        select!(policy, S => S::reopens(tables, policy, port, now))
     }
 
     fn announcement<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<HopControl> {

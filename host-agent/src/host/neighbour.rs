@@ -14,8 +14,8 @@ const CONTROL_FRAME: u32 = 60;
 const _: () = assert!(link_delay::LEN == CONTROL_FRAME as usize);
 
 impl Host {
-    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
-    /// counts other hop control frames and ignores them.
+    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC, pauses of its queues and
+    /// rates of its priorities; it counts other hop control frames and ignores them.
     pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
         let (pause, counters) = (self.nic.pauses_mut(), &mut self.counters);
         let (named, paused) = match *control {
@@ -35,7 +35,14 @@ impl Host {
                 let [low, high] = paused.map(u128::from);
                 (QueueSet::of_flow_queues(u128::MAX), QueueSet::of_flow_queues(low | high << 64))
             }
-            HopControl::Flows { .. } | HopControl::Rate { .. } => {
+            HopControl::Rate { priority, kilobits_per_second } => {
+                match pause.receive_rate(priority, kilobits_per_second) {
+                    PauseOutcome::Paused | PauseOutcome::Resumed => counters.rates_received += 1,
+                    PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
+                }
+                return;
+            }
+            HopControl::Flows { .. } => {
                 counters.unexpected_hop_control += 1;
                 return;
             }

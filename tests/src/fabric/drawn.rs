@@ -320,12 +320,13 @@ fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'stat
 /// A rule of the PFC family, in half of the scenarios that may have one. Nothing is drawn for it, so that other scenarios stay as
 /// they were. Thresholds are between those of the static kind.
 fn pause_rule(flow: &DrawnFlow, headroom: Headroom, has_scheme: bool) -> Option<&'static str> {
-    const KEYS: [&str; 5] = [
+    const KEYS: [&str; 6] = [
         "\"capfc\", xlow = \"8kB\", xegress = \"4kB\"",
         "\"p-pfc-ofc\", xlow = \"8kB\"",
         "\"p-pfc-ofc\", xlow = \"7500B\", mean_of = \"non-empty\"",
         "\"p-pfc-predict\", weight = \"1/2\"",
         "\"g-pfc\", xlow = \"8kB\"",
+        "\"gfc\", b1 = \"3kB\", bm = \"8kB\"",
     ];
     let may = matches!(headroom, Headroom::Sih | Headroom::Adaptive) && !has_scheme;
     let choice = usize::try_from(flow.start_ns % 10).expect("ten choices");

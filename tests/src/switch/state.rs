@@ -23,11 +23,11 @@ use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::bfc::BfcState;
 use super::frame::{peer_address, port_address};
-use super::pfc_family::PfcFamilyState;
 use super::row::{
     AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
     PortRow, SpfcRow, StormRow, SwitchRow,
 };
+use super::rule::RuleState;
 use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
 
 /// Rows of a table that has one for each (port, priority).
@@ -55,8 +55,8 @@ pub struct State {
     /// What has a state under SPFC, in the order of its lines, if the policy runs that: alone, or beside DSH if
     /// `dsh.options` has victims.
     pub spfc: Option<(spfc::Options, Vec<SpfcRow>)>,
-    /// What the PFC family is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
-    pub pfc_family: Option<PfcFamilyState>,
+    /// What the PFC family or GFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
+    pub rule: Option<RuleState>,
     /// What DSH is configured to, should the policy run it.
     pub dsh: dsh::Settings,
     /// What DSH keeps of each port.
@@ -183,8 +183,8 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        let scheme = match (&self.pfc_family, &self.bfc, &self.spfc) {
-            (Some(family), ..) => SchemeSettings::PfcFamily(family.settings),
+        let scheme = match (&self.rule, &self.bfc, &self.spfc) {
+            (Some(rule), ..) => rule.settings,
             (None, Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
             (None, None, Some((options, _))) if !self.dsh.options.victims => {
                 SchemeSettings::Spfc(spfc::Settings { options: *options, ..Default::default() })
@@ -216,8 +216,8 @@ impl State {
                 row.store(tables.scheme_line(number).expect("it has its line").view());
             }
         }
-        if let Some(family) = &self.pfc_family {
-            family.write(tables);
+        if let Some(rule) = &self.rule {
+            rule.write(tables);
         } else if let Some(bfc) = &self.bfc {
             bfc.write(tables);
         } else if self.spfc.is_none() || !is_alone {

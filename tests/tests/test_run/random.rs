@@ -12,8 +12,7 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
-use fabric_core::scheme::pfc_family;
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, spfc};
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, pfc_family, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;
@@ -22,8 +21,8 @@ use tests::switch::frame::{
     link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
 use tests::switch::{
-    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, PfcFamilyState, SpfcRow, State,
-    class_row, in_namespace,
+    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, RuleState, SpfcRow, State, class_row,
+    in_namespace,
 };
 use units::{Bytes, Nanos};
 
@@ -244,9 +243,7 @@ fn small_buffer(policy: Policy) -> State {
         bfc.ports[1].elided = vec![0, 2];
         state.bfc = Some(bfc);
     }
-    if policy.scheme() == SchemeKind::PfcFamily {
-        state.pfc_family = Some(PfcFamilyState::fresh(small_rule(policy)));
-    }
+    state.rule = small_rule(policy).map(RuleState::fresh);
     if Selected::states(policy).is_some() {
         let is_dsh = policy.scheme() == SchemeKind::Dsh;
         let options = if is_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };
@@ -258,17 +255,27 @@ fn small_buffer(policy: Policy) -> State {
     state
 }
 
-/// The policy's rule, with thresholds of a few packets.
-fn small_rule(policy: Policy) -> pfc_family::Settings {
-    use pfc_family::{MeanOf, Rule, Settings};
+/// The policy's rule, if it has one, with thresholds of a few packets.
+fn small_rule(policy: Policy) -> Option<SchemeSettings> {
+    use pfc_family::{MeanOf, Options, Rule, Settings};
     let low = Bytes(3000);
-    match pfc_family::Options::of(policy).rule {
+    let family = || match Options::of(policy).rule {
         Rule::CongestionAware => Settings::CongestionAware { low, egress: Bytes(2000) },
         Rule::MeanOfEgress => Settings::MeanOfEgress { low, of: MeanOf::NonEmpty },
         Rule::Predictive => {
-            Settings::Predictive { horizon: Nanos(2000), interval: Nanos(500), weight_shift: 1 }
+            let (horizon, interval) = (Nanos(2000), Nanos(500));
+            Settings::Predictive { horizon, interval, weight_shift: 1 }
         }
         Rule::PriorityAware => Settings::PriorityAware { low, classes: 1 << 3 },
+    };
+    match policy.scheme() {
+        SchemeKind::PfcFamily => Some(SchemeSettings::PfcFamily(family())),
+        SchemeKind::Gfc => {
+            let most = Bytes(6000);
+            let settings = gfc::Settings { first: low, most, ..gfc::Settings::default() };
+            Some(SchemeSettings::Gfc(settings))
+        }
+        _ => None,
     }
 }
 
