@@ -1,6 +1,6 @@
 //! `switch.pause_rule`.
 
-use fabric_core::scheme::{SchemeSettings, pfc_family};
+use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
 use insta::assert_snapshot;
 use topology::SwitchId;
 use units::{Bytes, Nanos};
@@ -62,6 +62,52 @@ fn every_key_is_heard() {
     }
     let adaptive = "headroom = { kind = \"adaptive\" }\npause_rule = { kind = \"g-pfc\", xlow = \"75kB\", low = [3] }";
     assert_eq!(settings(adaptive), Settings::PriorityAware { low: Bytes(75_000), classes: 8 });
+}
+
+#[test]
+fn both_forms_of_gfc_are_heard() {
+    let gfc_of = |keys: &str| {
+        let rule = format!("pause_rule = {{ {keys} }}");
+        let scenario = parse(&with(&rule)).unwrap_or_else(|error| panic!("{error}"));
+        let written = scenario.to_toml();
+        assert_eq!(parse(&written).unwrap_or_else(|error| panic!("{error}\n{written}")), scenario);
+        match scenario.scheme(SwitchId(0)) {
+            SchemeSettings::Gfc(settings) => (settings, scenario.warnings_of_pause_rule()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let paper = gfc::Settings {
+        form: gfc::Form::Halving,
+        first: Bytes(20_000),
+        most: Bytes(75_000),
+        stages: 8,
+        overhead: Bytes(24),
+    };
+    let keys = "kind = \"gfc\", b1 = \"20kB\", bm = \"75kB\"";
+    // 100 Gbit/s and 1 us there and back are 25 kB, and two frames of 1098 B on the wire: twice that is 54,392 B.
+    assert_eq!(gfc_of(keys), (paper, vec![]));
+    let (settings, warnings) = gfc_of("kind = \"gfc\", b1 = \"20609B\", bm = \"75kB\", stages = 3");
+    assert_eq!((settings.first, settings.stages), (Bytes(20_609), 3));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("`switch.pause_rule.b1` of 20608B or less"), "{warnings:?}");
+    let ofc = gfc::Settings { form: gfc::Form::Linear, first: Bytes(60_000), stages: 4, ..paper };
+    assert_eq!(gfc_of("kind = \"gfc-ofc\", b1 = \"60kB\""), (ofc, vec![]));
+}
+
+#[test]
+fn stages_that_cannot_be() {
+    let many = wrong("kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\", stages = 15");
+    assert_snapshot!(many, @"");
+    let narrow = wrong("kind = \"gfc\", b1 = \"74kB\", bm = \"74500B\", stages = 10");
+    assert_snapshot!(narrow, @"");
+    let above = wrong("kind = \"gfc\", b1 = \"60kB\", bm = \"76kB\"");
+    assert_snapshot!(above, @"");
+    let empty = wrong("kind = \"gfc-ofc\", b1 = \"0B\"");
+    assert_snapshot!(empty, @"");
+    let upside_down = wrong("kind = \"gfc-ofc\", b1 = \"75kB\"");
+    assert_snapshot!(upside_down, @"");
+    let rule = "pause_rule = { kind = \"gfc-ofc\", b1 = \"60kB\" }";
+    assert_snapshot!(report(&format!("[switch]\n{rule}\n{SMALL}")), @"");
 }
 
 fn wrong(rule: &str) -> String {

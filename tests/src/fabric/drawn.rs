@@ -326,7 +326,7 @@ fn pause_rule(flow: &DrawnFlow, headroom: Headroom, has_scheme: bool) -> Option<
         "\"p-pfc-ofc\", xlow = \"7500B\", mean_of = \"non-empty\"",
         "\"p-pfc-predict\", weight = \"1/2\"",
         "\"g-pfc\", xlow = \"8kB\"",
-        "\"gfc\", b1 = \"3kB\", bm = \"8kB\"",
+        "\"gfc\", b1 = \"3kB\", bm = \"8kB\", stages = 4",
     ];
     let may = matches!(headroom, Headroom::Sih | Headroom::Adaptive) && !has_scheme;
     let choice = usize::try_from(flow.start_ns % 10).expect("ten choices");

@@ -92,3 +92,46 @@ pub fn low_priorities_pause_first(run: Runner) {
     let mut of_low = of_low.with("event", "xoff").filter(|row| row.text("priority") == "3");
     assert!(of_low.all(|row| row.number("threshold_bytes") <= LOW));
 }
+
+/// X_off far above what GFC's stages end at, 75 kB.
+const FAR: &str = "switch.threshold={ kind = \"static\", xoff = \"150kB\", xon = \"100kB\" }";
+const GFC: &str = "switch.pause_rule={ kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\" }";
+
+/// GFC pauses nobody where PFC does, although all that its queues hold stays below `B_m`, at which PFC pauses.
+pub fn rates_instead_of_pauses(run: Runner) {
+    let pfc = run_of(run, PFC);
+    assert!(pauses(&pfc, |_| true) > 0);
+    let gfc = run(&scenario(), &[GFC, FAR]);
+    gfc.assert_lossless();
+    assert_eq!(pauses(&gfc, |_| true), 0);
+    let most = *gfc.summary.buffer_max_bytes.values().max().expect("a switch");
+    // The ports of h0 to h4, h1's with two priorities, and a frame that may jump over the end.
+    assert!(most <= 6 * (75_000 + 1500), "{most}");
+    let linear = run_of(run, "\"gfc-ofc\", b1 = \"60kB\"");
+    assert!(pauses(&linear, |_| true) < pauses(&pfc, |_| true));
+}
+
+/// What a rate does to a switch: the uplink of five times the rate of the receiver's link never gets a PAUSE, nor do hosts.
+pub fn switches_obey_rates(run: Runner) {
+    let flow = |src: &str| {
+        format!("[[flows]]\nkind = \"one\"\nsrc = \"{src}\"\ndst = \"h5\"\nbytes = \"400kB\"\n")
+    };
+    let text = format!(
+        "name = \"rates\"\n[topology]\nkind = \"dumbbell\"\nleft = 5\nright = 1\n\
+         host_link = {{ rate = \"40Gbps\", delay = \"20ns\" }}\n\
+         bottleneck = {{ rate = \"200Gbps\", delay = \"20ns\" }}\n[switch]\nprivate_per_queue = \"0B\"\n\
+         threshold = {{ kind = \"static\", xoff = \"150kB\", xon = \"100kB\" }}\n\
+         [host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n{}",
+        ["h0", "h1", "h2", "h3", "h4"].map(flow).concat()
+    );
+    let gfc = run(&text, &[GFC]);
+    gfc.assert_lossless();
+    assert_eq!(pauses(&gfc, |_| true), 0);
+    assert!(gfc.scenario.warnings().is_empty(), "{:?}", gfc.scenario.warnings());
+    let pfc = run(
+        &text,
+        &["switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"16MB\" }"],
+    );
+    let of_switch = |run: &Run| pauses(run, |row| !row.text("peer").starts_with('h'));
+    assert!(of_switch(&pfc) > 0, "{}", pfc.text("pauses.csv"));
+}

@@ -21,3 +21,13 @@ fn a_prediction_comes_early() {
 fn a_low_priority_pauses_first() {
     pfc_family::low_priorities_pause_first(on_both);
 }
+
+#[test]
+fn gfc_slows_down_instead_of_pausing() {
+    pfc_family::rates_instead_of_pauses(on_both);
+}
+
+#[test]
+fn a_switch_obeys_a_rate() {
+    pfc_family::switches_obey_rates(on_both);
+}
