@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Claim, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value, Verdict,
-    View, survival,
+    Bound, Claim, Criterion, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic,
+    Value, Verdict, View, survival,
 };
 use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 
@@ -47,8 +47,24 @@ pub struct Reading {
     pub found: Vec<Estimate>,
     /// How many seeds are left out of that, because flows are missing in their runs.
     pub left_out: usize,
+    /// How many seeds have no ratio, because the baseline has 0 in them.
+    pub without_ratio: usize,
+    /// How many cells have more than 0 where the baseline has 0 in all seeds: no ratio, and yet more.
+    pub from_nothing: usize,
     /// Whether the claim holds.
     pub verdict: Verdict,
+}
+
+/// Beyond every criterion, and as a number of no claim.
+const BEYOND: Decimal = Decimal::whole(i32::MAX);
+
+/// What a cell and its baseline have that makes no ratio.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unlike {
+    /// Seeds in which the baseline has 0, beside others.
+    without_ratio: usize,
+    /// The baseline has 0 in all seeds, and the cell has more.
+    is_from_nothing: bool,
 }
 
 impl Outcome {
@@ -129,10 +145,14 @@ impl Outcome {
         cell: &Cell,
         quantity: usize,
     ) -> Option<Estimate> {
-        let baseline = self.counterpart(baseline, cell)?;
+        self.ratio(cell, self.counterpart(baseline, cell)?, quantity)
+    }
+
+    /// A quantity of a cell, divided by that of another one.
+    fn ratio(&self, cell: &Cell, base: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => {
-                let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+                let bases: BTreeMap<u64, Decimal> = base.numbers(quantity).collect();
                 let ratio = |(seed, value): (u64, Decimal)| {
                     let base = bases.get(&seed).filter(|base| base.0 != 0)?;
                     Some(Decimal::ratio(value.0, base.0))
@@ -140,8 +160,7 @@ impl Outcome {
                 Estimate::mean(&cell.numbers(quantity).filter_map(ratio).collect::<Vec<_>>())
             }
             Statistic::Share | Statistic::Median => {
-                let (itself, base) =
-                    (self.itself(cell, quantity)?, self.itself(baseline, quantity)?);
+                let (itself, base) = (self.itself(cell, quantity)?, self.itself(base, quantity)?);
                 Some(itself.compared(itself.value.ratio(base.value)?))
             }
         }
@@ -166,7 +185,16 @@ impl Outcome {
 
     /// Seeds in which something is true in only one of a cell and the baseline's.
     pub fn discordant(&self, cell: &Cell, quantity: usize) -> Option<Discordant> {
-        let baseline = self.counterpart(self.figure.baseline, cell)?;
+        self.discordant_to(self.figure.baseline, cell, quantity)
+    }
+
+    fn discordant_to(
+        &self,
+        baseline: (&str, &str),
+        cell: &Cell,
+        quantity: usize,
+    ) -> Option<Discordant> {
+        let baseline = self.counterpart(baseline, cell)?;
         let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
         let pair = |(seed, value): (u64, Decimal)| Some((value.0 != 0, bases.get(&seed)?.0 != 0));
         let pairs: Vec<(bool, bool)> = cell.numbers(quantity).filter_map(pair).collect();
@@ -216,37 +244,130 @@ impl Outcome {
     fn reading(&self, claim: &Claim, choices: Vec<String>, cells: &[&Cell]) -> Reading {
         let quantity = claim.quantity;
         let baseline = claim.against.unwrap_or(self.figure.baseline);
+        let compares = claim.view != View::Itself;
         let view = |cell: &&Cell| match claim.view {
             View::Itself => self.itself(cell, quantity),
             View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
             View::TotalReduction => self.of_totals_to(baseline, cell, quantity),
+            View::BaselineReduction | View::BaselineIncrease => {
+                self.ratio(self.counterpart(baseline, cell)?, cell, quantity)
+            }
         };
         let views = cells.iter().filter_map(view);
         let mut found: Vec<Estimate> = views.map(|estimate| estimate.viewed(claim.view)).collect();
         found.sort_by_key(|estimate| estimate.value.number());
-        let left_out = |cell: &&Cell| match claim.view {
-            View::Itself => self.left_out(cell, quantity),
-            View::Reduction | View::Increase | View::TotalReduction => {
+        let left_out = |cell: &&Cell| {
+            if compares {
                 self.left_out_relative_to(baseline, cell, quantity)
+            } else {
+                self.left_out(cell, quantity)
             }
         };
-        let values: Vec<Value> =
-            found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
+        let unlike = |cell: &&Cell| {
+            let Some(base) = self.counterpart(baseline, cell) else { return Unlike::default() };
+            let (part, whole) =
+                if claim.view.is_of_baseline() { (base, *cell) } else { (*cell, base) };
+            self.unlike_seeds(part, whole, quantity)
+        };
+        let unlike: Vec<Unlike> =
+            if compares { cells.iter().map(unlike).collect() } else { vec![] };
+        let from_nothing = unlike.iter().filter(|it| it.is_from_nothing).count();
+        // A mean is one number, and there is none if a cell has none.
+        let is_mean = matches!(claim.holds, Criterion::Mean(_));
+        if is_mean {
+            let whole = found.len() == cells.len();
+            found = Estimate::mean_of(&found).filter(|_| whole).into_iter().collect();
+        }
+        let (beyond, wanted) = if is_mean { (0, 1) } else { (from_nothing, cells.len()) };
         let verdict = if cells.iter().any(|cell| cell.runs == 0) {
             Verdict::NotRun
-        } else if found.len() < cells.len() {
-            Verdict::Open
         } else {
-            claim.holds.verdict(&values)
+            let even = |cell: &&Cell| self.is_even_split(claim, baseline, cell);
+            match self.seen(claim, &found, beyond, wanted) {
+                Verdict::Holds if cells.iter().any(even) => Verdict::Open,
+                Verdict::Turns if claim.holds.is_a_sign() && cells.iter().any(even) => {
+                    Verdict::Open
+                }
+                seen => seen,
+            }
         };
-        Reading { choices, left_out: cells.iter().map(left_out).sum(), found, verdict }
+        Reading {
+            choices,
+            left_out: cells.iter().map(left_out).sum(),
+            without_ratio: unlike.iter().map(|it| it.without_ratio).sum(),
+            from_nothing,
+            found,
+            verdict,
+        }
+    }
+
+    /// What estimates say to a claim about `cells` cells, of which some have more than the baseline's nothing.
+    fn seen(
+        &self,
+        claim: &Claim,
+        found: &[Estimate],
+        from_nothing: usize,
+        cells: usize,
+    ) -> Verdict {
+        let is_share = self.statistic(claim) == Statistic::Share && claim.view == View::Itself;
+        if is_share && let Criterion::Each(bound @ Bound::Between(..)) = claim.holds {
+            let ends = |value: Value| self.as_claimed(claim, value);
+            let intervals: Option<Vec<(Value, Value)>> = found
+                .iter()
+                .map(|estimate| estimate.interval.map(|(low, high)| (ends(low), ends(high))))
+                .collect();
+            return match intervals {
+                Some(intervals) if intervals.len() == cells => bound.all_of(&intervals),
+                _ => Verdict::Open,
+            };
+        }
+        let mut values: Vec<Value> =
+            found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
+        let beyond = match claim.view {
+            View::Increase | View::BaselineIncrease => Value::Over(BEYOND),
+            _ => Value::Under(Decimal(-BEYOND.0)),
+        };
+        values.extend((0..from_nothing).map(|_| beyond));
+        match claim.holds.verdict(&values) {
+            known if values.len() == cells => known,
+            // One that does not hold is enough.
+            Verdict::Turns if matches!(claim.holds, Criterion::Each(_)) => Verdict::Turns,
+            _ => Verdict::Open,
+        }
+    }
+
+    /// Whether shares are compared of which chance alone would make as uneven pairs in one of twenty comparisons.
+    fn is_even_split(&self, claim: &Claim, baseline: (&str, &str), cell: &Cell) -> bool {
+        let compares = claim.view != View::Itself && self.statistic(claim) == Statistic::Share;
+        let split = || self.discordant_to(baseline, cell, claim.quantity);
+        compares && split().is_none_or(|split| split.p() > Decimal::per_mille(50))
+    }
+
+    /// Seeds that have numbers on both sides, and no ratio.
+    fn unlike_seeds(&self, part: &Cell, whole: &Cell, quantity: usize) -> Unlike {
+        let bases: BTreeMap<u64, Decimal> = whole.numbers(quantity).collect();
+        let pairs =
+            part.numbers(quantity).filter_map(|(seed, part)| Some((part, bases.get(&seed)?)));
+        let (with, without): (Vec<_>, Vec<_>) = pairs.partition(|(_, base)| base.0 != 0);
+        let is_from_nothing = with.is_empty() && without.iter().any(|(part, _)| part.0 > 0);
+        let has_ratios = self.figure.quantities[quantity].source.statistic() == Statistic::Mean;
+        let without_ratio = if has_ratios && !with.is_empty() { without.len() } else { 0 };
+        Unlike { without_ratio, is_from_nothing }
+    }
+
+    fn statistic(&self, claim: &Claim) -> Statistic {
+        self.quantity(claim).source.statistic()
     }
 
     /// A value in the unit in which claims have their numbers: a part of 1, or as it is shown.
     fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
         match claim.view {
             View::Itself => value.map(|number| self.quantity(claim).unit.claimed(number)),
-            View::Reduction | View::Increase | View::TotalReduction => value,
+            View::Reduction
+            | View::Increase
+            | View::TotalReduction
+            | View::BaselineReduction
+            | View::BaselineIncrease => value,
         }
     }
 
@@ -285,97 +406,4 @@ impl Cell {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
-    use crate::sweep::made_up::{run, run_with};
-
-    #[test]
-    fn a_ratio_says_how_many_seeds_either_side_leaves_out() {
-        let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 0));
-        let results = [&cut, &whole, &whole, &whole, &whole, &cut].map(|run| Some(run.clone()));
-        let outcome = outcome(&results);
-        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
-        assert_eq!((outcome.left_out(baseline, 0), outcome.left_out(cell, 0)), (1, 1));
-        assert_eq!(
-            (outcome.left_out_relative(baseline, 0), outcome.left_out_relative(cell, 0)),
-            (1, 2)
-        );
-        assert_eq!(outcome.relative(cell, 0).map(|ratio| ratio.count), Some(1));
-        assert_eq!(outcome.left_out_relative(cell, PAUSED), 0, "pauses are counted in every run");
-        let left_out = |view| outcome.judged(&Claim { view, ..CLAIM })[0].left_out;
-        assert_eq!((left_out(View::Reduction), left_out(View::Itself)), (2, 1));
-    }
-
-    #[test]
-    fn onsets_have_medians_and_their_ratio_and_no_mean() {
-        let times =
-            [Some(10), Some(20), Some(70), Some(40), None, None].map(|time| Some(onset(time)));
-        let outcome = outcome(&times);
-        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
-        let ms = |number| Decimal::whole(number * 1_000_000);
-        let median = |cell| outcome.itself(cell, ONSET).unwrap();
-        assert_eq!(median(baseline).value, Value::At(ms(20)));
-        assert_eq!((median(cell).value, median(cell).happened), (Value::Over(ms(100)), 1));
-        // The one pair in which both happened would say 4.
-        assert_eq!(outcome.relative(cell, ONSET).unwrap().value, Value::Over(Decimal::whole(5)));
-        assert_eq!(outcome.relative(baseline, ONSET).unwrap().value, Value::At(Decimal::ONE));
-    }
-
-    #[test]
-    fn medians_that_neither_cell_reached_have_no_ratio() {
-        let outcome =
-            outcome(&[None, Some(20), None, Some(40), None, None].map(|time| Some(onset(time))));
-        let cell = &outcome.cells[1];
-        assert!(outcome.itself(cell, ONSET).is_some());
-        assert_eq!(outcome.relative(cell, ONSET), None);
-    }
-
-    #[test]
-    fn a_claim_is_judged_in_each_reading_and_only_where_its_cells_ran() {
-        let (short, long) = (run(2, Some(30), 0), run(2, Some(50), 0));
-        let verdicts = |outcome: &Outcome, claim: &Claim| -> Vec<(String, Verdict)> {
-            let readings = outcome.judged(claim).into_iter();
-            readings.map(|reading| (reading.choices.join(" "), reading.verdict)).collect()
-        };
-        let both = Claim { cells: &[], readings: &["switch.buffer"], ..CLAIM };
-        let [a, b, c] = [0; 3].map(|_| Some(short.clone()));
-        let outcome = outcome(&[a, b, c, Some(long), None, None]);
-        assert_eq!(
-            verdicts(&outcome, &both),
-            [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::Turns)]
-        );
-        assert_eq!(verdicts(&outcome, &CLAIM), [(String::new(), Verdict::Turns)]);
-        let all = Claim { cells: &[("switch.buffer", "1MB"), LARGE], ..CLAIM };
-        assert_eq!(verdicts(&outcome, &all), [(String::new(), Verdict::Turns)]);
-        let missing = Claim { quantity: ONSET, ..both };
-        assert_eq!(verdicts(&outcome, &missing)[0].1, Verdict::Open);
-        let [a, b, c] = [0; 3].map(|_| Some(short.clone()));
-        let half = made_up::outcome(&[a, b, c, None, None, None]);
-        assert_eq!(
-            verdicts(&half, &both),
-            [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::NotRun)]
-        );
-        assert_eq!(verdicts(&half, &all), [(String::new(), Verdict::NotRun)]);
-    }
-
-    /// Seed 1 has it only in the cell, seeds 2 and 3 only in the baseline.
-    #[test]
-    fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
-        let results = [0, 60, 40, 20, 0, 0].map(|number| Some(run_with(&[("paused_ns", number)])));
-        let outcome = outcome(&results);
-        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
-        let pairs = Discordant { only_here: 1, only_there: 2 };
-        assert_eq!(outcome.discordant(cell, PAUSED), Some(pairs));
-        assert_eq!(outcome.discordant(baseline, PAUSED), None);
-        let fifth = Value::At(Decimal::per_mille(200));
-        assert_eq!(outcome.of_totals(cell, PAUSED).unwrap().value, fifth);
-        // Both seeds in which the baseline has a number other than 0 have a ratio of 0.
-        assert_eq!(outcome.relative(cell, PAUSED).unwrap().value.number().0, 0);
-        let claim = Claim { quantity: PAUSED, view: View::TotalReduction, ..CLAIM };
-        let found = outcome.judged(&claim)[0].found[0].value;
-        assert_eq!(found, Value::At(Decimal::per_mille(800)));
-        let against = Claim { against: Some(LARGE), cells: &[("switch.buffer", "1MB")], ..claim };
-        assert_eq!(outcome.judged(&against)[0].found[0].value, Value::At(Decimal::whole(-4)));
-    }
-}
+mod tests;

@@ -62,7 +62,7 @@ fn a_stage_begins_where_it_says() {
         (3 * LENGTH, 2),
         (4 * LENGTH - LENGTH / 2 - 1, 2),
         (4 * LENGTH - LENGTH / 2, 3),
-        (1 << 40, 3),
+        (1_000_000_000, 3),
     ] {
         assert_eq!(stages.of(bytes), stage, "{bytes} B");
     }
