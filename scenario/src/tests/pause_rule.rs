@@ -97,17 +97,65 @@ fn both_forms_of_gfc_are_heard() {
 #[test]
 fn stages_that_cannot_be() {
     let many = wrong("kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\", stages = 15");
-    assert_snapshot!(many, @"");
+    assert_snapshot!(many, @r#"
+    error: 15 stages
+     --> bad.toml:4:65
+      |
+    4 | pause_rule = { kind = "gfc", b1 = "60kB", bm = "75kB", stages = 15 }
+      |                                                                 ^^
+      |
+      = help: write 1 to 14
+    "#);
     let narrow = wrong("kind = \"gfc\", b1 = \"74kB\", bm = \"74500B\", stages = 10");
-    assert_snapshot!(narrow, @"");
+    assert_snapshot!(narrow, @r#"
+    error: b1 (74kB) and bm (74500B) leave no room for 10 stages
+     --> bad.toml:4:35
+      |
+    4 | pause_rule = { kind = "gfc", b1 = "74kB", bm = "74500B", stages = 10 }
+      |                                   ^^^^^^
+      |
+      = help: each stage has half of what is left to bm: write a smaller b1, or fewer stages
+    "#);
     let above = wrong("kind = \"gfc\", b1 = \"60kB\", bm = \"76kB\"");
-    assert_snapshot!(above, @"");
+    assert_snapshot!(above, @r#"
+    error: bm (76kB) is above X_off of `s0` (75kB)
+     --> bad.toml:4:48
+      |
+    4 | pause_rule = { kind = "gfc", b1 = "60kB", bm = "76kB" }
+      |                                                ^^^^^^
+      |
+      = help: the queue would pause before: write less
+    "#);
     let empty = wrong("kind = \"gfc-ofc\", b1 = \"0B\"");
-    assert_snapshot!(empty, @"");
+    assert_snapshot!(empty, @r#"
+    error: a threshold of no bytes
+     --> bad.toml:4:39
+      |
+    4 | pause_rule = { kind = "gfc-ofc", b1 = "0B" }
+      |                                       ^^^^
+      |
+      = help: an empty queue would slow its neighbour down: write a size such as "60kB"
+    "#);
     let upside_down = wrong("kind = \"gfc-ofc\", b1 = \"75kB\"");
-    assert_snapshot!(upside_down, @"");
+    assert_snapshot!(upside_down, @r#"
+    error: b1 (75kB) and X_off of `s0` (75kB) leave no room for 4 stages
+     --> bad.toml:4:39
+      |
+    4 | pause_rule = { kind = "gfc-ofc", b1 = "75kB" }
+      |                                       ^^^^^^
+      |
+      = help: write a smaller b1, or fewer stages
+    "#);
     let rule = "pause_rule = { kind = \"gfc-ofc\", b1 = \"60kB\" }";
-    assert_snapshot!(report(&format!("[switch]\n{rule}\n{SMALL}")), @"");
+    assert_snapshot!(report(&format!("[switch]\n{rule}\n{SMALL}")), @r#"
+    error: GFC as OFC describes it, and thresholds that move
+     --> bad.toml:2:14
+      |
+    2 | pause_rule = { kind = "gfc-ofc", b1 = "60kB" }
+      |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: its rate is zero at a fixed X_off: write threshold = { kind = "static", .. }
+    "#);
 }
 
 fn wrong(rule: &str) -> String {
