@@ -87,7 +87,7 @@ pub fn low_priorities_pause_first(run: Runner) {
     let (first, second) = (of("h1")[0], of("h1")[1]);
     assert_eq!((first.0, second.0), (3, 4));
     assert!(first.1 < LOW && second.1 < XOFF, "{first:?} {second:?}");
-    assert!(of("h1").iter().all(|&(class, _, bytes)| bytes < if class == 3 { LOW } else { XOFF }));
+    assert!(of("h1").iter().all(|&(class, _, bytes)| bytes <= if class == 3 { LOW } else { XOFF }));
     // One of them alone: X_low for the low one, X_off for the high one.
     assert!(of("h2").iter().all(|&(class, _, threshold)| (class, threshold) == (3, LOW)));
     assert!(of("h4").iter().all(|&(class, _, threshold)| (class, threshold) == (4, XOFF)));

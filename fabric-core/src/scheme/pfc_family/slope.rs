@@ -20,12 +20,13 @@ pub fn sample<T: Tables>(at: &Ingress<'_, T>, settings: &SettingsLine, now: Nano
 fn measure(line: &QueueLine, settings: &SettingsLine, length: u64, now: Nanos) -> i64 {
     let average = line.growth_bytes.load().cast_signed();
     let passed = now.0.saturating_sub(line.measured_ns.load());
-    // An interval of zero, which no scenario has, must not divide.
-    if passed < settings.interval_ns.load().max(1) {
+    if passed < settings.interval_ns.load() {
         return average;
     }
     let before = line.measured_bytes.load();
-    let change = length.abs_diff(before).wrapping_mul(settings.horizon_ns.load()) / passed;
+    let change = length.abs_diff(before).wrapping_mul(settings.horizon_ns.load());
+    // No scenario has an interval of zero. Where nothing has passed, nothing is known.
+    let Some(change) = change.checked_div(passed) else { return average };
     let growth = if length < before { 0u64.wrapping_sub(change) } else { change }.cast_signed();
     let average =
         average.wrapping_add(growth.wrapping_sub(average) >> (settings.weight_shift.load() & 63));
