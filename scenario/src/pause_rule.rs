@@ -296,7 +296,7 @@ impl PauseRuleKeys {
                 Ok(PauseRule::GPfc { xlow: low(xlow)?, low: classes })
             }
             Self::Gfc { stages, .. } | Self::GfcOfc { stages, .. }
-                if !(1..=MOST_STAGES as u8).contains(&stages) =>
+                if !(1..=MOST_STAGES).contains(&stages) =>
             {
                 let help = format!("write 1 to {MOST_STAGES}");
                 Err(wrong("stages", &format!("{stages} stages"), &help))

@@ -203,7 +203,6 @@ impl ScenarioKeys {
         scenario.check_scheduling(document)?;
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
-        scenario.check_pause_rule(document)?;
         scenario.check_lossy(needs_flows, document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)

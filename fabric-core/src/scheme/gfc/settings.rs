@@ -88,7 +88,7 @@ impl Settings {
         }
         for (port, (rate, _)) in (0..).zip(ports) {
             let line = state::rates(tables, port).expect(ROOM);
-            for (stage, kilobits) in (0..=MOST_STAGES as u8).zip(&line.kilobits) {
+            for (stage, kilobits) in (0..=MOST_STAGES).zip(&line.kilobits) {
                 kilobits.store(self.rate(rate, stage.min(self.stages)));
             }
         }

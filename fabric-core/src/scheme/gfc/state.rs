@@ -10,7 +10,7 @@ use crate::tables::Tables;
 use units::Nanos;
 
 /// The most stages below line rate.
-pub const MOST_STAGES: usize = 14;
+pub const MOST_STAGES: u8 = 14;
 /// Words of a line.
 const WORDS: usize = 16;
 
@@ -19,7 +19,7 @@ const WORDS: usize = 16;
 #[derive(Debug, Default, FromBytes)]
 pub struct StagesLine {
     /// `B_1`, `B_2` and so on: a queue that holds as much is in that stage. `u32::MAX` behind the last.
-    pub begin_bytes: [Cell32; MOST_STAGES],
+    pub begin_bytes: [Cell32; MOST_STAGES as usize],
     /// What a frame takes on the wire beyond its length.
     pub overhead_bytes: Cell32,
     /// To the end of the line.
