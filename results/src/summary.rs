@@ -240,7 +240,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "link_bytes",
-        about: "With `results.link_bytes`, by switch: bytes on the wire (overhead of the wire included) of frames that it began to                 send `to_hosts` and `to_switches` from `results.from` to `results.to`, or to the run's end, if they are given, and                 what its links there carry at most in that time, `to_hosts_capacity` and `to_switches_capacity`, whether up or                 not. The key is there only with `results.link_bytes`.",
+        about: "By switch: bytes on the wire (overhead of the wire included) of frames that it began to send `to_hosts` and \
+                `to_switches`, from `results.from` to `results.to` if they are given, and what its links there carry at most in \
+                that time, up or not (`to_hosts_capacity`, `to_switches_capacity`). The key is there only with \
+                `results.link_bytes`.",
     },
     Column {
         name: "window",

@@ -52,6 +52,7 @@ impl BufferSize {
             return ByRate::parse(number).map(Self::ByRate);
         }
         if let Some((number, _)) = text.split_once('/') {
+            let number = if ByRate::parse(number).is_ok() { number } else { "9.6KiB" };
             return Err(format!(
                 "`{text}` is no buffer\nthe unit for each port and Gbit/s is `{UNIT}`: write \"{number}{UNIT}\""
             ));
@@ -208,7 +209,11 @@ mod tests {
                 "9.6KiB/Gbps",
                 "the unit for each port and Gbit/s is `/port/Gbps`: write \"9.6KiB/port",
             ),
-            ("9.6KiB/port", "`9.6KiB/port` is no buffer\nthe unit"),
+            (
+                "8KiB/port",
+                "`8KiB/port` is no buffer\nthe unit for each port and Gbit/s is `/port/Gbps`: write \"8KiB/port",
+            ),
+            ("1/2", "write \"9.6KiB/port/Gbps\""),
         ] {
             let error = BufferSize::parse(text).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -150,8 +150,15 @@ impl<'a> Row<'a> {
             return Ok(());
         }
         let help = format!("the first line is `{HEADER}`; `{PATH}` and `{SOURCE_PORT}` may follow");
-        // The line is not shown: the file may be one of somebody's secrets.
-        Err(self.list.file.not_that("not a flow list", &help))
+        // The line is not shown: this is not the file that is meant.
+        let columns: Vec<&str> = self.line.split(',').collect();
+        let wrong =
+            HEADER.split(',').zip(1..).find(|(name, place)| columns.get(place - 1) != Some(name));
+        let title = match wrong {
+            Some((name, place)) => format!("not a flow list: column {place} is not `{name}`"),
+            None => "not a flow list: a column behind `priority` that it cannot have".to_owned(),
+        };
+        Err(self.list.file.not_that(&title, &help))
     }
 
     fn flow(

@@ -206,7 +206,7 @@ impl Expansion<'_> {
             Pace::Rate { rate } => {
                 let receivers = parties.receivers();
                 let offered = PayloadRate::average(event_q16, rate.mean_period(receivers.len()));
-                self.check_queries(path, rate, offered, receivers)?;
+                self.check_queries(path, rate, event_q16, receivers)?;
                 (rate.mean_gap(receivers.len(), GAP_BITS), offered)
             }
             Pace::Load(load) => {

@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use topology::HostId;
 use units::{Bytes, Picos};
-use workload::{Degree, PayloadRate, load};
+use workload::{Degree, load};
 
 use super::flows::Expansion;
 use super::quantity::{self, Size};
@@ -108,23 +108,34 @@ impl JsonSchema for TotalKeys {
 }
 
 impl Expansion<'_> {
-    /// Checks that the answers fit into the links of the hosts that ask.
+    /// Checks that the answers fit into the link of each host that asks. Those at a `period` may be more: that is a burst, which
+    /// is to overload.
     pub(super) fn check_queries(
         &self,
         path: &str,
         rate: QueryRate,
-        offered: PayloadRate,
+        event_q16: u128,
         receivers: &[HostId],
     ) -> Result<(), ScenarioError> {
-        let rates = receivers.iter().map(|&host| load::host_rate(self.fabric, host));
-        let full = load::of_links(rates, 1_000_000);
+        let link = |&host: &HostId| u128::from(load::host_rate(self.fabric, host).0);
+        let Some((host, link)) = receivers.iter().map(|it| (it, link(it))).min_by_key(|it| it.1)
+        else {
+            return Ok(());
+        };
+        // Bits, in 16 fractional bits and thousandths.
+        let full = (link * 1000) << 16;
+        let each = event_q16 * 8;
+        let offered = each.saturating_mul(rate.thousandths.into());
         if offered <= full {
             return Ok(());
         }
-        let percent = offered.0.saturating_mul(100).div_ceil(full.0);
-        let title = format!("the links of the hosts that ask would carry {percent}% of their rate");
-        let most = (u128::from(rate.thousandths) * full.0 / offered.0).max(1);
-        let help = format!("write a rate of at most {}, or fewer bytes", most as f64 / 1e3);
+        let name = &self.fabric.host(*host).name;
+        let percent = offered.saturating_mul(100).div_ceil(full);
+        let title = format!("the link of `{name}` would carry {percent}% of its rate");
+        let help = match full / each {
+            0 => "write fewer bytes".to_owned(),
+            most => format!("write a rate of at most {}, or fewer bytes", most as f64 / 1e3),
+        };
         Err(self.document.error(&format!("{path}.rate"), &title, &help))
     }
 

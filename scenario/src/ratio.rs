@@ -23,8 +23,9 @@ impl Ratio {
     /// Reads `a/b`, `a`, or `a.b` with decimals that 32 bits take; above zero.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if let Some((whole, fraction)) = text.split_once('.') {
-            return Self::of_decimals(whole, fraction)
-                .ok_or_else(|| format!("`{text}` is not a ratio\n{RATIO_ADVICE}"));
+            return Self::of_decimals(whole, fraction).ok_or_else(|| {
+                format!("`{text}` is not a ratio of numbers below 2^32\n{RATIO_ADVICE}")
+            });
         }
         let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
         let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse());
@@ -65,7 +66,7 @@ const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\" or \"2\"";
+const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\", \"0.5\" or \"2\"";
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,7 +87,7 @@ impl<'de> Deserialize<'de> for Ratio {
         impl Visitor<'_> for Reader {
             type Value = Ratio;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a ratio in quotes such as \"1/16\"")
+                write!(f, "a ratio in quotes such as \"1/16\" or \"0.5\"")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Ratio, E> {
                 Ratio::parse(text).map_err(E::custom)
@@ -107,7 +108,7 @@ impl JsonSchema for Ratio {
         json_schema!({
             "description": "A ratio above zero.",
             "oneOf": [
-                { "type": "string", "pattern": "^(0*[1-9][0-9]*(/0*[1-9][0-9]*)?|[0-9]+\\.[0-9]+)$" },
+                { "type": "string", "pattern": "^(0*[1-9][0-9]*(/0*[1-9][0-9]*)?|[0-9]*[1-9][0-9]*\\.[0-9]+|[0-9]+\\.[0-9]*[1-9][0-9]*)$" },
                 { "type": "integer", "minimum": 1 },
             ],
             "examples": ["1/16", "0.5", "2"],

@@ -92,6 +92,11 @@ impl Transport {
         }
     }
 
+    /// Whether data packets of a flow's first round trip are marked.
+    pub fn marks_first_rtt(&self) -> bool {
+        self.first_rtt().limit != FirstRttLimit::Off
+    }
+
     /// Which packets are marked as ones of a flow's first round trip.
     pub const fn first_rtt(&self) -> FirstRttMarks {
         match self {

@@ -16,10 +16,10 @@ pub use svg::svg;
 use std::collections::BTreeMap;
 
 use scenario::Scenario;
-use topology::{Fabric, NodeId, NodeKind, Racks, cycles};
+use topology::{Fabric, NodeId, NodeKind, Racks};
 use units::{BitsPerSecond, Picos};
 
-use crate::inspect::{rate, time};
+use crate::inspect::{buffer_dependency, rate, time};
 
 /// Hosts up to which each has a node of its own, if nothing else is asked for.
 const FEW_HOSTS: u32 = 64;
@@ -103,7 +103,7 @@ impl Graph {
             Hosts::Racks => true,
         };
         let (rows, places) = rows(fabric, racks);
-        let (links, kinds) = links(fabric, &places);
+        let (links, kinds) = links(scenario, &places);
         let [hosts, switches] = [("host", count), ("switch", switches)]
             .map(|(what, count)| results::counted(count.into(), what));
         Self { title: format!("{}: {hosts}, {switches}", scenario.name), rows, links, kinds }
@@ -150,9 +150,10 @@ fn rows(fabric: &Fabric, racks: bool) -> (Vec<Vec<Node>>, Vec<Place>) {
 }
 
 /// The links, and what kinds there are.
-fn links(fabric: &Fabric, places: &[Place]) -> (Vec<Link>, Vec<String>) {
+fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>) {
+    let fabric = scenario.fabric();
     let mut on_cycle = vec![false; fabric.wires().len()];
-    for cycle in cycles(fabric, &Racks::by_routes(fabric)) {
+    for cycle in buffer_dependency(scenario, &Racks::by_routes(fabric)) {
         for member in cycle.members {
             on_cycle[member.0 as usize] = true;
         }

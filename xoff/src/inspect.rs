@@ -104,9 +104,15 @@ impl Inspection {
             held_back: HeldBack::of(scenario, &groups),
             load: tier_load::tier_loads(scenario, &groups),
             collisions: collisions::collisions(scenario),
-            cycles: cycles(fabric, &groups),
+            cycles: buffer_dependency(scenario, &groups),
         }
     }
+}
+
+/// The circles in which ingress queues can wait for each other by PFC.
+pub(crate) fn buffer_dependency(scenario: &Scenario, groups: &Racks) -> Vec<Cycle> {
+    let has_pfc = scenario.switch.lossless.count() > 0;
+    if has_pfc { cycles(scenario.fabric(), groups) } else { Vec::new() }
 }
 
 fn paths(scenario: &Scenario) -> Vec<TransportPaths> {

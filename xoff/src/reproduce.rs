@@ -87,6 +87,11 @@ pub struct Quantity {
     pub source: Source,
 }
 
+/// A number of the summary, as it is there.
+const fn plain(name: &'static str, metric: &'static str) -> Quantity {
+    Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
+}
+
 /// What numbers are shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

@@ -1,11 +1,12 @@
 //! What the nodes of a part share: their frames, the wires to them, their mail, and the journal of what happens.
 
+mod captures;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fabric_core::drop_reason::DropReason;
 use results::Measurements;
-use scenario::CaptureFilter;
 use topology::{NodeId, WireId};
 use units::Picos;
 
@@ -424,48 +425,6 @@ impl<W: Wires> Core<W> {
         crossing
     }
 
-    #[cold]
-    fn capture(&mut self, now: Picos, node: NodeId, receiver: &Receiver, frame: FrameId) {
-        let kind = self.frames.kind(frame);
-        for &(interface, filter) in &receiver.captures {
-            if captured_by(filter, kind) {
-                self.record(now, node, receiver.wire, interface, frame, None);
-            }
-        }
-    }
-
-    /// A switch has dropped a frame that came in: at its arrival, and then it is as it was, or later, and then it is as it would
-    /// have been sent. It has the addresses of a frame on `wire`.
-    #[cold]
-    pub fn capture_dropped(
-        &mut self,
-        now: Picos,
-        node: NodeId,
-        receiver: &Receiver,
-        (frame, wire): (FrameId, WireId),
-        reason: DropReason,
-    ) {
-        for &(interface, filter) in &receiver.captures {
-            if filter == CaptureFilter::Drops {
-                self.record(now, node, wire, interface, frame, Some(reason));
-            }
-        }
-    }
-
-    /// Notes a frame for an interface of the capture.
-    fn record(
-        &mut self,
-        now: Picos,
-        node: NodeId,
-        wire: WireId,
-        interface: u32,
-        frame: FrameId,
-        dropped: Option<DropReason>,
-    ) {
-        let bytes = self.frames.bytes(wire, frame, &mut self.scratch).into();
-        self.journal.note(now, node, Note::Captured { interface, bytes, dropped });
-    }
-
     /// Sends a frame over the datapath now, the instant at which its last bit arrives, and asks `poll` what has
     /// become of it until that is known.
     #[inline(always)]
@@ -485,17 +444,5 @@ impl<W: Wires> Core<W> {
             self.medium.wait(crossing, attempts)?;
             attempts += 1;
         }
-    }
-}
-
-fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
-    match filter {
-        CaptureFilter::All => true,
-        CaptureFilter::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
-        CaptureFilter::HopControl => kind == FrameKind::HopControl,
-        CaptureFilter::Cnp => kind == FrameKind::Cnp,
-        CaptureFilter::Data => kind == FrameKind::Data,
-        // Recorded once it is known what becomes of a frame.
-        CaptureFilter::Drops => false,
     }
 }

@@ -7,8 +7,8 @@ use crate::buffer::BufferPools;
 use crate::document::Document;
 use crate::quantity::display;
 use crate::report::ScenarioError;
-use crate::transport::{FirstRttLimit, Transport};
-use crate::{Lossy, LossyPool, Scenario, Source};
+use crate::transport::Transport;
+use crate::{AckPriority, BufferManagement, Lossy, LossyPool, Scenario, Source};
 
 impl Scenario {
     /// Checks that a pool of lossy packets leaves something of what headroom and private pools leave of a switch's buffer.
@@ -32,7 +32,7 @@ impl Scenario {
             return wrong(&title, help);
         }
         let longest = self.longest_frame();
-        if bytes < longest {
+        if bytes < longest && self.switch.lossless.count() < 8 {
             let title = format!("{} for packets of up to {}", display(bytes), display(longest));
             return wrong(&title, "the longest would always be dropped: write more, or \"shared\"");
         }
@@ -48,8 +48,12 @@ impl Scenario {
         let management = &self.switch.lossy.management;
         let first = management.counting().and_then(|counting| counting.first_rtt_alpha);
         if first.is_some() && has_hosts && !self.marks_lossy_packets() {
-            let title = "no flow of a lossy priority marks packets of its first round trip";
-            let help = "add first_rtt_marks = \"auto\" to `host.transport`, or to the transport of such [[flows]]";
+            let title = "no lossy packet is marked as one of its flow's first round trip";
+            let help = if self.transports().iter().any(Transport::marks_first_rtt) {
+                "flows whose hosts mark have lossless priorities: give them one that `switch.lossless` does not name"
+            } else {
+                "add first_rtt_marks = \"auto\" to `host.transport`, or to the transport of [[flows]] of a lossy priority"
+            };
             return Err(document.error("switch.lossy.first_rtt_alpha", title, help));
         }
         let Some(least) = management.min_bytes() else { return Ok(()) };
@@ -69,16 +73,22 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether some flow of a lossy priority marks packets of its first round trip; where there are no flows yet, whether
-    /// hosts would.
+    /// Whether packets of some flow are marked that have a lossy priority, its ACKs included; where there are no flows yet,
+    /// whether hosts mark.
     fn marks_lossy_packets(&self) -> bool {
-        let marks = |transport: &Transport| transport.first_rtt().limit != FirstRttLimit::Off;
         if self.sources.is_empty() {
-            return marks(&self.host.transport);
+            return self.host.transport.marks_first_rtt();
         }
         let is_lossy = |priority: u8| !self.switch.lossless.contains(priority);
         let mut flows = self.transports.with_sources(&self.sources);
-        flows.any(|(source, transport)| marks(transport) && source.priorities().any(is_lossy))
+        flows.any(|(source, transport)| {
+            let of_acks = match self.host.ack_priority {
+                AckPriority::Fixed(priority) => is_lossy(priority),
+                AckPriority::Data => false,
+            };
+            let marks_acks = transport.first_rtt().acks && of_acks;
+            transport.marks_first_rtt() && (marks_acks || source.priorities().any(is_lossy))
+        })
     }
 
     /// What a user of `switch.lossy` probably did not mean.
@@ -94,8 +104,12 @@ impl Scenario {
                     .into(),
             ];
         }
-        let mut used = self.sources.iter().flat_map(Source::priorities);
-        if self.sources.is_empty() || used.any(|priority| !lossless.contains(priority)) {
+        let used = || self.sources.iter().flat_map(Source::priorities);
+        let used_lossy = || used().filter(|&priority| !lossless.contains(priority));
+        if let Some(warning) = used_lossy().find_map(|priority| self.fits_nowhere(priority)) {
+            return vec![warning];
+        }
+        if self.sources.is_empty() || used_lossy().next().is_some() {
             return Vec::new();
         }
         vec![
@@ -103,6 +117,31 @@ impl Scenario {
              `switch.lossless` does not name"
                 .into(),
         ]
+    }
+
+    /// Says so if the longest packet of a lossy priority is above the threshold of an empty buffer.
+    fn fits_nowhere(&self, priority: u8) -> Option<String> {
+        let management = &self.switch.lossy.management;
+        // BSHARE admits as complete sharing does; what the others give to first packets may be enough.
+        let admits_more = matches!(management, BufferManagement::Bshare { .. });
+        if admits_more || management.first_alpha().is_some() {
+            return None;
+        }
+        let alpha = management.alphas()?.by_priority()[usize::from(priority)];
+        let switches = (0..self.fabric.switch_count()).map(SwitchId);
+        let (threshold, switch) = switches
+            .map(|switch| (Bytes(alpha.of(self.buffer_pools(switch).of_lossy().0)), switch))
+            .min()?;
+        let longest = self.longest_frame();
+        (threshold < longest).then(|| {
+            format!(
+                "lossy packets of priority {priority} and {} are always dropped by switch `{}`, where alpha {alpha} leaves a queue at \
+                 most {}: write a larger alpha or `switch.lossy.pool`",
+                display(longest),
+                self.fabric.switch(switch).name,
+                display(threshold),
+            )
+        })
     }
 }
 

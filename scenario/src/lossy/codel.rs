@@ -27,15 +27,15 @@ pub struct CoDel {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoDelKeys {
-    /// The sojourn time that is aimed at. Default "5ms", the RFC's for the Internet.
-    target: Time,
+    /// The sojourn time that is aimed at, at most the interval. Default: a twentieth of the interval, as the RFC has it for the Internet.
+    target: Option<Time>,
     /// How long it may be exceeded before a packet is dropped, "1ns" to "1000s". Default "100ms", the RFC's.
     interval: Time,
 }
 
 impl Default for CoDelKeys {
     fn default() -> Self {
-        Self { target: Quantity(Picos(5_000_000_000)), interval: Quantity(Picos(100_000_000_000)) }
+        Self { target: None, interval: Quantity(Picos(100_000_000_000)) }
     }
 }
 
@@ -47,7 +47,7 @@ impl CoDelKeys {
             let help = "write a time from \"1ns\" to \"1000s\", such as \"100ms\"";
             return Err(document.error("switch.lossy.codel.interval", &title, help));
         }
-        let target = self.target.0;
+        let target = self.target.map_or(Picos(interval.0 / 20), |target| target.0);
         if target > interval {
             let title = format!(
                 "a target of {}, above the interval of {}",

@@ -45,7 +45,7 @@ host_link = { rate = \"1Gbps\", delay = \"1us\" }
     };
     let header = "start_ns,src,dst,bytes,priority";
     assert_snapshot!(report_on_rows("start,src,dst,bytes\n"), @r"
-    error: not a flow list
+    error: not a flow list: column 1 is not `start_ns`
     --> flows.csv
      = help: the first line is `start_ns,src,dst,bytes,priority`; `path` and `source_port` may follow
     ");

@@ -69,7 +69,7 @@ fn zero_alpha() {
     13 | threshold = { kind = "dt", alpha = "0" }
        |                                    ^^^
        |
-       = help: write a ratio above zero such as "1/16" or "2"
+       = help: write a ratio above zero such as "1/16", "0.5" or "2"
     "#);
     let text = "[switch]\nthreshold = { kind = \"dt\", alpha = 0.5 }\n";
     assert_snapshot!(report_on(text), @r#"
@@ -79,7 +79,7 @@ fn zero_alpha() {
     13 | threshold = { kind = "dt", alpha = 0.5 }
        |                                    ^^^
        |
-       = help: write a ratio in quotes such as "1/16"
+       = help: write a ratio in quotes such as "1/16" or "0.5"
     "#);
 }
 
@@ -249,7 +249,7 @@ fn thresholds_of_a_rate_that_cannot_be() {
     2 | threshold = { kind = "dt", by_rate = [{ rate = "400Gbps", alpha = "0" }] }
       |                                                                   ^^^
       |
-      = help: write a ratio above zero such as "1/16" or "2"
+      = help: write a ratio above zero such as "1/16", "0.5" or "2"
     "#);
     let fixed = "threshold = { kind = \"static\", xoff = \"2kB\", xon = \"1kB\", by_rate = [] }";
     assert_snapshot!(report_on_two_rates(fixed), @r#"

@@ -274,11 +274,11 @@ fn queries_that_cannot_be() {
         (
             // 1 MB takes 80 us of a link of 100 Gbit/s.
             "degree = 2\nrate = 12500.001\ntotal = \"1MB\"",
-            "the links of the hosts that ask would carry 101% of their rate at --> bad.toml:12:8",
+            "the link of `h0` would carry 101% of its rate at --> bad.toml:12:8",
         ),
         (
             "degree = 2\nrate = 50000\ntotal = \"1MB\"",
-            "the links of the hosts that ask would carry 400% of their rate",
+            "the link of `h0` would carry 400% of its rate",
         ),
         ("degree = 2\nrate = 0\ntotal = \"1MB\"", "`flows.0.rate` is the number 0"),
         ("degree = 2\nrate = 1.0005\ntotal = \"1MB\"", "1.0005 is finer than a thousandth"),
@@ -297,11 +297,32 @@ fn queries_that_cannot_be() {
     }
 }
 
+/// 1 MB takes 80 us of a link of 100 Gbit/s, whoever else asks; at a period it may be more.
 #[test]
 fn answers_may_fill_the_links() {
-    let text =
-        format!("{HEAD}kind = \"poisson-incast\"\ndegree = 2\nrate = 12500\ntotal = \"1MB\"\n");
-    Scenario::parse(&text, Path::new("good.toml"), &[]).unwrap();
+    let incast = "kind = \"poisson-incast\"\ndegree = 2\ntotal = \"1MB\"\n";
+    for keys in [
+        "rate = 12500",
+        "rate = 12500\nreceiver = \"h0\"",
+        "rate = 12500\nreceivers = [\"h0\", \"h1\", \"h2\"]",
+        "period = \"1us\"",
+    ] {
+        let text = format!("{HEAD}{incast}{keys}\n");
+        let good = Scenario::parse(&text, Path::new("good.toml"), &[]);
+        assert!(good.is_ok(), "{keys}: {}", good.unwrap_err());
+    }
+}
+
+/// The slowest of them decides.
+#[test]
+fn a_slow_host_that_asks_for_too_much_is_named() {
+    let text = "duration = \"1ms\"\n[topology]\nkind = \"custom\"\nswitches = [\"s0\"]\nhosts = [\"a\", \"b\", \"c\"]
+links = [{ a = \"a\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }, { a = \"b\", b = \"s0\", rate = \"10Gbps\", delay = \"1us\" },
+{ a = \"c\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }]
+[[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nrate = 4000\ntotal = \"1MB\"\nown_rack = true\n";
+    let error = Scenario::parse(text, Path::new("bad.toml"), &[]).unwrap_err().to_string();
+    let words = ["the link of `b` would carry 320% of its rate", "a rate of at most 1250,"];
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
 }
 
 #[test]

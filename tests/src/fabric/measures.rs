@@ -8,7 +8,7 @@ use topology::{NodeKind, SwitchId};
 use super::one_switch::{flow, loss, star, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};
 use super::results::Row;
-use super::{CapturedFrame, Run, Runner};
+use super::{CAPTURE_ALL, CapturedFrame, Run, Runner};
 
 const INTERVAL_NS: u64 = 10_000;
 const THROUGHPUT: &str = "results.throughput={ interval = \"10us\" }";
@@ -145,34 +145,72 @@ pub fn occupancy_is_how_long_packets_stayed(run: Runner) {
     }
 }
 
-/// Each frame counts in the window in which a switch began to send it, with 24 bytes that a wire takes besides.
+/// A flow through three switches.
+const ACROSS: &str = r#"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 1
+host_link = { rate = "10Gbps", delay = "1us" }
+fabric_link = { rate = "40Gbps", delay = "1us" }
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h1"
+bytes = "200kB"
+"#;
+
+/// Each frame counts in the window in which a switch began to send it, with 24 bytes that a wire takes besides, by what is at
+/// the wire's other end.
 pub fn link_bytes_are_what_switches_sent(run: Runner) {
     let asked = "results.link_bytes=true";
-    for window in [None, Some((10_000, 30_000))] {
+    for (scenario, window) in
+        [(two_to_one(3), None), (two_to_one(3), Some((10_000, 30_000))), (ACROSS.into(), None)]
+    {
         let keys = window.map(|(from, to)| {
             [format!("results.from={}us", from / 1000), format!("results.to={}us", to / 1000)]
         });
-        let keys: Vec<String> = keys.into_iter().flatten().chain([asked.to_owned()]).collect();
+        let more = [asked.to_owned(), CAPTURE_ALL.to_owned()];
+        let keys: Vec<String> = keys.into_iter().flatten().chain(more).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        let run = run(&two_to_one(3), &keys);
+        let run = run(&scenario, &keys);
         let (from, to) = window.unwrap_or((0, run.summary.emulated_ns));
         let fabric = run.scenario.fabric();
-        let is_counted = |frame: &&CapturedFrame| {
-            let from_switch =
-                matches!(fabric.node(fabric.wire(frame.wire).from).kind, NodeKind::Switch(_));
-            from_switch && (from..to).contains(&frame.start_ns)
-        };
-        let sent: u64 = run.frames().iter().filter(is_counted).map(|frame| frame.length + 24).sum();
-        let capacity = fabric.switch(SwitchId(0)).ports.iter().map(|wire| {
-            u128::from(fabric.wire(*wire).rate.0) * u128::from(to - from) / 8_000_000_000
-        });
-        let bytes = run.summary.link_bytes["s0"];
-        assert!(sent > 50_000);
-        assert_eq!((bytes.to_hosts, bytes.to_switches), (sent, 0));
-        let (least, found) = (capacity.sum::<u128>(), u128::from(bytes.to_hosts_capacity));
-        // The run's end has picoseconds, and each link is rounded down.
-        assert!(found.abs_diff(least) < 100 && bytes.to_hosts_capacity > sent, "{bytes:?}");
-        assert_eq!(bytes.to_switches_capacity, 0);
+        let is_host = |node| matches!(fabric.node(node).kind, NodeKind::Host(_));
+        let frames = run.frames();
+        for switch in (0..fabric.switch_count()).map(|it| fabric.switch(SwitchId(it))) {
+            // To hosts, and to switches: what was sent, and what the links carry.
+            let expected = [true, false].map(|to_hosts| {
+                let ports = || switch.ports.iter().map(|wire| fabric.wire(*wire));
+                let wires: Vec<_> = ports().filter(|wire| is_host(wire.to) == to_hosts).collect();
+                let sent = |frame: &&CapturedFrame| {
+                    let wire = fabric.wire(frame.wire);
+                    let is_one = wires.iter().any(|other| other.name == wire.name);
+                    is_one && (from..to).contains(&frame.start_ns)
+                };
+                let sent: u64 = frames.iter().filter(sent).map(|frame| frame.length + 24).sum();
+                let rate: u64 = wires.iter().map(|wire| wire.rate.0).sum();
+                (sent, u128::from(rate) * u128::from(to - from) / 8_000_000_000)
+            });
+            let bytes = run.summary.link_bytes[&switch.name];
+            let found = [
+                (bytes.to_hosts, bytes.to_hosts_capacity),
+                (bytes.to_switches, bytes.to_switches_capacity),
+            ];
+            assert!(
+                expected.iter().any(|(sent, _)| *sent > 10_000),
+                "{}: {expected:?}",
+                switch.name
+            );
+            for ((sent, least), (counted, capacity)) in expected.into_iter().zip(found) {
+                assert_eq!(counted, sent, "{}", switch.name);
+                // The run's end has picoseconds, and each link is rounded down.
+                assert!(u128::from(capacity).abs_diff(least) < 100, "{bytes:?}");
+            }
+        }
     }
 }
 

@@ -77,18 +77,31 @@ fn manual_pages_and_completions() {
     names.sort();
     assert_eq!(names, expected);
     let page = finish(&mut xoff(["man", "run"])).assert_code(0).stdout;
-    assert!(page.contains(".TH xoff-run 1") && page.contains("\\-\\-threads"), "{page}");
-    for unknown in ["nothing", "supervise"] {
-        let refused = finish(&mut xoff(["man", unknown])).assert_code(2);
-        assert!(refused.stderr.contains(&format!("no command `{unknown}`")), "{refused:?}");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(page.contains(&format!(".TH xoff-run 1  \"run {version}\"")), "{page}");
+    assert!(page.contains("\\-\\-threads"), "{page}");
+    for (unknown, help) in
+        [("nothing", "the commands are"), ("supervise", "the"), ("runn", "did you mean `run`?")]
+    {
+        let refused = finish(&mut xoff(["man", unknown])).assert_code(2).stderr;
+        assert!(
+            refused.contains(&format!("no command `{unknown}`")) && refused.contains(help),
+            "{refused}"
+        );
     }
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    finish(xoff(["man", "--out"]).arg(&file)).assert_refused(&["is not a folder"]);
     let script = folder.path().join("xoff.bash");
     fs::write(&script, finish(&mut xoff(["completions", "bash"])).assert_code(0).stdout).unwrap();
     let shell = Command::new("bash").arg("-n").arg(&script).status().unwrap();
     assert!(shell.success());
-    let lists = "source \"$1\"; COMP_WORDS=(xoff inc); COMP_CWORD=1; _xoff xoff inc xoff; echo ${COMPREPLY[*]}";
-    let offered = Command::new("bash").args(["-c", lists, "bash"]).arg(&script).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&offered.stdout).trim(), "incast");
+    let lists = "source \"$1\"; COMP_WORDS=(xoff $2); COMP_CWORD=1; _xoff xoff \"$2\" xoff; echo ${COMPREPLY[*]}";
+    for (typed, offered) in [("inc", "incast"), ("sup", ""), ("gua", "")] {
+        let mut shell = Command::new("bash");
+        let shell = shell.args(["-c", lists, "bash"]).arg(&script).arg(typed);
+        assert_eq!(String::from_utf8_lossy(&shell.output().unwrap().stdout).trim(), offered);
+    }
 }
 
 #[test]

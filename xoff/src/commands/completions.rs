@@ -1,6 +1,6 @@
 //! `xoff completions`: what a shell offers after `xoff`.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::Exit;
@@ -18,7 +18,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    // A shell offers hidden commands, too, if they are there.
+    let all = super::Arguments::command();
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    let mut shown = Command::new("xoff").version("").subcommands(shown);
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut super::Arguments::command(), "xoff", &mut script);
+    clap_complete::generate(arguments.shell, &mut shown, "xoff", &mut script);
     super::print(&String::from_utf8_lossy(&script), Exit::Success)
 }

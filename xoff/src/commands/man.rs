@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
+use scenario::document::suggestion;
 
 use super::Exit;
 
@@ -22,9 +23,14 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let mut all = super::Arguments::command().disable_help_subcommand(true);
+    let mut all = super::Arguments::command().disable_help_subcommand(true).propagate_version(true);
     all.build();
     if let Some(folder) = &arguments.out {
+        if folder.exists() && !folder.is_dir() {
+            let message =
+                format!("{} is not a folder: name another one with --out", folder.display());
+            return super::refuse(&message);
+        }
         let written =
             std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(all, folder));
         return match written {
@@ -34,15 +40,15 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
     let page = match &arguments.command {
         None => all,
-        Some(name) => match all
-            .get_subcommands()
-            .find(|it| it.get_name() == name && !it.is_hide_set())
-        {
-            Some(command) => command.clone(),
-            None => {
-                return super::refuse(&format!("xoff has no command `{name}`: see xoff --help"));
-            }
-        },
+        Some(name) => {
+            let shown = || all.get_subcommands().filter(|command| !command.is_hide_set());
+            let Some(command) = shown().find(|command| command.get_name() == name) else {
+                let names: Vec<&str> = shown().map(clap::Command::get_name).collect();
+                let help = suggestion(name, "the commands are", names);
+                return super::refuse(&format!("xoff has no command `{name}`\n{help}"));
+            };
+            command.clone()
+        }
     };
     let mut text = Vec::new();
     Man::new(page).render(&mut text).expect("a Vec takes every write");

@@ -119,6 +119,17 @@ fn cycles_of_buffer_dependency_are_marked() {
 }
 
 #[test]
+fn without_pfc_nothing_is_on_a_cycle() {
+    let text = include_str!("../../../scenarios/deadlock-ring.toml");
+    let sets = ["switch.lossless=[]".to_owned()];
+    let scenario = Scenario::parse(text, Path::new("ring.toml"), &sets).expect("it ships");
+    assert!(Graph::of(&scenario, Hosts::IfFew).links.iter().all(|link| !link.on_cycle));
+    let found = crate::inspect::Inspection::of(&scenario);
+    let mut ports = found.buffers.iter().flat_map(|group| &group.ports);
+    assert!(found.cycles.is_empty() && ports.all(|port| port.headroom.0 == 0));
+}
+
+#[test]
 fn svg_has_each_node_and_link_once() {
     let graph = graph(LEAF_SPINE, Hosts::IfFew);
     let text = svg(&graph);

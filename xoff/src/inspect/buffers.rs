@@ -82,6 +82,7 @@ impl fmt::Display for LossyBuffer {
 /// The groups, in the order of the first switch of each.
 pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
     let fabric = scenario.fabric();
+    let has_pfc = scenario.switch.lossless.count() > 0;
     let mut groups: Vec<SwitchBuffers> = Vec::new();
     for switch in (0..fabric.switch_count()).map(SwitchId) {
         let pools = scenario.buffer_pools(switch);
@@ -90,6 +91,7 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
         for (&id, &headroom) in node.ports.iter().zip(&pools.headroom_by_port) {
             let wire = fabric.wire(id);
             let (rate, delay) = (wire.rate, wire.delay);
+            let headroom = if has_pfc { headroom } else { Bytes(0) };
             let once_measured =
                 switch_settings::measures_links(scenario).then(|| once_measured(scenario, wire));
             let port = PortGroup { count: 0, rate, delay, headroom, once_measured };

@@ -10,7 +10,7 @@ mod links;
 mod variants;
 
 use super::claim::{read_by, words};
-use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
+use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View, plain};
 use crate::sweep::Decimal;
 use active::{FIG03, FIG04, FIG10C};
 use classes::FIG20;
@@ -100,11 +100,6 @@ const PFC_PAUSES: Quantity = Quantity {
     unit: Unit::Milliseconds,
     source: Source::Metric("window.paused_ns"),
 };
-
-/// A number of the summary, as it is there.
-const fn plain(name: &'static str, metric: &'static str) -> Quantity {
-    Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
-}
 
 /// How often a flow that came to have packets at a port shared its queue with others.
 const COLLISIONS: Quantity = Quantity {

@@ -7,7 +7,7 @@ mod loads;
 mod open;
 
 use super::claim::{read_by, words};
-use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
+use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View, plain};
 use crate::sweep::Decimal;
 
 macro_rules! files {
@@ -92,10 +92,6 @@ const THRESHOLD_DROPS: Quantity = plain("drops by threshold", "drops.by_reason.l
 const FULL_DROPS: Quantity = plain("drops of a full buffer", "drops.by_reason.lossy-buffer-full");
 const SOJOURN_DROPS: Quantity = plain("drops by sojourn time", "drops.by_reason.sojourn-time");
 const FAIR_DROPS: Quantity = plain("fair drops", "drops.by_reason.fair-drop");
-
-const fn plain(name: &'static str, metric: &'static str) -> Quantity {
-    Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
-}
 
 /// About this many hundredths of a per cent, within a fifth, on average over the cells with which BSHARE is compared.
 const fn on_average(

@@ -118,6 +118,11 @@ pub enum Verdict {
 }
 
 impl View {
+    /// Whether two cells are compared.
+    pub const fn compares(self) -> bool {
+        !matches!(self, Self::Itself)
+    }
+
     /// Whether cells are what the baseline is compared with.
     pub const fn is_of_baseline(self) -> bool {
         matches!(self, Self::BaselineReduction | Self::BaselineIncrease)

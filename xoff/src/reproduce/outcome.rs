@@ -244,7 +244,7 @@ impl Outcome {
     fn reading(&self, claim: &Claim, choices: Vec<String>, cells: &[&Cell]) -> Reading {
         let quantity = claim.quantity;
         let baseline = claim.against.unwrap_or(self.figure.baseline);
-        let compares = claim.view != View::Itself;
+        let compares = claim.view.compares();
         let view = |cell: &&Cell| match claim.view {
             View::Itself => self.itself(cell, quantity),
             View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
@@ -309,7 +309,7 @@ impl Outcome {
         from_nothing: usize,
         cells: usize,
     ) -> Verdict {
-        let is_share = self.statistic(claim) == Statistic::Share && claim.view == View::Itself;
+        let is_share = self.statistic(claim) == Statistic::Share && !claim.view.compares();
         if is_share && let Criterion::Each(bound @ Bound::Between(..)) = claim.holds {
             let ends = |value: Value| self.as_claimed(claim, value);
             let intervals: Option<Vec<(Value, Value)>> = found
@@ -338,7 +338,7 @@ impl Outcome {
 
     /// Whether shares are compared of which chance alone would make as uneven pairs in one of twenty comparisons.
     fn is_even_split(&self, claim: &Claim, baseline: (&str, &str), cell: &Cell) -> bool {
-        let compares = claim.view != View::Itself && self.statistic(claim) == Statistic::Share;
+        let compares = claim.view.compares() && self.statistic(claim) == Statistic::Share;
         let split = || self.discordant_to(baseline, cell, claim.quantity);
         compares && split().is_none_or(|split| split.p() > Decimal::per_mille(50))
     }
@@ -361,14 +361,10 @@ impl Outcome {
 
     /// A value in the unit in which claims have their numbers: a part of 1, or as it is shown.
     fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
-        match claim.view {
-            View::Itself => value.map(|number| self.quantity(claim).unit.claimed(number)),
-            View::Reduction
-            | View::Increase
-            | View::TotalReduction
-            | View::BaselineReduction
-            | View::BaselineIncrease => value,
+        if claim.view.compares() {
+            return value;
         }
+        value.map(|number| self.quantity(claim).unit.claimed(number))
     }
 
     /// The quantity of a claim.

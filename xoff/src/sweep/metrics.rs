@@ -146,18 +146,10 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
     let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
-    let each = |of: OccupancySummary| {
-        let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
-        ids.map(|id| (scenario.fabric().switch(id).name.clone(), of)).collect()
-    };
-    let switch_buffer_bytes = buffer_bytes.map(each).unwrap_or_default();
-    let link_bytes = scenario.results.link_bytes.then(|| {
-        let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
-        ids.map(|id| (scenario.fabric().switch(id).name.clone(), LinkBytes::default())).collect()
-    });
+    let link_bytes = scenario.results.link_bytes.then(LinkBytes::default);
     let mut summary = Summary {
-        switch_buffer_bytes,
-        link_bytes: link_bytes.unwrap_or_default(),
+        switch_buffer_bytes: by_switch(scenario, buffer_bytes),
+        link_bytes: by_switch(scenario, link_bytes),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,
         port_states,
@@ -179,6 +171,13 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     summary.drops.watchdog = scenario.switch.watchdog.map(|_| 0);
     summary.drops.by_reason = DropReason::ALL.iter().map(|it| (it.name().to_owned(), 0)).collect();
     Metrics::of(&summary).0.into_keys().collect()
+}
+
+/// The same of each switch, if there is one.
+fn by_switch<T: Copy>(scenario: &Scenario, of: Option<T>) -> BTreeMap<String, T> {
+    let fabric = scenario.fabric();
+    let switches = (0..fabric.switch_count()).map(SwitchId);
+    switches.filter_map(|id| Some((fabric.switch(id).name.clone(), of?))).collect()
 }
 
 /// Which metrics a table has.

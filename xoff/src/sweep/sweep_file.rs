@@ -327,8 +327,8 @@ impl Reader<'_> {
                 let title = format!("{count} runs; the limit is {MAX_RUNS}");
                 error("seeds", &title, "write fewer seeds, or several sweeps")
             }
-            Seeds::Range(SeedRange { first, count }) => match first.checked_add(count) {
-                Some(end) if i64::try_from(end).is_ok() => Ok((first..end).collect()),
+            Seeds::Range(SeedRange { first, count }) => match first.checked_add(count - 1) {
+                Some(last) if i64::try_from(last).is_ok() => Ok((first..=last).collect()),
                 _ => error("seeds.first", "the seeds are too large", SEED_ADVICE),
             },
             Seeds::List(list) if list.is_empty() => {

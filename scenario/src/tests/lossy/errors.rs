@@ -19,7 +19,7 @@ fn alphas_that_no_switch_has() {
     2 | lossy = { kind = "dt", alpha = 0 }
       |                                ^
       |
-      = help: write a ratio above zero such as "1/16" or "2"
+      = help: write a ratio above zero such as "1/16", "0.5" or "2"
     "#);
     assert_snapshot!(report_on("kind = \"bshare\", alpha = \"131073/2\""), @r#"
     error: an alpha of 131073/2
@@ -67,13 +67,13 @@ fn alphas_that_no_switch_has() {
       = help: write one entry for each priority
     "#);
     assert_snapshot!(report_on("kind = \"bshare\", first_rtt_alpha = 64"), @r#"
-    error: no flow of a lossy priority marks packets of its first round trip
+    error: no lossy packet is marked as one of its flow's first round trip
      --> bad.toml:2:46
       |
     2 | lossy = { kind = "bshare", first_rtt_alpha = 64 }
       |                                              ^^
       |
-      = help: add first_rtt_marks = "auto" to `host.transport`, or to the transport of such [[flows]]
+      = help: add first_rtt_marks = "auto" to `host.transport`, or to the transport of [[flows]] of a lossy priority
     "#);
 }
 
@@ -302,16 +302,35 @@ fn settings_that_nothing_can_come_of() {
     }
 }
 
-/// The only flow that marks is one that PFC protects.
+/// The only flow that marks is one that PFC protects; its ACKs are lossy.
 #[test]
-fn marks_of_lossless_flows_are_none() {
-    let keys = |lossless: u8| {
+fn marks_of_lossless_flows_are_none_but_for_their_acks() {
+    let keys = |lossless: u8, marks: &str| {
         let lossy = "lossy = { kind = \"abm\", first_rtt_alpha = 64 }";
-        format!("lossless = [{lossless}]\n{lossy}\n{}", super::MARKS)
+        format!("lossless = [{lossless}]\n{lossy}\n{marks}")
     };
-    let report = report(&with(&keys(3)));
-    assert!(report.contains("no flow of a lossy priority marks"), "{report}");
-    super::good(&keys(5));
+    let report = report(&with(&keys(3, super::MARKS)));
+    assert!(report.contains("no lossy packet is marked"), "{report}");
+    assert!(report.contains("give them one that `switch.lossless` does not name"), "{report}");
+    super::good(&keys(5, super::MARKS));
+    let acks = super::MARKS.replace("\"auto\"", "\"auto\", first_rtt_acks = true");
+    super::good(&keys(3, &acks));
+}
+
+/// Half of a pool of one packet, of DT; BSHARE lets it in.
+#[test]
+fn a_threshold_below_a_packet_is_told() {
+    let warnings = |keys: &str| {
+        super::good(&format!("lossless = [5]\nlossy = {{ {keys}, pool = \"1074B\" }}")).warnings()
+    };
+    let told = warnings("kind = \"dt\", alpha = \"1/2\"").join("\n");
+    let expected = "priority 3 and 1074B are always dropped by switch `s0`, where alpha 1/2 leaves a queue at most 537B";
+    assert!(told.contains(expected), "{told}");
+    for keys in
+        ["kind = \"dt\"", "kind = \"bshare\", alpha = \"1/2\"", "kind = \"fab\", alpha = \"1/2\""]
+    {
+        assert!(!warnings(keys).join("").contains("always dropped"), "{keys}");
+    }
 }
 
 #[test]

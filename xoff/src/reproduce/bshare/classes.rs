@@ -27,6 +27,12 @@ const fn below(
     read_by(against(scheme, claim), CONTROL)
 }
 
+/// "Significantly improves FCT slowdown compared to DT and ABM under varying load conditions."
+const fn below_dt(text: &'static str, class: usize, cells: Cells) -> Claim {
+    let paper = ("consistently outperforms DT", MORE);
+    read_by(against(DT, words("V-4", text, paper, (class, View::Reduction), cells)), CONTROL)
+}
+
 pub(super) const FIG04: Figure = Figure {
     name: "fig04",
     also: &["fig4"],
@@ -85,6 +91,9 @@ pub(super) const FIG04: Figure = Figure {
         ),
         below(ABM, "DCTCP, below ABM", Expected::UpTo(part(3473)), DCTCP, &[BSHARE]),
         below(DT, "DCTCP, below DT", Expected::UpTo(part(5279)), DCTCP, &[BSHARE]),
+        below_dt("Cubic at all loads, below DT", CUBIC, &[BSHARE]),
+        below_dt("DCTCP at all loads, below DT", DCTCP, &[BSHARE]),
+        below_dt("theta-PowerTCP at all loads, below DT", THETA, &[BSHARE]),
         below(
             ABM_MARKED,
             "ACKs marked: Cubic at 50 %, below ABM",
@@ -128,6 +137,9 @@ pub(super) const FIG04: Figure = Figure {
             &[MARKED],
         ),
         below(DT, "ACKs marked: DCTCP, below DT", Expected::UpTo(part(5279)), DCTCP, &[MARKED]),
+        below_dt("ACKs marked: Cubic at all loads, below DT", CUBIC, &[MARKED]),
+        below_dt("ACKs marked: DCTCP at all loads, below DT", DCTCP, &[MARKED]),
+        below_dt("ACKs marked: theta-PowerTCP at all loads, below DT", THETA, &[MARKED]),
         read_by(
             against(
                 ABM,

@@ -10,15 +10,22 @@ use crate::sweep::Decimal;
 
 const SETTING: &str = "setting";
 /// Every way to read BSHARE.
-const ANY_BSHARE: super::Cells =
-    &[super::BSHARE, (SCHEME, "bshare, MinBytes 15 kB"), (SCHEME, "bshare, c_p of the buffer")];
+const ANY_BSHARE: super::Cells = &[
+    super::BSHARE,
+    (SCHEME, "bshare, MinBytes 15 kB"),
+    (SCHEME, "bshare, MinBytes 100 kB"),
+    (SCHEME, "bshare, first alpha 1"),
+    (SCHEME, "bshare, first alpha 8"),
+    (SCHEME, "bshare, c_p of the buffer"),
+];
 const READINGS: &[&str] = &[SETTING, SCHEME];
 
 pub(super) const FIG2_OPEN: Figure = Figure {
     name: "fig2open",
     also: &[],
     title: "Fig. 2 at 40 % load, by what the paper leaves open",
-    notes: "As Fig. 2. The FIFO is that of ABM's simulator below the queues of each port. Marks on ACKs are its as well. \
+    notes: "As Fig. 2. The FIFO is that of ABM's simulator below the queues of each port. Marks on ACKs are its as well, and so is an alpha of 1024 \
+            in the first round trip. The paper has one queue for each output link in its Fig. 1, so ACKs may wait behind data. \
             \"c_p of the buffer\": a queue is congested that holds 9/10 of the buffer. \
             A p99 of the completion times of 5 ms or more has a retransmission timeout in it, of 5 or of 10 ms.",
     has_small: true,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
+use crate::reproduce::{Source, Unit};
 use crate::sweep::made_up::{run, run_with};
 
 #[test]
@@ -111,4 +112,55 @@ fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
     assert_eq!(found, Value::At(Decimal::per_mille(800)));
     let against = Claim { against: Some(LARGE), cells: &[("switch.buffer", "1MB")], ..claim };
     assert_eq!(outcome.judged(&against)[0].found[0].value, Value::At(Decimal::whole(-4)));
+}
+
+/// The baseline never pauses, and the cell does in the seeds of each row.
+#[test]
+fn what_the_baseline_has_not_turns_a_reduction_and_holds_an_increase() {
+    let above = |number| Criterion::Each(Bound::Above(Decimal::whole(number)));
+    for (base, cell, reduction, increase, without_ratio) in [
+        ([0, 0, 0], [5, 0, 0], Verdict::Turns, Verdict::Holds, 0),
+        ([0, 0, 0], [0, 0, 0], Verdict::Open, Verdict::Open, 0),
+        ([0, 4, 0], [5, 2, 0], Verdict::Holds, Verdict::Turns, 2),
+    ] {
+        let runs = base.iter().chain(&cell).map(|it| Some(run_with(&[("paused_ns", *it)])));
+        let outcome = outcome(&runs.collect::<Vec<_>>().try_into().unwrap());
+        for (view, expected) in [(View::Reduction, reduction), (View::Increase, increase)] {
+            let claim = Claim { quantity: PAUSED, view, holds: above(0), ..CLAIM };
+            let reading = &outcome.judged(&claim)[0];
+            assert_eq!(reading.verdict, expected, "{base:?} {cell:?} {view:?}");
+            assert_eq!(reading.without_ratio, without_ratio, "{base:?} {cell:?}");
+            assert_eq!(reading.from_nothing, usize::from(reading.found.is_empty() && cell[0] > 0));
+        }
+    }
+}
+
+/// Three pairs of runs say nothing of a difference: each may fall either way by chance.
+#[test]
+fn shares_of_few_runs_cannot_be_told() {
+    const SHARES: Figure = Figure {
+        quantities: &[
+            Quantity { name: "mean FCT", unit: Unit::Plain, source: Source::Metric("fct_ns.mean") },
+            Quantity { name: "paused", unit: Unit::Percent, source: Source::Share("paused_ns") },
+        ],
+        ..made_up::FIGURE
+    };
+    let runs = [1, 1, 1, 0, 0, 0].map(|it| Some(run_with(&[("paused_ns", it)])));
+    let outcome = Outcome { figure: &SHARES, ..outcome(&runs) };
+    let holds = Criterion::Each(Bound::Above(Decimal::whole(0)));
+    let fewer = Claim { quantity: PAUSED, view: View::Reduction, holds, ..CLAIM };
+    let reading = &outcome.judged(&fewer)[0];
+    assert_eq!(reading.found[0].value, Value::At(Decimal::ONE), "none where there were three");
+    assert_eq!(reading.verdict, Verdict::Open);
+    // Of none of three the interval is from 0 to 56.2 %.
+    for (least, most, expected) in [
+        (0, 570, Verdict::Holds),
+        (0, 500, Verdict::Open),
+        (200, 300, Verdict::Open),
+        (570, 700, Verdict::Turns),
+    ] {
+        let between = Bound::Between(Decimal::per_mille(least), Decimal::per_mille(most));
+        let claim = Claim { view: View::Itself, holds: Criterion::Each(between), ..fewer };
+        assert_eq!(outcome.judged(&claim)[0].verdict, expected, "{least} to {most}");
+    }
 }

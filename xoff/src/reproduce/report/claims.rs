@@ -3,7 +3,6 @@
 use super::{Call, number, row, rule};
 use crate::reproduce::{
     Bound, Claim, Criterion, Estimate, Expected, Figure, Outcome, Reading, Unit, Value, Verdict,
-    View,
 };
 use crate::sweep::Decimal;
 
@@ -178,14 +177,7 @@ fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
 }
 
 fn unit_of(figure: &Figure, claim: &Claim) -> Unit {
-    match claim.view {
-        View::Itself => figure.quantities[claim.quantity].unit,
-        View::Reduction
-        | View::TotalReduction
-        | View::Increase
-        | View::BaselineReduction
-        | View::BaselineIncrease => Unit::Percent,
-    }
+    if claim.view.compares() { Unit::Percent } else { figure.quantities[claim.quantity].unit }
 }
 
 fn expected(claim: &Claim, unit: Unit) -> String {
@@ -234,13 +226,12 @@ fn shown(claim: &Claim, reading: &Reading) -> Vec<Estimate> {
 fn ours(figure: &Figure, claim: &Claim, reading: &Reading) -> String {
     let unit = unit_of(figure, claim);
     let statistic = figure.quantities[claim.quantity].source.statistic();
-    let text = |estimate| match claim.view {
-        View::Itself => number::estimate(estimate, statistic, unit),
-        View::Reduction
-        | View::TotalReduction
-        | View::Increase
-        | View::BaselineReduction
-        | View::BaselineIncrease => number::comparison(estimate, unit),
+    let text = |estimate| {
+        if claim.view.compares() {
+            number::comparison(estimate, unit)
+        } else {
+            number::estimate(estimate, statistic, unit)
+        }
     };
     let found: Vec<String> = shown(claim, reading).into_iter().map(text).collect();
     let text = match (&found[..], claim.paper) {

@@ -1,9 +1,9 @@
 //! One switch, a victim and a burst (Sections III-A, III-B and VII-A).
 
 use super::{
-    BUFFER, Bound, CONTROL, Claim, Criterion, DT_1, DT_2, DT_4, Decimal, Expected, FRAMES_TO_P0,
-    MORE, NONE, P0_IS_PAUSED, PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC, SPFC_400, ST,
-    Source, Unit, View, XON_OFFSET, claim,
+    BUFFER, Bound, CONTROL, Cells, Claim, Criterion, DT_1, DT_2, DT_4, Decimal, Expected,
+    FRAMES_TO_P0, MORE, NONE, P0_IS_PAUSED, PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC,
+    SPFC_400, ST, Source, Unit, View, XON_OFFSET, claim,
 };
 use crate::reproduce::Figure;
 
@@ -172,32 +172,11 @@ pub(super) const FIG06_STARTS: Figure = Figure {
     baseline: DT_2,
     quantities: &[RECOVERY, PAUSES_OF_P0, RATE_OF_F1, P0_IS_PAUSED],
     claims: &[
-        Claim {
-            paper: Expected::About(Decimal::whole(9)),
-            holds: Criterion::within_a_fifth(Expected::About(Decimal::whole(9))),
-            ..claim(
-                "Fig. 6(a)",
-                "by start: recovery of F1 with DT, in ms",
-                ("", MORE),
-                (0, View::Itself),
-                &[DT_2],
-                &["start"],
-            )
-        },
-        claim(
-            "Fig. 6(a)",
-            "by start: the same with SPFC",
-            ("less than 1 ms", Criterion::Each(Bound::AtMost(Decimal::ONE))),
-            (0, View::Itself),
-            &[SPFC, SPFC_400],
-            &[SCHEME, "start"],
-        ),
-        claim(
-            "Fig. 6(a)",
+        recovery_of_dt("by start: recovery of F1 with DT, in ms", &[DT_2], &["start"]),
+        recovery_of_spfc("by start: the same with SPFC", BOTH_PERIODS, &[SCHEME, "start"]),
+        longer_with_dt(
             "by start: it takes longer with DT than with SPFC",
-            ("9 ms against less than 1 ms", MORE),
-            (0, View::Reduction),
-            &[SPFC, SPFC_400],
+            BOTH_PERIODS,
             &[SCHEME, "start"],
         ),
     ],
@@ -230,6 +209,39 @@ pub(super) const FIG05: Figure = Figure {
     check: &[SPFC, ("time", "0.1 to 0.2 ms")],
 };
 
+const SHORT_TRIP: (&str, &str) = ("round trip", "20 us");
+const BOTH_PERIODS: Cells = &[SPFC, SPFC_400];
+
+/// F1 needs some 9 ms with DT (Fig. 6(a)).
+const fn recovery_of_dt(
+    text: &'static str,
+    cells: Cells,
+    readings: &'static [&'static str],
+) -> Claim {
+    let paper = Expected::About(Decimal::whole(9));
+    let holds = Criterion::within_a_fifth(paper);
+    Claim { paper, ..claim("Fig. 6(a)", text, ("", holds), (0, View::Itself), cells, readings) }
+}
+
+/// With SPFC it needs less than one.
+const fn recovery_of_spfc(
+    text: &'static str,
+    cells: Cells,
+    readings: &'static [&'static str],
+) -> Claim {
+    let holds = Criterion::Each(Bound::AtMost(Decimal::ONE));
+    claim("Fig. 6(a)", text, ("less than 1 ms", holds), (0, View::Itself), cells, readings)
+}
+
+const fn longer_with_dt(
+    text: &'static str,
+    cells: Cells,
+    readings: &'static [&'static str],
+) -> Claim {
+    let paper = ("9 ms against less than 1 ms", MORE);
+    claim("Fig. 6(a)", text, paper, (0, View::Reduction), cells, readings)
+}
+
 pub(super) const FIG06: Figure = Figure {
     name: "fig06",
     also: &[],
@@ -240,36 +252,15 @@ pub(super) const FIG06: Figure = Figure {
     baseline: DT_2,
     quantities: &[RECOVERY, PAUSES_OF_P0, RATE_OF_F1, P0_IS_PAUSED],
     claims: &[
-        Claim {
-            paper: Expected::About(Decimal::whole(9)),
-            holds: Criterion::within_a_fifth(Expected::About(Decimal::whole(9))),
-            ..claim(
-                "Fig. 6(a)",
-                "recovery of F1 with DT, in ms",
-                ("", MORE),
-                (0, View::Itself),
-                &[DT_2, ("round trip", "20 us")],
-                &[CONTROL, BUFFER],
-            )
-        },
-        claim(
-            "Fig. 6(a)",
-            "the same with SPFC",
-            ("less than 1 ms", Criterion::Each(Bound::AtMost(Decimal::ONE))),
-            (0, View::Itself),
-            &[SPFC, SPFC_400, ("round trip", "20 us")],
-            ALL_READINGS,
-        ),
-        claim(
-            "Fig. 6(a)",
+        recovery_of_dt("recovery of F1 with DT, in ms", &[DT_2, SHORT_TRIP], &[CONTROL, BUFFER]),
+        recovery_of_spfc("the same with SPFC", &[SPFC, SPFC_400, SHORT_TRIP], ALL_READINGS),
+        longer_with_dt(
             "it takes longer with DT than with SPFC",
-            ("9 ms against less than 1 ms", MORE),
-            (0, View::Reduction),
-            &[SPFC, SPFC_400, ("round trip", "20 us")],
+            &[SPFC, SPFC_400, SHORT_TRIP],
             ALL_READINGS,
         ),
         Claim {
-            against: Some(("round trip", "20 us")),
+            against: Some(SHORT_TRIP),
             ..claim(
                 "Fig. 6(b)",
                 "P0 is paused for longer with DT, round trips of 40 and 80 us, than with 20",
