@@ -38,6 +38,8 @@ pub enum SchemeKind {
     Bfc = 3,
     /// [`crate::scheme::spfc`].
     Spfc = 4,
+    /// [`crate::scheme::ofc`].
+    Ofc = 9,
 }
 
 /// Which [buffer management](crate::lossy) the lossy priorities of a switch have.
@@ -151,6 +153,7 @@ impl Policy {
             2 => SchemeKind::Dsh,
             3 => SchemeKind::Bfc,
             4 => SchemeKind::Spfc,
+            9 => SchemeKind::Ofc,
             _ => SchemeKind::Pfc,
         }
     }
@@ -183,7 +186,7 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Bfc, Dsh, Oversubscribed, Pfc, Spfc};
+    use SchemeKind::{Bfc, Dsh, Ofc, Oversubscribed, Pfc, Spfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
                 assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc] {
+                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, Ofc] {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));

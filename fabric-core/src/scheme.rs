@@ -44,6 +44,7 @@ pub mod dsh;
 #[cfg(test)]
 mod held;
 pub mod ingress;
+pub mod ofc;
 pub mod oversubscribed;
 pub mod pfc;
 mod selected;

@@ -2,6 +2,7 @@
 
 use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
+use super::ofc::{self, Ofc};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
 use super::spfc::{self, Spfc};
@@ -45,6 +46,10 @@ macro_rules! select {
                 type $scheme = Spfc;
                 $body
             }
+            SchemeKind::Ofc => {
+                type $scheme = Ofc;
+                $body
+            }
         }
     };
 }
@@ -63,6 +68,8 @@ pub enum SchemeSettings {
     Bfc(bfc::Settings),
     /// [`Spfc`].
     Spfc(spfc::Settings),
+    /// [`Ofc`].
+    Ofc(ofc::Settings),
 }
 
 impl SchemeSettings {
@@ -74,8 +81,11 @@ impl SchemeSettings {
             bfc::Options::EVERY.map(|options| bfc::Settings { options, ..Default::default() });
         let spfc =
             spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
+        let ofc =
+            ofc::Options::EVERY.map(|options| ofc::Settings { options, ..Default::default() });
         let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
-        plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc)).chain(spfc.map(Self::Spfc))
+        let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
+        others.chain(spfc.map(Self::Spfc)).chain(ofc.map(Self::Ofc))
     }
 
     /// `policy` with this scheme.
@@ -86,6 +96,7 @@ impl SchemeSettings {
             Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
             Self::Bfc(bfc) => policy.with_scheme(SchemeKind::Bfc, bfc.options.to_bits()),
             Self::Spfc(spfc) => policy.with_scheme(SchemeKind::Spfc, spfc.options.to_bits()),
+            Self::Ofc(ofc) => policy.with_scheme(SchemeKind::Ofc, ofc.options.to_bits()),
         }
     }
 
@@ -101,6 +112,7 @@ impl SchemeSettings {
             Self::Dsh(dsh) => dsh.write(tables, ports),
             Self::Bfc(bfc) => bfc.write(tables, ports),
             Self::Spfc(spfc) => spfc.write(tables, ports),
+            Self::Ofc(ofc) => ofc.write(tables, ports),
         }
     }
 
@@ -108,7 +120,7 @@ impl SchemeSettings {
     /// which [`write`](Self::write) has written. Only [`Bfc`] knows such turns.
     pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         match self {
-            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) | Self::Spfc(_) => {}
+            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) | Self::Spfc(_) | Self::Ofc(_) => {}
             Self::Bfc(bfc) => bfc.elide(tables, turns),
         }
     }
