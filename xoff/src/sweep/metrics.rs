@@ -141,9 +141,10 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         pause_ordered_by_level: PausedByLevel::default(),
         buffer_bytes,
     });
-    let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
-    let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
-    let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
+    let pauses_queues = scenario.switch.pauses_queues();
+    let queue_pauses = pauses_queues.then(QueuePauseTotals::default);
+    let flow_queues = pauses_queues.then(FlowQueueTotals::default);
+    let active_flows = pauses_queues.then(ActiveFlows::default);
     let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let each = |of: OccupancySummary| {
