@@ -28,11 +28,9 @@ impl Options {
             .then_some(Self { priorities, flow_lines: lines })
     }
 
-    /// Forms that a program can have: a small table and the largest.
-    pub const EVERY: [Self; 2] = [
-        Self { priorities: 1 << 3, flow_lines: 4 },
-        Self { priorities: 1 << 3, flow_lines: (Self::MOST_ENTRIES / ENTRIES_IN_A_LINE) as u8 },
-    ];
+    /// Forms that a program can have: tables that are soon full, and larger ones.
+    pub const EVERY: [Self; 2] =
+        [Self { priorities: 1 << 3, flow_lines: 4 }, Self { priorities: 1 << 3, flow_lines: 16 }];
 
     /// Those of a policy.
     #[inline(always)]
