@@ -117,10 +117,12 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let port_states = Some(PortStateTotals::default());
     let switch_buffer_bytes = [("leaf0".into(), OccupancySummary::default())].into();
     let replaced_flows = Some(0);
+    let flow_pauses = Some(FlowPauseTotals::default());
     let all = Summary {
         port_states,
         switch_buffer_bytes,
         replaced_flows,
+        flow_pauses,
         watchdog,
         fidelity,
         ..summary()

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary,
-    OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals, SizeClassSlowdown,
-    SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary, WatchdogTotals,
-    WindowSummary,
+    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowPauseTotals, FlowQueueTotals,
+    LabelSummary, OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals,
+    SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary,
+    WatchdogTotals, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -154,6 +154,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let switch_buffer_bytes = buffer_bytes.map(each).unwrap_or_default();
     let mut summary = Summary {
         switch_buffer_bytes,
+        flow_pauses: scenario.switch.ofc().map(|_| FlowPauseTotals::default()),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,
         port_states,

@@ -130,6 +130,8 @@ fn pause_flows<T: Tables>(
         }
         line += 1;
     }
+    class.pause_frames.add::<T>(1);
+    class.told_flows.add::<T>(count.into());
     if let Some(flows) = FlowList::of_first(count, [hash, second, third, fourth]) {
         send(&order(at, true, flows, threshold));
     }
@@ -179,6 +181,7 @@ fn resume_flows<T: Tables>(
             next = flow.link.load();
             flow.clear(TOLD);
         }
+        class.resume_frames.add::<T>(1);
         if let Some(flows) = FlowList::of_first(count, names) {
             send(&order(at, false, flows, xon));
         }

@@ -34,7 +34,7 @@ pub struct PortLine {
     pub held: QueueBits,
 }
 
-/// One priority of a port. The first fields are of its egress side, `told` of its ingress side.
+/// One priority of a port. All but `told` and the counts of frames are of its egress side.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct ClassLine {
@@ -54,6 +54,12 @@ pub struct ClassLine {
     pub class_pauses: Cell32,
     /// Packets whose flow had no entry.
     pub unnamed_packets: Cell32,
+    /// Frames by which the neighbour was told to pause flows.
+    pub pause_frames: Cell32,
+    /// Flows that these named.
+    pub told_flows: Cell32,
+    /// Frames by which it was told to resume flows.
+    pub resume_frames: Cell32,
 }
 
 impl ClassLine {
