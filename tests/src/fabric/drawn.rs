@@ -45,6 +45,8 @@ pub struct Drawn {
     pub headroom: Headroom,
     /// BFC, if switches run it.
     pub backpressure: Option<Backpressure>,
+    /// Flows that a table of OFC has room for, if switches run that.
+    pub ofc: Option<u32>,
     /// Bytes of shared buffer at the switch that has least of it.
     pub shared: u64,
     /// Private buffer of a queue.
@@ -249,6 +251,7 @@ fn drawn(
                 None => (headroom, scheduler),
                 Some(_) => (Headroom::Sih, flows[0].scheduler(beside).unwrap_or(scheduler)),
             };
+            let victims = victims(&flows[0], headroom, backpressure.is_some());
             let loses = lossy::is_lossy(&flows[0], &lossless, backpressure.as_ref());
             let lossy = loses.then(|| lossy::keys(&flows[0], threshold)).flatten();
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
@@ -280,7 +283,14 @@ fn drawn(
                 loses,
                 lossy,
                 threshold,
-                victims: victims(&flows[0], headroom, backpressure.is_some()),
+                ofc: ofc(
+                    &flows[0],
+                    [backpressure.is_some(), victims.is_some(), loses],
+                    shape,
+                    headroom,
+                    threshold,
+                ),
+                victims,
                 threshold_period,
                 headroom,
                 backpressure,
@@ -310,6 +320,22 @@ fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'stat
     let is_dsh = matches!(headroom, Headroom::Dsh | Headroom::DshInsuranceAlone);
     let kinds = if is_dsh { 2 } else { 3 };
     Some(KEYS[usize::try_from(flow.start_ns % kinds).expect("three kinds")])
+}
+
+/// The size of OFC's flow tables, in half of the scenarios that may have it: fixed thresholds, static headroom, nothing else
+/// beside, and no ring, whose pauses of flows may wait for each other in a circle. Nothing is drawn for it either.
+fn ofc(
+    flow: &DrawnFlow,
+    beside: [bool; 3],
+    shape: Shape,
+    headroom: Headroom,
+    threshold: &str,
+) -> Option<u32> {
+    let may = beside == [false; 3]
+        && headroom == Headroom::Sih
+        && threshold.contains("static")
+        && !matches!(shape, Shape::Ring(_));
+    (may && flow.distance % 2 == 0).then_some([1, 8, 256][(flow.source % 3) as usize])
 }
 
 impl Shape {
