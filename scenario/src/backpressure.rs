@@ -152,10 +152,10 @@ pub(super) enum BackpressureKeys {
         alpha: Option<Ratio>,
         /// The same as a size, instead of `alpha`: above `threshold.xon`, below `threshold.xoff`.
         congested: Option<Size>,
-        /// Flows that a switch can tell apart at an egress port, 1 to 512; where that is not enough it pauses the class. Default
+        /// Flows that a switch can tell apart at an egress port, 1 to 4096; where that is not enough it pauses the class. Default
         /// 256.
         #[serde(default = "ofc::default_flow_table")]
-        #[schemars(range(min = 1, max = 512))]
+        #[schemars(range(min = 1, max = 4096))]
         flow_table: u32,
     },
 }

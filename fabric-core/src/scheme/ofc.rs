@@ -15,7 +15,7 @@
 //! **Arrival.** A packet joins the normal queue of its priority, its flow's entry counts it, and the descriptor's note keeps
 //! the entry. With `X_off^c <= q_in < X_off` and `q_out >= X_off^c` the neighbour is told of the packet's flow: always, if
 //! no flow of the egress port is paused (original congestion), and otherwise if this flow is (local congestion). The frame
-//! also names up to three other such flows that came in by the same port; the rest follow with their own next packets, so
+//! also names up to three other such flows that came in by the same port, of those near to it in the table; the rest follow with their own next packets, so
 //! that no arrival has more than one frame to send. A flow is told of once, until it is resumed. Above `X_off` PFC pauses the
 //! class: the paper's "all flows paused", and what keeps packets from loss.
 //!

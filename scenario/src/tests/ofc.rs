@@ -78,7 +78,7 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
             "priorities",
         ),
         (ofc(", flow_table = 0"), "a flow table of 0 entries", "flow_table"),
-        (ofc(", flow_table = 513"), "a flow table of 513 entries", "flow_table"),
+        (ofc(", flow_table = 4097"), "a flow table of 4097 entries", "flow_table"),
         (
             ofc("") + "\nheadroom = { kind = \"dsh\" }",
             "OFC with another scheme of headroom",

@@ -17,7 +17,7 @@ fn every_scheme_stays_far_below_the_verifiers_limit() {
             let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
             check(scheme.select(policy), &format!("{scheme:?}"));
         }
-        // The largest table, of which a PAUSE looks at every flow.
+        // The largest table.
         let most = ofc::Options::new(1 << 3, ofc::Options::MOST_ENTRIES).expect("so many");
         let most = SchemeSettings::Ofc(ofc::Settings { options: most, ..Default::default() });
         let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);

@@ -76,7 +76,7 @@ pub struct Held {
 
 impl Held {
     /// A switch that holds nothing, with so many lines in each flow table.
-    pub fn new(flow_lines: u8) -> Self {
+    pub fn new(flow_lines: u16) -> Self {
         let config = SwitchConfig {
             shared_pool_bytes: 1_000_000,
             static_xoff_bytes: XOFF,

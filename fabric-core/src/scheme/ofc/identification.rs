@@ -81,6 +81,9 @@ fn pause_class<T: Tables>(
     }
 }
 
+/// How many lines of a flow table are looked at for one PAUSE: the verifiers follow each of them by itself.
+const LINES_LOOKED_AT: u32 = 16;
+
 /// Tells the neighbour to pause a packet's flow, if it is congested, and others of which it was not told.
 #[inline(always)]
 fn pause_flows<T: Tables>(
@@ -107,9 +110,12 @@ fn pause_flows<T: Tables>(
     let expected = state::of_priority(at.priority) | at.port_number << INGRESS_AT | cause;
     let looked_at = state::of_priority(Priority::new(7)) | INGRESS | TOLD | flags;
     let first = state::first_flow(table.options, table.port);
+    let lines = u32::from(table.options.flow_lines);
+    let own = number.wrapping_sub(first) / ENTRIES_IN_A_LINE;
     let mut line = 0;
-    while line < u32::from(table.options.flow_lines) {
-        let from = first.wrapping_add(line.wrapping_mul(ENTRIES_IN_A_LINE));
+    while line < LINES_LOOKED_AT && line < lines {
+        let from =
+            first.wrapping_add((own.wrapping_add(line) % lines).wrapping_mul(ENTRIES_IN_A_LINE));
         let Some(flows) = state::flow_line(at.tables, table.ports, from / ENTRIES_IN_A_LINE) else {
             break;
         };

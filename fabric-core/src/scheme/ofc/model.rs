@@ -47,7 +47,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(flow_lines: u8, numbers: u16, has_room: bool) -> Self {
+    fn new(flow_lines: u16, numbers: u16, has_room: bool) -> Self {
         let (paused, told) = Default::default();
         Self { held: Held::new(flow_lines), numbers, paused, told, has_room }
     }

@@ -12,18 +12,19 @@ pub struct Options {
     /// Bit n: flows of priority n are paused. Each is lossless and has three queues.
     pub priorities: u8,
     /// Entries of the flow table that an egress port has, in lines of four; not zero.
-    pub flow_lines: u8,
+    pub flow_lines: u16,
 }
 
-const PRIORITIES_AT: u32 = 8;
+const PRIORITIES_AT: u32 = 16;
 
 impl Options {
-    /// The most entries of the flow table that an egress port can have: so many eBPF looks at for one PAUSE.
-    pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * 128;
+    /// The most entries of the flow table that an egress port can have: all are looked at when a rotation ends that flows have
+    /// waited for.
+    pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * 1024;
 
     /// A flow table with at least `entries` for each egress port; `None` if there cannot be as many entries, or none.
     pub fn new(priorities: u8, entries: u32) -> Option<Self> {
-        let lines = u8::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
+        let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
         ((1..=Self::MOST_ENTRIES).contains(&entries))
             .then_some(Self { priorities, flow_lines: lines })
     }
@@ -36,7 +37,7 @@ impl Options {
     #[inline(always)]
     pub const fn of(policy: Policy) -> Self {
         let bits = policy.options;
-        Self { priorities: (bits >> PRIORITIES_AT) as u8, flow_lines: bits as u8 }
+        Self { priorities: (bits >> PRIORITIES_AT) as u8, flow_lines: bits as u16 }
     }
 
     /// As [`Policy::options`].
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn options_are_what_they_were_made_of() {
         let plain = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
-        for (entries, lines) in [(1, 1), (4, 1), (5, 2), (512, 128)] {
+        for (entries, lines) in [(1, 1), (4, 1), (5, 2), (4096, 1024)] {
             let options = Options::new(0b1010_0001, entries).unwrap();
             assert_eq!(options.flow_lines, lines);
             let policy = plain.with_scheme(SchemeKind::Ofc, options.to_bits());
