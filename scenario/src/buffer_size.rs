@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use units::{BitsPerSecond, Bytes};
 
 use super::document::suggestion;
-use super::quantity::{self, Size};
+use super::quantity::{self, Size, starts_like_a_word};
 
 /// What ends a size for each port and Gbit/s.
 const UNIT: &str = "/port/Gbps";
@@ -51,7 +51,12 @@ impl BufferSize {
         if let Some(number) = text.strip_suffix(UNIT) {
             return ByRate::parse(number).map(Self::ByRate);
         }
-        if text.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        if let Some((number, _)) = text.split_once('/') {
+            return Err(format!(
+                "`{text}` is no buffer\nthe unit for each port and Gbit/s is `{UNIT}`: write \"{number}{UNIT}\""
+            ));
+        }
+        if starts_like_a_word(text) {
             let chip = CHIPS.iter().find(|(name, _)| *name == text);
             let Some((_, kibibytes)) = chip else {
                 let known = suggestion(text, "the chips are", CHIPS.map(|(name, _)| name));
@@ -199,7 +204,11 @@ mod tests {
             ("99999999999999999999B/port/Gbps", "is too large"),
             ("-1KiB/port/Gbps", "`-1KiB/port/Gbps` is not a size"),
             ("9,6KiB/port/Gbps", "`,6KiB` in `9,6KiB` is not a unit of sizes"),
-            ("9.6KiB/Gbps", "`KiB/Gbps` in `9.6KiB/Gbps` is not a unit of sizes"),
+            (
+                "9.6KiB/Gbps",
+                "the unit for each port and Gbit/s is `/port/Gbps`: write \"9.6KiB/port",
+            ),
+            ("9.6KiB/port", "`9.6KiB/port` is no buffer\nthe unit"),
         ] {
             let error = BufferSize::parse(text).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -150,7 +150,8 @@ impl<'a> Row<'a> {
             return Ok(());
         }
         let help = format!("the first line is `{HEADER}`; `{PATH}` and `{SOURCE_PORT}` may follow");
-        Err(self.error(self.line, "not the header of a flow list", &help))
+        // The line is not shown: the file may be one of somebody's secrets.
+        Err(self.list.file.not_that("not a flow list", &help))
     }
 
     fn flow(

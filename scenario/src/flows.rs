@@ -198,6 +198,12 @@ impl NamedFile {
         let place = Place { name: &self.path, text: &self.text, span: Some(fault.span.clone()) };
         ScenarioError::at(&place, &fault.title, Some(&fault.help))
     }
+
+    /// A report on a file that is of another kind; it quotes nothing of it.
+    pub(super) fn not_that(&self, title: &str, help: &str) -> ScenarioError {
+        let place = Place { name: &self.path, text: "", span: None };
+        ScenarioError::at(&place, title, Some(help))
+    }
 }
 
 impl Expansion<'_> {

@@ -204,9 +204,10 @@ impl Expansion<'_> {
         let (mean_gap, rate) = match pace {
             Pace::Period { period } => (exact_gap(period), PayloadRate::average(event_q16, period)),
             Pace::Rate { rate } => {
-                let receivers = parties.receivers().len();
-                let offered = PayloadRate::average(event_q16, rate.mean_period(receivers));
-                (rate.mean_gap(receivers, GAP_BITS), offered)
+                let receivers = parties.receivers();
+                let offered = PayloadRate::average(event_q16, rate.mean_period(receivers.len()));
+                self.check_queries(path, rate, offered, receivers)?;
+                (rate.mean_gap(receivers.len(), GAP_BITS), offered)
             }
             Pace::Load(load) => {
                 let (receivers, senders) = (parties.receivers(), parties.senders());

@@ -112,7 +112,15 @@ impl Serialize for Priorities {
 impl<'de> Deserialize<'de> for Priorities {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let list = Vec::<Priority>::deserialize(input)?;
-        Ok(Self(list.iter().fold(0, |set, priority| set | 1 << priority.0)))
+        let mut set = Self::default();
+        for Priority(priority) in list {
+            if set.contains(priority) {
+                let title = format!("priority {priority} comes twice");
+                return Err(D::Error::custom(format!("{title}\nname each once")));
+            }
+            set.0 |= 1 << priority;
+        }
+        Ok(set)
     }
 }
 
@@ -123,6 +131,7 @@ impl JsonSchema for Priorities {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut list = Vec::<Priority>::json_schema(generator);
         list.insert("description".into(), "A set of priorities.".into());
+        list.insert("uniqueItems".into(), true.into());
         list
     }
 }

@@ -117,6 +117,11 @@ pub(super) type Rate = Quantity<BitsPerSecond>;
 pub(super) type Time = Quantity<Picos>;
 pub(super) type Size = Quantity<Bytes>;
 
+/// Whether a text is a word where a quantity may be one, too.
+pub fn starts_like_a_word(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
 /// Reads a number and its unit. An error is a title and, on a second line, what would be right.
 pub fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     let kind = D::KIND;

@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use topology::HostId;
 use units::{Bytes, Picos};
-use workload::Degree;
+use workload::{Degree, PayloadRate, load};
 
 use super::flows::Expansion;
 use super::quantity::{self, Size};
@@ -108,6 +108,26 @@ impl JsonSchema for TotalKeys {
 }
 
 impl Expansion<'_> {
+    /// Checks that the answers fit into the links of the hosts that ask.
+    pub(super) fn check_queries(
+        &self,
+        path: &str,
+        rate: QueryRate,
+        offered: PayloadRate,
+        receivers: &[HostId],
+    ) -> Result<(), ScenarioError> {
+        let rates = receivers.iter().map(|&host| load::host_rate(self.fabric, host));
+        let full = load::of_links(rates, 1_000_000);
+        if offered <= full {
+            return Ok(());
+        }
+        let percent = offered.0.saturating_mul(100).div_ceil(full.0);
+        let title = format!("the links of the hosts that ask would carry {percent}% of their rate");
+        let most = (u128::from(rate.thousandths) * full.0 / offered.0).max(1);
+        let help = format!("write a rate of at most {}, or fewer bytes", most as f64 / 1e3);
+        Err(self.document.error(&format!("{path}.rate"), &title, &help))
+    }
+
     /// Bytes of each flow of an incast that has this much in all.
     pub(super) fn part_of_total(
         &self,

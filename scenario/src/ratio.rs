@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// A positive rational number: `"1/16"`, `"2"` or `2`.
+/// A positive rational number: `"1/16"`, `"0.5"`, `"2"` or `2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
     /// Above zero.
@@ -20,8 +20,12 @@ impl Ratio {
         Self { numerator, denominator }
     }
 
-    /// Reads `a/b` or `a`, both above zero.
+    /// Reads `a/b`, `a`, or `a.b` with decimals that 32 bits take; above zero.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if let Some((whole, fraction)) = text.split_once('.') {
+            return Self::of_decimals(whole, fraction)
+                .ok_or_else(|| format!("`{text}` is not a ratio\n{RATIO_ADVICE}"));
+        }
         let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
         let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse());
         match (digits(numerator), digits(denominator)) {
@@ -33,11 +37,32 @@ impl Ratio {
         }
     }
 
+    /// A number in decimals, in lowest terms.
+    fn of_decimals(whole: &str, fraction: &str) -> Option<Self> {
+        let are_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !are_digits(whole) || !are_digits(fraction) {
+            return None;
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let denominator = 10_u64.checked_pow(fraction.len().try_into().ok()?)?;
+        let decimals = if fraction.is_empty() { 0 } else { fraction.parse::<u64>().ok()? };
+        let numerator =
+            whole.parse::<u64>().ok()?.checked_mul(denominator)?.checked_add(decimals)?;
+        let divisor = greatest_common_divisor(numerator, denominator);
+        let of = |number: u64| u32::try_from(number / divisor).ok().filter(|&it| it > 0);
+        Some(Self { numerator: of(numerator)?, denominator: of(denominator)? })
+    }
+
     /// `value` times the ratio, rounded down; saturates.
     pub fn of(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.numerator);
         u64::try_from(product / u128::from(self.denominator)).unwrap_or(u64::MAX)
     }
+}
+
+/// Of two numbers of which one is above zero.
+const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\" or \"2\"";
@@ -82,10 +107,10 @@ impl JsonSchema for Ratio {
         json_schema!({
             "description": "A ratio above zero.",
             "oneOf": [
-                { "type": "string", "pattern": "^0*[1-9][0-9]*(/0*[1-9][0-9]*)?$" },
+                { "type": "string", "pattern": "^(0*[1-9][0-9]*(/0*[1-9][0-9]*)?|[0-9]+\\.[0-9]+)$" },
                 { "type": "integer", "minimum": 1 },
             ],
-            "examples": ["1/16", "2"],
+            "examples": ["1/16", "0.5", "2"],
         })
     }
 }
@@ -155,8 +180,21 @@ mod tests {
     fn ratios_are_above_zero() {
         assert_eq!(Ratio::parse("1/16"), Ok(Ratio::new(1, 16)));
         assert_eq!(Ratio::parse("2"), Ok(Ratio::new(2, 1)));
-        for text in ["0", "0/4", "1/0", "-1", "+1", "1/2/3", "", "0.5"] {
+        for text in ["0", "0/4", "1/0", "-1", "+1", "1/2/3", "", "0.0", ".5", "1.", "1.-5"] {
             assert!(Ratio::parse(text).is_err(), "{text}");
+        }
+        for (text, numerator, denominator) in [
+            ("0.5", 1, 2),
+            ("1.250", 5, 4),
+            ("2.0", 2, 1),
+            ("0.0625", 1, 16),
+            ("0.000000001", 1, 1_000_000_000),
+            ("4294967295.0", u32::MAX, 1),
+        ] {
+            assert_eq!(Ratio::parse(text), Ok(Ratio::new(numerator, denominator)), "{text}");
+        }
+        for text in ["0.0000000001", "4294967296.0", "0.3333333333", "99999999999999999999.0"] {
+            assert!(Ratio::parse(text).is_err(), "{text} takes more than 32 bits");
         }
         assert_eq!(Ratio::new(1, 3).of(10), 3);
         assert_eq!(Ratio::new(u32::MAX, 1).of(u64::MAX / 2), u64::MAX);

@@ -86,6 +86,12 @@ impl Scenario {
         let used: u8 =
             self.sources.iter().flat_map(Source::priorities).fold(0, |all, it| all | 1 << it);
         let mut warnings = Vec::new();
+        if let Some(priority) = self.switch.control_priority.filter(|it| used >> it & 1 != 0) {
+            warnings.push(format!(
+                "flows have priority {priority}, whose packets go before all others, as ACKs and CNPs do \
+                 (`switch.control_priority`): give them another one if that is not meant"
+            ));
+        }
         if let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure {
             let unused: Vec<String> = bfc
                 .priorities
@@ -155,6 +161,22 @@ mod tests {
             assert!(warnings(&[&set]).is_empty(), "{control}");
         }
     }
+
+    #[test]
+    fn data_before_all_others_is_told() {
+        let text = "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                    [host]\ntransport = { kind = \"roce-rc\", congestion_control = \"none\" }\n\
+                    [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
+        let warnings = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+            Scenario::parse(text, Path::new("a.toml"), &sets).unwrap().warnings()
+        };
+        let told = warnings(&["flows.0.priority=6"]);
+        assert!(told.len() == 1 && told[0].contains("priority 6, whose packets go before all"));
+        assert_eq!(warnings(&["flows.0.priority=5"]), [""; 0]);
+        assert_eq!(warnings(&["flows.0.priority=6", "switch.control_priority=\"none\""]), [""; 0]);
+    }
+
     #[test]
     fn stamps_that_have_no_room_are_told() {
         let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n\

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "kernel")]
 pub mod capture;
+pub mod completions;
 #[cfg(feature = "kernel")]
 pub mod deploy;
 #[cfg(feature = "kernel")]
@@ -21,6 +22,7 @@ mod json_errors;
 pub mod link;
 #[cfg(feature = "kernel")]
 pub mod list;
+pub mod man;
 #[cfg(not(feature = "kernel"))]
 mod memory_only;
 #[cfg(feature = "kernel")]
@@ -88,6 +90,10 @@ enum Command {
     Graph(graph::Arguments),
     /// Prints the JSON Schema of scenarios, or of sweeps.
     Schema(schema::Arguments),
+    /// Prints a script by which a shell completes commands and options.
+    Completions(completions::Arguments),
+    /// Prints a manual page, or writes all.
+    Man(man::Arguments),
     /// Checks that this machine can run fabrics, and says what to do where it cannot.
     Doctor(doctor::Arguments),
     /// Brings a scenario's fabric up on the real clock, for programs and RoCE traffic, until it is destroyed.
@@ -137,6 +143,8 @@ impl Arguments {
             Command::Inspect(arguments) => inspect::execute(arguments),
             Command::Graph(arguments) => graph::execute(arguments),
             Command::Schema(arguments) => schema::execute(arguments),
+            Command::Completions(arguments) => completions::execute(arguments),
+            Command::Man(arguments) => man::execute(arguments),
             Command::Doctor(arguments) => doctor::execute(arguments),
             Command::Deploy(arguments) => deploy::execute(arguments),
             Command::List(arguments) => list::execute(arguments),

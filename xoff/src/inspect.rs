@@ -49,6 +49,8 @@ pub struct Inspection {
     /// Paths between hosts, by their length, for each transport that carries flows; transports whose round trips are
     /// alike together.
     pub paths: Vec<TransportPaths>,
+    /// The priorities that PFC protects, ascending.
+    pub lossless: Vec<u8>,
     /// Buffers, alike switches together.
     pub buffers: Vec<SwitchBuffers>,
     /// How lossy packets share the buffer, if a priority is lossy and that is not the default.
@@ -99,6 +101,7 @@ impl Inspection {
             links: links::link_groups(fabric),
             routes: StaticRoutes::of(scenario),
             paths: paths(scenario),
+            lossless: scenario.switch.lossless.iter().collect(),
             buffers: buffers::switch_buffers(scenario),
             lossy: LossyBuffer::of(scenario),
             queue_pauses: QueuePauses::of(scenario),

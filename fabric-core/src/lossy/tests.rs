@@ -6,6 +6,7 @@ use super::*;
 use crate::admission::tests::{CLASS, arriving, idle};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+use crate::queue::QueueRange;
 use crate::tables::owned::OwnedTables;
 use units::Bytes;
 
@@ -167,6 +168,30 @@ fn abm_takes_an_implausible_drain_rate_as_the_whole() {
         line.sent_bytes.store(line.sent_bytes.load() + sent);
         Selected::update(&tables, policy(kind), now);
         assert_eq!(line.drain_rate.load(), expected, "{sent} bytes");
+    }
+}
+
+/// An equal share of the port's queues is a drain rate to believe, and a byte less is not: of eight queues, and of eleven where a
+/// priority has four.
+#[test]
+fn abm_believes_an_equal_share() {
+    let kind = Kind::Active(NINE_TENTHS);
+    // 25,000 bytes in 2 us: an eighth is 3125, an eleventh 2272.7.
+    for (queues, sent, expected) in [
+        (1, 3125, WHOLE_RATE / 8),
+        (1, 3124, WHOLE_RATE),
+        (4, 2273, WHOLE_RATE * 2273 / 25_000),
+        (4, 2272, WHOLE_RATE),
+    ] {
+        let mut tables = switch(kind, Ratio::ONE, Ratio::ONE, 0);
+        if queues > 1 {
+            tables.config.queues[usize::from(CLASS)] = QueueRange::flow_queues(8, queues);
+        }
+        let queue = tables.config.queues_of(Priority::new(CLASS)).iter().last().unwrap();
+        let line = state::queue(&tables, tables.config.queue_row(0, queue)).unwrap();
+        line.sent_bytes.store(sent);
+        Selected::update(&tables, policy(kind), Nanos(2000));
+        assert_eq!(line.drain_rate.load(), expected, "{sent} bytes of {queues}");
     }
 }
 

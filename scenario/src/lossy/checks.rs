@@ -7,7 +7,7 @@ use crate::buffer::BufferPools;
 use crate::document::Document;
 use crate::quantity::display;
 use crate::report::ScenarioError;
-use crate::transport::FirstRttLimit;
+use crate::transport::{FirstRttLimit, Transport};
 use crate::{Lossy, LossyPool, Scenario, Source};
 
 impl Scenario {
@@ -18,20 +18,25 @@ impl Scenario {
         left: Bytes,
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
-        match self.switch.lossy.pool {
-            LossyPool::Own(bytes) if bytes >= left => {
-                let title = format!(
-                    "lossy packets have {} for themselves, where switch `{}` has {} left",
-                    display(bytes),
-                    self.fabric.switch(switch).name,
-                    display(left),
-                );
-                let help = "that is its buffer without headroom and private pools, of which something has to remain for \
-                            the shared pool: write less, or \"shared\"";
-                Err(document.error("switch.lossy.pool", &title, help))
-            }
-            _ => Ok(()),
+        let LossyPool::Own(bytes) = self.switch.lossy.pool else { return Ok(()) };
+        let wrong = |title: &str, help: &str| Err(document.error("switch.lossy.pool", title, help));
+        if bytes >= left {
+            let title = format!(
+                "lossy packets have {} for themselves, where switch `{}` has {} left",
+                display(bytes),
+                self.fabric.switch(switch).name,
+                display(left),
+            );
+            let help = "that is its buffer without headroom and private pools, of which something has to remain for \
+                        the shared pool: write less, or \"shared\"";
+            return wrong(&title, help);
         }
+        let longest = self.longest_frame();
+        if bytes < longest {
+            let title = format!("{} for packets of up to {}", display(bytes), display(longest));
+            return wrong(&title, "the longest would always be dropped: write more, or \"shared\"");
+        }
+        Ok(())
     }
 
     /// Checks what the buffer management needs of buffers, and of hosts if there are any.
@@ -42,13 +47,9 @@ impl Scenario {
     ) -> Result<(), ScenarioError> {
         let management = &self.switch.lossy.management;
         let first = management.counting().and_then(|counting| counting.first_rtt_alpha);
-        let marks = || {
-            let mut transports = self.transports_in_use();
-            transports.any(|transport| transport.first_rtt().limit != FirstRttLimit::Off)
-        };
-        if first.is_some() && has_hosts && !marks() {
-            let title = "no host marks packets of a flow's first round trip";
-            let help = "add first_rtt_marks = \"auto\" to `host.transport`, or to the transport of some [[flows]]";
+        if first.is_some() && has_hosts && !self.marks_lossy_packets() {
+            let title = "no flow of a lossy priority marks packets of its first round trip";
+            let help = "add first_rtt_marks = \"auto\" to `host.transport`, or to the transport of such [[flows]]";
             return Err(document.error("switch.lossy.first_rtt_alpha", title, help));
         }
         let Some(least) = management.min_bytes() else { return Ok(()) };
@@ -66,6 +67,18 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Whether some flow of a lossy priority marks packets of its first round trip; where there are no flows yet, whether
+    /// hosts would.
+    fn marks_lossy_packets(&self) -> bool {
+        let marks = |transport: &Transport| transport.first_rtt().limit != FirstRttLimit::Off;
+        if self.sources.is_empty() {
+            return marks(&self.host.transport);
+        }
+        let is_lossy = |priority: u8| !self.switch.lossless.contains(priority);
+        let mut flows = self.transports.with_sources(&self.sources);
+        flows.any(|(source, transport)| marks(transport) && source.priorities().any(is_lossy))
     }
 
     /// What a user of `switch.lossy` probably did not mean.

@@ -47,7 +47,18 @@ impl CoDelKeys {
             let help = "write a time from \"1ns\" to \"1000s\", such as \"100ms\"";
             return Err(document.error("switch.lossy.codel.interval", &title, help));
         }
-        Ok(CoDel { target: self.target.0, interval })
+        let target = self.target.0;
+        if target > interval {
+            let title = format!(
+                "a target of {}, above the interval of {}",
+                quantity::display(target),
+                quantity::display(interval)
+            );
+            let help = "CoDel drops what is above the target for an interval, which is a round trip: write a part of it, such as \
+                        a twentieth (RFC 8289, 4.3 and 4.4)";
+            return Err(document.error("switch.lossy.codel.target", &title, help));
+        }
+        Ok(CoDel { target, interval })
     }
 }
 

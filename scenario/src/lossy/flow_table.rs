@@ -30,7 +30,8 @@ pub struct FlowTableKeys {
     /// Flows that it has room for, 32 B each: a power of two from 4 to 1048576. A flow for which there is no room takes the
     /// place of one that has been silent for longer. Default 4096.
     flows: u32,
-    /// A flow that sends nothing for longer than this begins anew. Default "5ms", as in the simulator of ABM's authors.
+    /// A flow that sends nothing for longer than this begins anew; at least "1ns". Default "5ms", as in the simulator of
+    /// ABM's authors.
     idle: Time,
 }
 
@@ -44,6 +45,12 @@ impl Default for FlowTableKeys {
 impl FlowTableKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<FlowTable, ScenarioError> {
         let Self { flows, idle } = self;
+        if idle.0.to_nanos().0 == 0 {
+            let help =
+                "each packet would begin its flow anew: write \"1ns\" or more, such as \"5ms\"";
+            let title = format!("a flow that is silent for {}", quantity::display(idle.0));
+            return Err(document.error("switch.lossy.flow_table.idle", &title, help));
+        }
         if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MOST_FLOWS).contains(&flows) {
             return Ok(FlowTable { flows, idle: idle.0 });
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::document::Document;
-use crate::quantity::{self, LONGEST_TIME, Time};
+use crate::quantity::{self, LONGEST_TIME, Time, starts_like_a_word};
 use crate::report::ScenarioError;
 
 /// Each count is work: a million of them in a second are enough.
@@ -62,6 +62,10 @@ impl TryFrom<String> for PeriodKeys {
     fn try_from(text: String) -> Result<Self, String> {
         Ok(Self(match text.as_str() {
             "round-trip" => LossyPeriod::RoundTrip,
+            word if starts_like_a_word(word) => {
+                let title = format!("no period is called `{word}`");
+                return Err(format!("{title}\nwrite \"round-trip\", or a time such as \"80us\""));
+            }
             text => LossyPeriod::Time(quantity::parse(text)?),
         }))
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::quantity::{self, Size};
+use crate::quantity::{self, Size, starts_like_a_word};
 
 /// Which part of a switch's buffer lossy packets may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,10 @@ impl TryFrom<String> for PoolKeys {
     fn try_from(text: String) -> Result<Self, String> {
         Ok(Self(match text.as_str() {
             "shared" => LossyPool::Shared,
+            word if starts_like_a_word(word) => {
+                let title = format!("no pool is called `{word}`");
+                return Err(format!("{title}\nwrite \"shared\", or a size such as \"1MB\""));
+            }
             text => match quantity::parse(text)? {
                 Bytes(0) => {
                     let help =

@@ -61,7 +61,7 @@ fn abm_and_bshare_count_once_in_the_longest_round_trip() {
 
 #[test]
 fn every_key_is_heard() {
-    let keys = "lossless = [3]\nlossy = { kind = \"bshare\", alpha = \"1/2\", alphas = [{ priority = 4, alpha = \"1/8\" }], \
+    let keys = "lossless = [5]\nlossy = { kind = \"bshare\", alpha = \"1/2\", alphas = [{ priority = 4, alpha = \"1/8\" }], \
                 first_rtt_alpha = 1024, min_bytes = \"3kB\", congested = { of_buffer = \"4/5\" }, period = \"80us\", \
                 pool = \"2MB\" }";
     let scenario = good(&format!("{keys}\n{MARKS}"));

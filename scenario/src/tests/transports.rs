@@ -93,6 +93,7 @@ fn timeouts_of_tcp_that_contradict_each_other() {
         ("cubic={beta=0}", "a part of 0"),
         ("dctcp={initial_window=\"0B\"}", "a size of no bytes"),
         ("first_rtt_marks=\"0B\"", "a first round trip of no bytes"),
+        ("first_rtt_marks=\"on\"", "no limit of the first round trip is called `on`"),
         ("first_rtt_acks=true", "marks on ACKs, and none on data"),
         ("reliability=\"go-back-n\"", "unknown key `reliability`"),
     ] {

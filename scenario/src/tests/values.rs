@@ -124,6 +124,8 @@ fn a_buffer_that_could_hold_more_packets_than_there_are_descriptors() {
 
 #[test]
 fn lossless_priority_beyond_seven() {
+    let twice = report_on("[switch]\nlossless = [3, 3]\n");
+    assert!(twice.contains("priority 3 comes twice") && twice.contains("bad.toml:13:"), "{twice}");
     assert_snapshot!(report_on("[switch]\nlossless = [3, 8]\n"), @r"
     error: `switch.lossless.1`: there is no priority 8
       --> bad.toml:13:16

@@ -271,6 +271,15 @@ fn queries_that_cannot_be() {
             "degree = 3\nnext_rack = true\nrate = 2\ntotal = \"1MB\"",
             "2 hosts can send to `h0` at once, not 3",
         ),
+        (
+            // 1 MB takes 80 us of a link of 100 Gbit/s.
+            "degree = 2\nrate = 12500.001\ntotal = \"1MB\"",
+            "the links of the hosts that ask would carry 101% of their rate at --> bad.toml:12:8",
+        ),
+        (
+            "degree = 2\nrate = 50000\ntotal = \"1MB\"",
+            "the links of the hosts that ask would carry 400% of their rate",
+        ),
         ("degree = 2\nrate = 0\ntotal = \"1MB\"", "`flows.0.rate` is the number 0"),
         ("degree = 2\nrate = 1.0005\ntotal = \"1MB\"", "1.0005 is finer than a thousandth"),
         ("degree = 2\nrate = 2\ntotal = { of_buffer = 0 }", "0B for 2 flows"),
@@ -286,6 +295,13 @@ fn queries_that_cannot_be() {
         let title = title(keys);
         assert!(title.contains(expected), "{title}");
     }
+}
+
+#[test]
+fn answers_may_fill_the_links() {
+    let text =
+        format!("{HEAD}kind = \"poisson-incast\"\ndegree = 2\nrate = 12500\ntotal = \"1MB\"\n");
+    Scenario::parse(&text, Path::new("good.toml"), &[]).unwrap();
 }
 
 #[test]

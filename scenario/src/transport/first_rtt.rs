@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::Place;
-use crate::quantity::{self, Size};
+use crate::quantity::{self, Size, starts_like_a_word};
 use crate::report::ScenarioError;
 
 /// Which packets are marked as ones of a flow's first round trip (docs/flow-hints.md).
@@ -58,6 +58,12 @@ impl TryFrom<String> for FirstRttKeys {
         Ok(Self(match text.as_str() {
             "off" => FirstRttLimit::Off,
             "auto" => FirstRttLimit::Auto,
+            word if starts_like_a_word(word) => {
+                let title = format!("no limit of the first round trip is called `{word}`");
+                return Err(format!(
+                    "{title}\nwrite \"auto\", \"off\", or a size such as \"77kB\""
+                ));
+            }
             text => match quantity::parse(text)? {
                 Bytes(0) => {
                     return Err("a first round trip of no bytes\nwrite \"off\" for no marks".into());

@@ -179,8 +179,8 @@ fn a_malformed_flow_list_is_refused_at_its_line() {
     let header = "start_ns,src,dst,bytes,priority";
     for (list, words) in [
         (None, ["No such file", "flows.csv"]),
-        (Some(""), [":1:1", header]),
-        (Some("start,src,dst,bytes,priority\n0,h0,h1,9,3\n"), [":1:1", header]),
+        (Some(""), ["not a flow list", header]),
+        (Some("start,src,dst,bytes,priority\n0,h0,h1,9,3\n"), ["not a flow list", header]),
         (Some("{header}\n"), ["without flows", header]),
         (Some("{header}\n0,h0,h1,9,3\n0,h0,h1,9\n"), ["a row of 4 columns", ":3:1"]),
         (Some("{header}\n0,h0,h1,9,3,7\n"), ["a row of 6 columns", ":2:1"]),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tests::command::{
@@ -53,6 +53,42 @@ fn json_is_one_document_and_a_pipe_sees_no_bar() {
     }
     assert_eq!((&summary["flows_total"], &summary["flows_completed"]), (&8.into(), &8.into()));
     assert_eq!((&summary["lossless"], &summary["drops"]["policy"]), (&true.into(), &0.into()));
+}
+
+/// Every command that help lists has a page, and no other; a shell reads its script.
+#[test]
+fn manual_pages_and_completions() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man");
+    let written = finish(xoff(["man", "--out"]).arg(&pages)).assert_code(0);
+    assert_eq!((written.stdout.as_str(), written.stderr.as_str()), ("", ""));
+    let help = finish(&mut xoff(["--help"])).assert_code(0).stdout;
+    let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
+    let listed = commands.lines().take_while(|line| !line.is_empty());
+    let mut expected: Vec<String> = listed
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty() && *name != "help")
+        .map(|name| format!("xoff-{name}.1"))
+        .chain(["xoff.1".to_owned()])
+        .collect();
+    expected.sort();
+    let names = fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, expected);
+    let page = finish(&mut xoff(["man", "run"])).assert_code(0).stdout;
+    assert!(page.contains(".TH xoff-run 1") && page.contains("\\-\\-threads"), "{page}");
+    for unknown in ["nothing", "supervise"] {
+        let refused = finish(&mut xoff(["man", unknown])).assert_code(2);
+        assert!(refused.stderr.contains(&format!("no command `{unknown}`")), "{refused:?}");
+    }
+    let script = folder.path().join("xoff.bash");
+    fs::write(&script, finish(&mut xoff(["completions", "bash"])).assert_code(0).stdout).unwrap();
+    let shell = Command::new("bash").arg("-n").arg(&script).status().unwrap();
+    assert!(shell.success());
+    let lists = "source \"$1\"; COMP_WORDS=(xoff inc); COMP_CWORD=1; _xoff xoff inc xoff; echo ${COMPREPLY[*]}";
+    let offered = Command::new("bash").args(["-c", lists, "bash"]).arg(&script).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&offered.stdout).trim(), "incast");
 }
 
 #[test]

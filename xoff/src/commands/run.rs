@@ -90,7 +90,13 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
             let text = if arguments.json {
                 outcome.report.summary.to_json()
             } else {
-                outcome.report.render(style())
+                let kept = match out {
+                    Some(_) => "",
+                    None => {
+                        "\nnothing but this report is kept: --out DIR keeps tables and the summary"
+                    }
+                };
+                outcome.report.render(style()) + kept
             };
             super::print(&text, exit(&outcome.report.summary, out))
         }

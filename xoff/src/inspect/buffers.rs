@@ -1,10 +1,14 @@
 //! How buffers are divided, alike switches together.
 
+use std::fmt;
+
 use scenario::{BufferPools, Lossy, Scenario};
 use topology::{SwitchId, Wire};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use emulation::switch_settings;
+
+use super::time;
 
 /// Switches whose buffers are divided alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ pub struct LossyBuffer {
 
 impl LossyBuffer {
     /// `None` if each priority is lossless, or `switch.lossy` has its default.
-    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+    pub fn of(scenario: &Scenario) -> Option<Self> {
         let switch = &scenario.switch;
         let priorities: Vec<u8> =
             (0..8).filter(|&priority| !switch.lossless.contains(priority)).collect();
@@ -60,6 +64,18 @@ impl LossyBuffer {
             period: scenario.lossy_period(),
             codel: switch.lossy.codel.is_some(),
         })
+    }
+}
+
+impl fmt::Display for LossyBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, priorities, period, codel } = self;
+        let priorities: Vec<String> = priorities.iter().map(ToString::to_string).collect();
+        write!(f, "lossy priorities {}: {kind}", priorities.join(", "))?;
+        if let Some(period) = period {
+            write!(f, ", congested queues counted every {}", time(*period))?;
+        }
+        f.write_str(if *codel { ", CoDel at departure" } else { "" })
     }
 }
 

@@ -376,3 +376,20 @@ fn a_buffer_management_is_named_with_its_period() {
     }
     "#);
 }
+
+/// Neither headroom nor circles of PAUSE frames are spoken of.
+#[test]
+fn without_lossless_priorities_there_is_no_pfc() {
+    let of = |lossless: &str| {
+        report(&scenario(&format!(
+            "[switch]\nlossless = {lossless}\nports = 4\n[topology]\nkind = \"star\"\nhosts = 2\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\""
+        )))
+    };
+    let text = of("[]");
+    assert!(text.contains("       2 x 100 Gbit/s, 1 us\n       2 x no link\n"), "{text}");
+    assert!(text.contains("no priority is lossless: no switch sends a PAUSE by PFC\n"), "{text}");
+    let text = of("[3]");
+    assert!(text.contains("headroom for a queue\n") && text.contains("no cycle: PFC"), "{text}");
+}

@@ -8,9 +8,8 @@ use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{
-    Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, LossyBuffer, PathGroup,
-    PausingSwitches, Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers,
-    TransportPaths,
+    Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, PathGroup, PausingSwitches,
+    Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers, TransportPaths,
 };
 
 /// Overloaded wires, their flows and members of cycles that are listed.
@@ -37,9 +36,10 @@ impl fmt::Display for Report<'_> {
         self.routes(f)?;
         self.paths(f)?;
         writeln!(f, "buffers")?;
-        self.inspection.buffers.iter().try_for_each(|group| buffers(f, group))?;
+        let has_headroom = !self.inspection.lossless.is_empty();
+        self.inspection.buffers.iter().try_for_each(|group| buffers(f, group, has_headroom))?;
         if let Some(lossy) = &self.inspection.lossy {
-            self::lossy(f, lossy)?;
+            writeln!(f, "{lossy}")?;
         }
         if let Some(pauses) = &self.inspection.queue_pauses {
             queue_pauses(f, pauses)?;
@@ -134,6 +134,9 @@ impl Report<'_> {
 
     fn cycles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "buffer dependency")?;
+        if self.inspection.lossless.is_empty() {
+            return writeln!(f, "  no priority is lossless: no switch sends a PAUSE by PFC");
+        }
         if self.inspection.cycles.is_empty() {
             return writeln!(f, "  no cycle: PFC cannot deadlock on these routes");
         }
@@ -190,17 +193,8 @@ impl Inspection {
     }
 }
 
-fn lossy(f: &mut fmt::Formatter<'_>, of: &LossyBuffer) -> fmt::Result {
-    let LossyBuffer { kind, priorities, period, codel } = of;
-    let priorities: Vec<String> = priorities.iter().map(ToString::to_string).collect();
-    write!(f, "lossy priorities {}: {kind}", priorities.join(", "))?;
-    if let Some(period) = period {
-        write!(f, ", congested queues counted every {}", time(*period))?;
-    }
-    writeln!(f, "{}", if *codel { ", CoDel at departure" } else { "" })
-}
-
-fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
+/// Without lossless priorities there is no headroom to speak of.
+fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers, has_headroom: bool) -> fmt::Result {
     let names = names(&group.switches);
     let pools = &group.pools;
     let total = Bytes(pools.shared.0 + pools.private.0 + pools.headroom.0 + pools.lossy.0);
@@ -221,7 +215,10 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         let (rate, delay) = (rate(port.rate), time(port.delay));
         let headroom = port.headroom.0;
         let count = port.count;
-        write!(f, "    {count:>4} x {rate}, {delay}: {headroom} B {of}")?;
+        write!(f, "    {count:>4} x {rate}, {delay}")?;
+        if has_headroom {
+            write!(f, ": {headroom} B {of}")?;
+        }
         match port.once_measured {
             Some(measured) => writeln!(f, ", about {} B once the link is measured", measured.0)?,
             None => writeln!(f)?,
@@ -230,7 +227,11 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
     if group.unlinked_ports > 0 {
         let count = group.unlinked_ports;
         let headroom = pools.headroom_by_port.iter().max().copied().unwrap_or_default().0;
-        writeln!(f, "    {count:>4} x no link: {headroom} B {of}")?;
+        write!(f, "    {count:>4} x no link")?;
+        if has_headroom {
+            write!(f, ": {headroom} B {of}")?;
+        }
+        writeln!(f)?;
     }
     Ok(())
 }

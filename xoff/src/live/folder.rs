@@ -63,6 +63,9 @@ pub struct Description {
     pub results: Option<String>,
     /// Its shape, in a line.
     pub shape: String,
+    /// How packets of lossy priorities share buffers, in a line, if that is not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy: Option<String>,
     /// In the order of the scenario.
     pub hosts: Vec<HostDescription>,
 }

@@ -48,6 +48,9 @@ pub fn render(description: &Description, view: &View) -> String {
         }
         .expect(WRITES);
     }
+    if let Some(lossy) = &description.lossy {
+        writeln!(text, "{lossy}").expect(WRITES);
+    }
     for switch in &view.switches {
         render_switch(&mut text, switch);
     }

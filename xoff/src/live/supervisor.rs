@@ -33,6 +33,7 @@ use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
 use crate::commands::with_causes;
 use crate::guardian;
+use crate::inspect::LossyBuffer;
 
 use deliveries::report_deliveries;
 use names::Names;
@@ -160,6 +161,7 @@ fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) 
         plays: options.plays,
         results: options.results.map(|folder| folder.display().to_string()),
         shape: scenario.shape.to_string(),
+        lossy: LossyBuffer::of(scenario).map(|lossy| lossy.to_string()),
         hosts,
     };
     let text = serde_json::to_string_pretty(&description).expect("a description is plain data");

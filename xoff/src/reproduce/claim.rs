@@ -104,7 +104,8 @@ pub enum Verdict {
     Holds,
     /// It does not.
     Turns,
-    /// The runs do not tell: a cell has no number, or one that no run reached.
+    /// The runs do not tell: a cell has no number, or one that no run reached; or shares whose interval lies on both sides of a
+    /// bound, or that differ no more than chance makes them.
     Open,
     /// A cell has no run.
     NotRun,
@@ -126,6 +127,11 @@ impl Criterion {
             Expected::Over(least) => Self::Each(Bound::AtLeast(least)),
             Expected::Words(_) => panic!("words have no number to compare with"),
         }
+    }
+
+    /// Whether it only says that there is a difference, and of which sign.
+    pub const fn is_a_sign(self) -> bool {
+        matches!(self, Self::Each(Bound::Above(Decimal(0))))
     }
 
     /// Whether values meet it. One that no run reached may be the least or the largest, whatever its bound is.
@@ -150,6 +156,22 @@ impl Bound {
     /// Whether one of some values is.
     fn any(self, values: &[Value]) -> Verdict {
         values.iter().fold(Verdict::Turns, |any, value| any.or(self.verdict(*value)))
+    }
+
+    /// Whether all of some intervals are; of one that has an end on the other side it cannot be told.
+    pub fn all_of(self, intervals: &[(Value, Value)]) -> Verdict {
+        intervals.iter().fold(Verdict::Holds, |all, interval| all.and(self.of_interval(*interval)))
+    }
+
+    fn of_interval(self, (low, high): (Value, Value)) -> Verdict {
+        let one_sided = |low: Verdict, high: Verdict| if low == high { low } else { Verdict::Open };
+        match self {
+            Self::Between(least, most) => {
+                let (least, most) = (Self::AtLeast(least), Self::AtMost(most));
+                least.of_interval((low, high)).and(most.of_interval((low, high)))
+            }
+            _ => one_sided(self.verdict(low), self.verdict(high)),
+        }
     }
 
     /// Whether the least of some values is.
@@ -257,6 +279,28 @@ mod tests {
         ] {
             assert_eq!(criterion.verdict(&values), expected, "{criterion:?} {values:?}");
         }
+    }
+
+    #[test]
+    fn an_interval_is_judged_by_both_of_its_ends() {
+        let interval = |low, high| [(Value::At(whole(low)), Value::At(whole(high)))];
+        let between = Bound::Between(whole(10), whole(20));
+        for (bound, low, high, expected) in [
+            (between, 10, 20, Verdict::Holds),
+            (between, 9, 20, Verdict::Open),
+            (between, 10, 21, Verdict::Open),
+            (between, 1, 30, Verdict::Open),
+            (between, 1, 9, Verdict::Turns),
+            (between, 21, 30, Verdict::Turns),
+            (Bound::AtLeast(whole(10)), 10, 11, Verdict::Holds),
+            (Bound::AtLeast(whole(10)), 9, 11, Verdict::Open),
+            (Bound::AtLeast(whole(10)), 8, 9, Verdict::Turns),
+            (Bound::Above(whole(10)), 10, 11, Verdict::Open),
+        ] {
+            assert_eq!(bound.all_of(&interval(low, high)), expected, "{bound:?} {low} {high}");
+        }
+        let two = [interval(10, 12)[0], interval(5, 12)[0]];
+        assert_eq!(between.all_of(&two), Verdict::Open);
     }
 
     #[test]

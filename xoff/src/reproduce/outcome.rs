@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Claim, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value, Verdict,
-    View, survival,
+    Bound, Claim, Criterion, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic,
+    Value, Verdict, View, survival,
 };
 use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 
@@ -47,8 +47,24 @@ pub struct Reading {
     pub found: Vec<Estimate>,
     /// How many seeds are left out of that, because flows are missing in their runs.
     pub left_out: usize,
+    /// How many seeds have no ratio, because the baseline has 0 in them.
+    pub without_ratio: usize,
+    /// How many cells have more than 0 where the baseline has 0 in all seeds: no ratio, and yet more.
+    pub from_nothing: usize,
     /// Whether the claim holds.
     pub verdict: Verdict,
+}
+
+/// Beyond every criterion, and as a number of no claim.
+const BEYOND: Decimal = Decimal::whole(i32::MAX);
+
+/// What a cell and its baseline have that makes no ratio.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unlike {
+    /// Seeds in which the baseline has 0, beside others.
+    without_ratio: usize,
+    /// The baseline has 0 in all seeds, and the cell has more.
+    is_from_nothing: bool,
 }
 
 impl Outcome {
@@ -166,7 +182,16 @@ impl Outcome {
 
     /// Seeds in which something is true in only one of a cell and the baseline's.
     pub fn discordant(&self, cell: &Cell, quantity: usize) -> Option<Discordant> {
-        let baseline = self.counterpart(self.figure.baseline, cell)?;
+        self.discordant_to(self.figure.baseline, cell, quantity)
+    }
+
+    fn discordant_to(
+        &self,
+        baseline: (&str, &str),
+        cell: &Cell,
+        quantity: usize,
+    ) -> Option<Discordant> {
+        let baseline = self.counterpart(baseline, cell)?;
         let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
         let pair = |(seed, value): (u64, Decimal)| Some((value.0 != 0, bases.get(&seed)?.0 != 0));
         let pairs: Vec<(bool, bool)> = cell.numbers(quantity).filter_map(pair).collect();
@@ -216,6 +241,7 @@ impl Outcome {
     fn reading(&self, claim: &Claim, choices: Vec<String>, cells: &[&Cell]) -> Reading {
         let quantity = claim.quantity;
         let baseline = claim.against.unwrap_or(self.figure.baseline);
+        let compares = claim.view != View::Itself;
         let view = |cell: &&Cell| match claim.view {
             View::Itself => self.itself(cell, quantity),
             View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
@@ -224,22 +250,96 @@ impl Outcome {
         let views = cells.iter().filter_map(view);
         let mut found: Vec<Estimate> = views.map(|estimate| estimate.viewed(claim.view)).collect();
         found.sort_by_key(|estimate| estimate.value.number());
-        let left_out = |cell: &&Cell| match claim.view {
-            View::Itself => self.left_out(cell, quantity),
-            View::Reduction | View::Increase | View::TotalReduction => {
+        let left_out = |cell: &&Cell| {
+            if compares {
                 self.left_out_relative_to(baseline, cell, quantity)
+            } else {
+                self.left_out(cell, quantity)
             }
         };
-        let values: Vec<Value> =
-            found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
+        let unlike = |cell: &&Cell| self.unlike_seeds(baseline, cell, quantity);
+        let unlike: Vec<Unlike> =
+            if compares { cells.iter().map(unlike).collect() } else { vec![] };
+        let from_nothing = unlike.iter().filter(|it| it.is_from_nothing).count();
         let verdict = if cells.iter().any(|cell| cell.runs == 0) {
             Verdict::NotRun
-        } else if found.len() < cells.len() {
-            Verdict::Open
         } else {
-            claim.holds.verdict(&values)
+            let even = |cell: &&Cell| self.is_even_split(claim, baseline, cell);
+            match self.seen(claim, &found, from_nothing, cells.len()) {
+                Verdict::Holds if cells.iter().any(even) => Verdict::Open,
+                Verdict::Turns if claim.holds.is_a_sign() && cells.iter().any(even) => {
+                    Verdict::Open
+                }
+                seen => seen,
+            }
         };
-        Reading { choices, left_out: cells.iter().map(left_out).sum(), found, verdict }
+        Reading {
+            choices,
+            left_out: cells.iter().map(left_out).sum(),
+            without_ratio: unlike.iter().map(|it| it.without_ratio).sum(),
+            from_nothing,
+            found,
+            verdict,
+        }
+    }
+
+    /// What estimates say to a claim about `cells` cells, of which some have more than the baseline's nothing.
+    fn seen(
+        &self,
+        claim: &Claim,
+        found: &[Estimate],
+        from_nothing: usize,
+        cells: usize,
+    ) -> Verdict {
+        let is_share = self.statistic(claim) == Statistic::Share && claim.view == View::Itself;
+        if is_share && let Criterion::Each(bound @ Bound::Between(..)) = claim.holds {
+            let ends = |value: Value| self.as_claimed(claim, value);
+            let intervals: Option<Vec<(Value, Value)>> = found
+                .iter()
+                .map(|estimate| estimate.interval.map(|(low, high)| (ends(low), ends(high))))
+                .collect();
+            return match intervals {
+                Some(intervals) if intervals.len() == cells => bound.all_of(&intervals),
+                _ => Verdict::Open,
+            };
+        }
+        let mut values: Vec<Value> =
+            found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
+        let beyond = match claim.view {
+            View::Increase => Value::Over(BEYOND),
+            _ => Value::Under(Decimal(-BEYOND.0)),
+        };
+        values.extend((0..from_nothing).map(|_| beyond));
+        match claim.holds.verdict(&values) {
+            known if values.len() == cells => known,
+            // One that does not hold is enough.
+            Verdict::Turns if matches!(claim.holds, Criterion::Each(_)) => Verdict::Turns,
+            _ => Verdict::Open,
+        }
+    }
+
+    /// Whether shares are compared of which chance alone would make as uneven pairs in one of twenty comparisons.
+    fn is_even_split(&self, claim: &Claim, baseline: (&str, &str), cell: &Cell) -> bool {
+        let compares = claim.view != View::Itself && self.statistic(claim) == Statistic::Share;
+        let split = || self.discordant_to(baseline, cell, claim.quantity);
+        compares && split().is_none_or(|split| split.p() > Decimal::per_mille(50))
+    }
+
+    /// Seeds that have numbers on both sides, and no ratio.
+    fn unlike_seeds(&self, baseline: (&str, &str), cell: &Cell, quantity: usize) -> Unlike {
+        let Some(baseline) = self.counterpart(baseline, cell) else { return Unlike::default() };
+        let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+        let pairs =
+            cell.numbers(quantity).filter_map(|(seed, part)| Some((part, bases.get(&seed)?)));
+        let (with, without): (Vec<_>, Vec<_>) = pairs.partition(|(_, base)| base.0 != 0);
+        let is_from_nothing = with.is_empty() && without.iter().any(|(part, _)| part.0 > 0);
+        let has_ratios = self.figure.quantities[quantity].source.statistic() == Statistic::Mean;
+        let without_ratio = if has_ratios && !with.is_empty() { without.len() } else { 0 };
+        Unlike { without_ratio, is_from_nothing }
+    }
+
+    fn statistic(&self, claim: &Claim) -> Statistic {
+        self.quantity(claim).source.statistic()
     }
 
     /// A value in the unit in which claims have their numbers: a part of 1, or as it is shown.

@@ -15,7 +15,7 @@ use clos::{FIG15, FIG15_FULL, FIG18, TABLE3};
 use deadlocks::{DEADLOCKS, DEADLOCKS_TIMELY, FIG17};
 use fabrics::{FIG12, HEADROOM};
 use model::FIG09;
-use star::{FIG04, FIG04_XON, FIG05, FIG06, FIG11, STARTS};
+use star::{FIG04, FIG04_XON, FIG05, FIG06, FIG06_STARTS, FIG11, STARTS};
 use tolerance::{FIG13, FIG14, XON};
 
 macro_rules! files {
@@ -37,6 +37,7 @@ pub const PAPER: Paper = Paper {
         "fig04xon.toml",
         "fig05.toml",
         "fig06.toml",
+        "fig06starts.toml",
         "fig09.toml",
         "fig11.toml",
         "fig12.toml",
@@ -64,6 +65,7 @@ pub const PAPER: Paper = Paper {
         STARTS,
         FIG05,
         FIG06,
+        FIG06_STARTS,
         FIG09,
         FIG11,
         FIG12,

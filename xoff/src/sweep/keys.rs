@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use scenario::{DatapathKind, schema_of};
@@ -20,7 +21,8 @@ pub(super) struct SweepKeys {
     /// Where switches run: "memory" or "kernel". Default "memory".
     #[serde(default = "in_memory")]
     pub(super) datapath: DatapathKind,
-    /// The seeds, each once, or their count: 3 is the same as [1, 2, 3]. Default 1.
+    /// The seeds, each once, or their count: 3 is the same as [1, 2, 3], and { first = 11, count = 3 } as [11, 12, 13].
+    /// Default 1.
     #[serde(default)]
     pub(super) seeds: Seeds,
     /// Metrics to keep, such as `fct_ns.p99` or `drops.*`; `*` is any text. Default: every number of
@@ -90,16 +92,27 @@ impl<'de> Deserialize<'de> for Paths {
 /// Seeds as a file gives them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Seeds {
-    /// 1 and so on, this many.
-    Count(u64),
+    /// So many, from the first on.
+    Range(SeedRange),
     /// These.
     List(Vec<u64>),
 }
 
 impl Default for Seeds {
     fn default() -> Self {
-        Self::Count(1)
+        Self::Range(SeedRange { first: 1, count: 1 })
     }
+}
+
+/// Seeds in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SeedRange {
+    /// The first one.
+    pub first: u64,
+    /// How many, from 1 up.
+    #[schemars(range(min = 1))]
+    pub count: u64,
 }
 
 impl<'de> Deserialize<'de> for Seeds {
@@ -108,11 +121,18 @@ impl<'de> Deserialize<'de> for Seeds {
         impl<'de> Visitor<'de> for Reader {
             type Value = Seeds;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a list of seeds such as [1, 2, 3], or their count")
+                write!(
+                    f,
+                    "a list of seeds such as [1, 2, 3], their count, or {{ first = 11, count = 3 }}"
+                )
             }
             fn visit_i64<E: Error>(self, count: i64) -> Result<Seeds, E> {
                 let wrong = || E::custom(format!("{count} seeds\nwrite a count from 1 up"));
-                u64::try_from(count).map(Seeds::Count).map_err(|_| wrong())
+                let count = u64::try_from(count).map_err(|_| wrong())?;
+                Ok(Seeds::Range(SeedRange { first: 1, count }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Seeds, A::Error> {
+                SeedRange::deserialize(MapAccessDeserializer::new(map)).map(Seeds::Range)
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Seeds, A::Error> {
                 let mut seeds = Vec::new();
@@ -130,7 +150,8 @@ impl JsonSchema for Seeds {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Seeds".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let range = generator.subschema_for::<SeedRange>();
         json_schema!({
             "description": "Seeds, or their count.",
             "oneOf": [
@@ -141,6 +162,7 @@ impl JsonSchema for Seeds {
                     "minItems": 1,
                     "uniqueItems": true,
                 },
+                range,
             ],
         })
     }
@@ -160,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schema_has_every_key_and_both_forms_of_seeds() {
+    fn the_schema_has_every_key_and_the_forms_of_seeds() {
         let schema = json_schema();
         assert_eq!(schema["title"], "xoff sweep");
         for key in
@@ -175,12 +197,15 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_a_count_or_a_list() {
+    fn seeds_are_a_count_a_list_or_a_range() {
         let seeds = |text: &str| serde_json::from_str::<Seeds>(text).map_err(|it| it.to_string());
-        assert_eq!(Seeds::default(), Seeds::Count(1));
+        let range = |first, count| Seeds::Range(SeedRange { first, count });
+        assert_eq!(Seeds::default(), range(1, 1));
+        assert_eq!(seeds(r#"{ "first": 11, "count": 3 }"#), Ok(range(11, 3)));
+        assert!(seeds(r#"{ "first": 11 }"#).is_err());
         assert_eq!(seeds("[4, 2]"), Ok(Seeds::List(vec![4, 2])));
         let error = seeds("true").expect_err("neither");
-        assert!(error.contains("a list of seeds such as [1, 2, 3], or their count"), "{error}");
+        assert!(error.contains("a list of seeds such as [1, 2, 3], their count, or"), "{error}");
     }
 
     #[test]

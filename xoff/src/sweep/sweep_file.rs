@@ -9,12 +9,13 @@ use scenario::document::{
 use scenario::report::Place;
 use scenario::{DatapathKind, ReadFile, Scenario, ScenarioError, from_disk};
 
-use super::keys::{Seeds, SweepKeys, VariantKeys};
+use super::keys::{SeedRange, Seeds, SweepKeys, VariantKeys};
 
 /// The axis of the variants, and its column.
 const VARIANT: &str = "variant";
 /// Runs that a sweep may have.
 const MAX_RUNS: usize = 1_000_000;
+const SEED_ADVICE: &str = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
 
 /// A sweep whose own keys are right; whether its runs are, [`super::Plan`] finds out.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ impl Sweep {
         let scale = reader.scale(&keys, options.scale.as_deref())?;
         let axes = reader.axes(&keys, &scale)?;
         let seeds = match options.seeds {
-            Some(count) => Seeds::Count(u64::from(count.get())),
+            Some(count) => Seeds::Range(SeedRange { first: 1, count: count.get().into() }),
             None => keys.seeds,
         };
         let seeds = reader.seeds(seeds)?;
@@ -319,12 +320,17 @@ impl Reader<'_> {
     fn seeds(&self, seeds: Seeds) -> Result<Vec<u64>, ScenarioError> {
         let error = |path: &str, title: &str, help| Err(self.document.error(path, title, help));
         match seeds {
-            Seeds::Count(0) => error("seeds", "a sweep without seeds", "write a count from 1 up"),
-            Seeds::Count(count) if count > MAX_RUNS as u64 => {
+            Seeds::Range(SeedRange { count: 0, .. }) => {
+                error("seeds", "a sweep without seeds", "write a count from 1 up")
+            }
+            Seeds::Range(SeedRange { count, .. }) if count > MAX_RUNS as u64 => {
                 let title = format!("{count} runs; the limit is {MAX_RUNS}");
                 error("seeds", &title, "write fewer seeds, or several sweeps")
             }
-            Seeds::Count(count) => Ok((1..=count).collect()),
+            Seeds::Range(SeedRange { first, count }) => match first.checked_add(count) {
+                Some(end) if end <= i64::MAX as u64 => Ok((first..end).collect()),
+                _ => error("seeds.first", "the seeds are too large", SEED_ADVICE),
+            },
             Seeds::List(list) if list.is_empty() => {
                 error("seeds", "a sweep without seeds", "list one or more: seeds = [1, 2, 3]")
             }
@@ -336,8 +342,7 @@ impl Reader<'_> {
                         return error(&path, &title, "a seed gives the same run each time");
                     }
                     if *seed > i64::MAX as u64 {
-                        let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
-                        return error(&path, "the seed is too large", help);
+                        return error(&path, "the seed is too large", SEED_ADVICE);
                     }
                 }
                 Ok(list)

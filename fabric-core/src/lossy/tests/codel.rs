@@ -194,3 +194,54 @@ fn codel_drops_only_what_the_scheme_does_not() {
         assert_eq!(Selected::at_departure(&leaving), expected, "{waited}");
     }
 }
+
+/// A queue comes back into drop state when 1000 packets of 1000 bytes wait: how often it has dropped then, by what it had dropped before.
+#[test]
+fn drop_state_begins_where_it_was_if_that_is_recent() {
+    const LAST: u64 = 5000;
+    // (count, last count, now, count afterwards)
+    for (count, last_count, now, expected) in [
+        (7, 3, LAST, 4),
+        (7, 3, LAST + 16 * INTERVAL - 1, 4),
+        (7, 3, LAST + 16 * INTERVAL, 1),
+        (5, 3, LAST, 2),
+        (4, 3, LAST, 1),
+        (3, 3, LAST, 1),
+    ] {
+        let tables = tables();
+        let row = tables.config.queue_row(0, QueueId::data(CLASS));
+        let line = state::codel_queue(&tables, row).unwrap();
+        line.first_above_ns.store(1);
+        line.drop_next_ns.store(LAST);
+        line.count.store(count);
+        line.last_count.store(last_count);
+        let mut queue: VecDeque<Packet> = (0..1000).map(|_| (0, 1000)).collect();
+        assert_eq!(dequeue(&tables, &mut queue, now).1, [(0, 1000)]);
+        assert_eq!((line.count.load(), line.last_count.load()), (expected, expected), "{now}");
+        let next = now + (INTERVAL << 16) / (u64::from(expected) << 32).isqrt();
+        assert_eq!(line.drop_next_ns.load(), next);
+    }
+}
+
+/// Behind the packet there is no more than the longest packet so far: however long it has waited, it is not above the target.
+#[test]
+fn a_queue_of_one_longest_packet_is_not_above_the_target() {
+    // (longest so far, length, behind, above)
+    for (longest, length, behind, above) in [
+        (0, 60, 512, false),
+        (0, 60, 513, true),
+        (0, 1000, 1000, false),
+        (0, 1000, 1001, true),
+        (1500, 1000, 1500, false),
+        (1500, 1000, 1501, true),
+    ] {
+        let tables = tables();
+        let row = tables.config.queue_row(0, QueueId::data(CLASS));
+        let line = state::codel_queue(&tables, row).unwrap();
+        line.longest_packet.store(longest);
+        let mut queue = VecDeque::from([(0, length), (0, behind)]);
+        assert_eq!(dequeue(&tables, &mut queue, 2000), (Some((0, length)), vec![]));
+        let expected = if above { 2000 + INTERVAL } else { 0 };
+        assert_eq!(line.first_above_ns.load(), expected, "{longest}, {length}, {behind}");
+    }
+}

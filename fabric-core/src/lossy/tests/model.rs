@@ -8,6 +8,8 @@ use crate::departure::{Fate, departure};
 use crate::frame::ByteFrame;
 use crate::map_abi::FIRST_HOST_ADDRESS;
 use crate::priority;
+use crate::scheme::Scheme as _;
+use crate::scheme::pfc::Pfc;
 use crate::tables::owned::{MOST_SLOTS, PORTS, packet};
 use crate::wire::ipv4::{FIRST_RTT, Header};
 use crate::wire::roce::{Ecn, UDP_PORT};
@@ -310,6 +312,15 @@ impl Model {
         self.queues[port][queue].pop_front();
     }
 
+    /// What is dropped is not what a queue drains.
+    fn discard(&mut self, port: usize, queue: usize) {
+        let Some(Held { slot, .. }) = self.queues[port][queue].pop_front() else { return };
+        let (reason, now) = (DropReason::WatchdogEgress, Nanos(self.now));
+        let left = Pfc::discard(&self.tables, self.policy, slot, now, reason, &mut |_| {});
+        assert_eq!(left.expect("the slot holds it").fate, Fate::Dropped(reason));
+        *self.drops.entry(reason).or_default() += 1;
+    }
+
     fn update(&mut self) {
         Selected::update(&self.tables, self.policy, Nanos(self.now));
         let (Kind::Active(form) | Kind::Bshare { congestion: form, .. }) = self.settings.kind
@@ -347,6 +358,7 @@ impl Model {
                 self.arrive(port, class, flow, first_rtt, padding);
             }
             Event::Turn { port, class } => self.depart(port as usize, usize::from(class)),
+            Event::Discard { port, class } => self.discard(port as usize, usize::from(class)),
             Event::Others(bytes) => {
                 let shared = &self.tables.switch.shared_bytes;
                 let lossy = shared.load() - self.others;
@@ -439,7 +451,7 @@ proptest! {
 /// So that the model and the switch do not agree on nothing.
 #[test]
 fn each_reason_to_drop_is_met() {
-    use DropReason::{FairDrop, LossyBufferFull, LossyThreshold, SojournTime};
+    use DropReason::{FairDrop, LossyBufferFull, LossyThreshold, SojournTime, WatchdogEgress};
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
@@ -452,8 +464,8 @@ fn each_reason_to_drop_is_met() {
             }
         }
     }
-    for reason in [LossyThreshold, LossyBufferFull, SojournTime, FairDrop] {
+    for reason in [LossyThreshold, LossyBufferFull, SojournTime, FairDrop, WatchdogEgress] {
         assert!(met.get(&reason).is_some_and(|count| *count > 50), "{met:?}");
     }
-    assert_eq!(met.len(), 4, "{met:?}");
+    assert_eq!(met.len(), 5, "{met:?}");
 }

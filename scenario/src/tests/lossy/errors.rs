@@ -67,13 +67,13 @@ fn alphas_that_no_switch_has() {
       = help: write one entry for each priority
     "#);
     assert_snapshot!(report_on("kind = \"bshare\", first_rtt_alpha = 64"), @r#"
-    error: no host marks packets of a flow's first round trip
+    error: no flow of a lossy priority marks packets of its first round trip
      --> bad.toml:2:46
       |
     2 | lossy = { kind = "bshare", first_rtt_alpha = 64 }
       |                                              ^^
       |
-      = help: add first_rtt_marks = "auto" to `host.transport`, or to the transport of some [[flows]]
+      = help: add first_rtt_marks = "auto" to `host.transport`, or to the transport of such [[flows]]
     "#);
 }
 
@@ -223,13 +223,13 @@ fn periods_that_are_too_short() {
       = help: write "1us" or more, or "round-trip"
     "#);
     assert_snapshot!(report_on("kind = \"bshare\", period = \"rtt\""), @r#"
-    error: `switch.lossy.period`: `rtt` is not a time
+    error: `switch.lossy.period`: no period is called `rtt`
      --> bad.toml:2:37
       |
     2 | lossy = { kind = "bshare", period = "rtt" }
       |                                     ^^^^^
       |
-      = help: write a time such as "10us"; units are ps, ns, us, ms, s
+      = help: write "round-trip", or a time such as "80us"
     "#);
 }
 
@@ -271,6 +271,47 @@ fn pools_and_queues_that_are_larger_than_the_buffer() {
       |
       = help: no packet would ever be dropped for its wait: write less
     "#);
+}
+
+#[test]
+fn settings_that_nothing_can_come_of() {
+    for (keys, title, help) in [
+        ("kind = \"cs\", pool = \"share\"", "no pool is called `share`", "write \"shared\""),
+        ("kind = \"cs\", pool = \"1073B\"", "1073B for packets of up to 1074B", "write more"),
+        (
+            "kind = \"fab\", flow_table = { idle = \"999ps\" }",
+            "a flow that is silent for 999ps",
+            "write \"1ns\" or more",
+        ),
+        (
+            "kind = \"dt\", codel = { target = \"2us\", interval = \"1us\" }",
+            "a target of 2us, above the interval of 1us",
+            "write a part of it",
+        ),
+    ] {
+        let report = report_on(keys);
+        assert!(report.contains(title) && report.contains(help), "{keys}: {report}");
+        assert!(report.contains("bad.toml:2"), "{keys}: {report}");
+    }
+    for keys in [
+        "kind = \"cs\", pool = \"1074B\"",
+        "kind = \"fab\", flow_table = { idle = \"1ns\" }",
+        "kind = \"dt\", codel = { target = \"1us\", interval = \"1us\" }",
+    ] {
+        super::good(&format!("lossy = {{ {keys} }}"));
+    }
+}
+
+/// The only flow that marks is one that PFC protects.
+#[test]
+fn marks_of_lossless_flows_are_none() {
+    let keys = |lossless: u8| {
+        let lossy = "lossy = { kind = \"abm\", first_rtt_alpha = 64 }";
+        format!("lossless = [{lossless}]\n{lossy}\n{}", super::MARKS)
+    };
+    let report = report(&with(&keys(3)));
+    assert!(report.contains("no flow of a lossy priority marks"), "{report}");
+    super::good(&keys(5));
 }
 
 #[test]

@@ -83,10 +83,11 @@ impl ArrivalBench {
                 .skip(1)
                 .map(|(settings, _)| (*settings, Series::default(), Series::default()))
                 .collect();
-            let attached =
-                [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3), spfc.attach(4)];
-            for attached in &attached {
-                ensure!(attached.is_ok(), "{attached:?}");
+            // A program that is attached is called directly; one that is not, through a retpoline.
+            let schemes = [&mut switch, &mut small, &mut dsh, &mut bfc, &mut spfc];
+            let all = schemes.into_iter().chain(managed.iter_mut().map(|(_, switch)| switch));
+            for (switch, port) in all.zip(0..) {
+                switch.attach(port).map_err(Error::msg)?;
             }
             let packet = RocePacket { ttl: 255, ..data(EGRESS, 3, Ecn::Capable0, 1000) };
             let mut packet = bytes(&packet, &inbound(PORT));

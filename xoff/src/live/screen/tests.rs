@@ -18,6 +18,7 @@ fn screen() -> Screen {
         real_time: false,
         results: None,
         shape: "star".to_owned(),
+        lossy: None,
         hosts: Vec::new(),
         plays: false,
         threads: "1".to_owned(),

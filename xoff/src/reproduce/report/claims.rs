@@ -22,7 +22,8 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     }
     text += "A claim is judged by means, shares and medians, in each reading of what the paper leaves open. \"Holds if\" comes \
              from the paper's text: its numbers are met within a fifth, \"over\" as it is, and words as the table \
-             says. Of more than five readings the table has how many; each figure's own table has them all.\n\n";
+             says. A share that the paper has in numbers holds or turns if its whole 95 % interval does, and a difference of shares holds if chance \
+             makes it in less than one of twenty pairs of cells (McNemar); else they cannot be told. Of more than five readings the table has how many; each figure's own table has them all.\n\n";
     row(&mut text, &["where", "claim", "paper", "holds if", "verdict"]);
     rule(&mut text, 5);
     for figure in figures {
@@ -243,7 +244,24 @@ fn ours(figure: &Figure, claim: &Claim, reading: &Reading) -> String {
         }
         (found, _) => number::with_unit(found.join(" to "), unit),
     };
-    text + &super::note(reading.left_out)
+    text + &super::note(reading.left_out) + &without_ratio(reading)
+}
+
+/// Notes what has no ratio, because the baseline has 0.
+fn without_ratio(reading: &Reading) -> String {
+    let mut notes = Vec::new();
+    match reading.without_ratio {
+        0 => {}
+        1 => notes.push("1 run without a ratio".to_owned()),
+        count => notes.push(format!("{count} runs without a ratio")),
+    }
+    match (reading.from_nothing, reading.found.len()) {
+        (0, _) => {}
+        (_, 0) => notes.push("0 in the baseline, and more here".to_owned()),
+        (1, _) => notes.push("0 in the baseline of one cell, and more in it".to_owned()),
+        (cells, _) => notes.push(format!("0 in the baselines of {cells} cells, and more in them")),
+    }
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
 }
 
 fn difference(claim: &Claim, unit: Unit, reading: &Reading) -> String {
@@ -280,6 +298,8 @@ mod tests {
             choices: vec![(*scheme).to_owned(), (*buffer).to_owned()],
             found: Vec::new(),
             left_out: 0,
+            without_ratio: 0,
+            from_nothing: 0,
             verdict: *verdict,
         };
         let readings: Vec<Reading> = verdicts.iter().map(reading).collect();

@@ -75,7 +75,8 @@ pub(super) const FIG15: Figure = Figure {
     name: "fig15",
     also: &["fig16"],
     title: "Fig. 15 and 16: slowdowns by load (VII-D)",
-    notes: "As Table III, with WebSearch. Loads are parts of the hosts' links.",
+    notes: "As Table III, with WebSearch. Loads are parts of the hosts' links; the links above the racks are asked for 1.55 times as much of their rate, 1.94 times \
+            in the paper's fabric.",
     has_small: false,
     baseline: DT_2,
     quantities: &[LARGE, LARGE_P99, SMALL, SMALL_P99, PAUSE_DURATION],
@@ -113,7 +114,8 @@ pub(super) const FIG15_FULL: Figure = Figure {
     name: "fig15full",
     also: &[],
     title: "Fig. 15 and 16 and Table III at full size (VII-D)",
-    notes: "512 hosts in eight pods, load 0.7, WebSearch (W1) and Hadoop (W2). Flows start within 4 ms, and all complete.",
+    notes: "512 hosts in eight pods, load 0.7 alone, WebSearch (W1) and Hadoop (W2). Flows start within 4 ms, and all complete. The links above the racks are asked \
+            for 1.36 of their rate, so slowdowns grow with the time in which flows start. Table III has a load of 0.5.",
     has_small: false,
     baseline: DT_2,
     quantities: &[LARGE, LARGE_P99, SMALL, SMALL_P99, LARGE_RATE, PAUSES_OF_ALL, PAUSE_DURATION],
@@ -155,7 +157,7 @@ pub(super) const FIG15_FULL: Figure = Figure {
         ),
         claim(
             "Table III",
-            "512 hosts: mean rate of large flows, SPFC against DT, increase",
+            "512 hosts, load 0.7 instead of 0.5: mean rate of large flows, SPFC against DT, increase",
             ("15.7 to 80 % more", Criterion::Each(Bound::AtLeast(Decimal::per_mille(126)))),
             (4, View::Increase),
             &[SPFC, SPFC_400],
@@ -204,16 +206,18 @@ pub(super) const FIG18: Figure = Figure {
                 &[CONTROL, SCHEME],
             )
         },
-        fig18("p95 of small flows, SPFC against ST, W2", 459, 0),
-        fig18("mean of large flows, SPFC against ST, W2", 533, 1),
+        fig18("p95 of small flows, SPFC against ST, W2", 459, 0, &[SPFC, SPFC_400, W2]),
+        fig18("mean of large flows, SPFC against ST, W2", 533, 1, &[SPFC, SPFC_400, W2]),
+        fig18("p95 of small flows, SPFC against ST, W1 or W2", 459, 0, &[SPFC, SPFC_400]),
+        fig18("mean of large flows, SPFC against ST, W1 or W2", 533, 1, &[SPFC, SPFC_400]),
     ],
     check: &[SPFC, W2, TIMELY],
 };
 
-const fn fig18(text: &'static str, permille: i32, quantity: usize) -> Claim {
+/// "Up to", whatever the control; the sentence follows one on W2, and does not name the workload.
+const fn fig18(text: &'static str, permille: i32, quantity: usize, cells: Cells) -> Claim {
     let paper = Expected::UpTo(Decimal::per_mille(permille));
     let holds = Criterion::within_a_fifth(paper);
     let seen = (quantity, View::Reduction);
-    let cells = &[SPFC, SPFC_400, W2];
-    Claim { paper, ..claim("Fig. 18", text, ("", holds), seen, cells, &[CONTROL, SCHEME]) }
+    Claim { paper, ..claim("Fig. 18", text, ("", holds), seen, cells, &[SCHEME]) }
 }

@@ -57,6 +57,8 @@ pub(super) enum Event {
     Arrival { port: u32, class: u8, flow: u16, first_rtt: bool, padding: u64 },
     /// The first packet of a queue has its turn.
     Turn { port: u32, class: u8 },
+    /// The first packet of a queue is dropped, though nothing of the scheme says so.
+    Discard { port: u32, class: u8 },
     /// Lossless packets take this much of the shared pool.
     Others(u64),
     /// The control plane counts and measures.
@@ -74,6 +76,7 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             }
         ),
         6 => at().prop_map(|(port, class)| Event::Turn { port, class }),
+        1 => at().prop_map(|(port, class)| Event::Discard { port, class }),
         1 => prop_oneof![Just(0), 0..10_000u64].prop_map(Event::Others),
         2 => Just(Event::Update),
         3 => (0..400u64).prop_map(Event::Time),

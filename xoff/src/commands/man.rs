@@ -1,0 +1,50 @@
+//! `xoff man`: manual pages.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use super::Exit;
+
+/// Arguments of `xoff man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  xoff man run | man -l -
+  xoff man --out /usr/local/share/man/man1")]
+pub struct Arguments {
+    /// The command whose page is printed. Default: that of all commands.
+    command: Option<String>,
+    /// Writes the pages of all commands into this folder instead, made if it is missing.
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let mut all = super::Arguments::command().disable_help_subcommand(true);
+    all.build();
+    if let Some(folder) = &arguments.out {
+        let written =
+            std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(all, folder));
+        return match written {
+            Ok(()) => Exit::Success,
+            Err(error) => super::refuse(&format!("cannot write {}: {error}", folder.display())),
+        };
+    }
+    let page = match &arguments.command {
+        None => all,
+        Some(name) => match all
+            .get_subcommands()
+            .find(|it| it.get_name() == name && !it.is_hide_set())
+        {
+            Some(command) => command.clone(),
+            None => {
+                return super::refuse(&format!("xoff has no command `{name}`: see xoff --help"));
+            }
+        },
+    };
+    let mut text = Vec::new();
+    Man::new(page).render(&mut text).expect("a Vec takes every write");
+    super::print(&String::from_utf8_lossy(&text), Exit::Success)
+}
