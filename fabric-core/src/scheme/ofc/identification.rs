@@ -1,39 +1,98 @@
 //! Algorithm 1: which flows a switch tells its neighbours to pause, and when it lets them go on.
+//!
+//! In eBPF two of these functions are calls, with a stack of their own: that of the arrival program is full.
 
 use super::settings::Options;
 use super::state::{
     self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, INGRESS, INGRESS_AT, NORMAL, PAUSED,
     QUEUES, RESUMES_NEXT, TOLD,
 };
-use crate::hop_control::{FlowList, HopControl, MAX_FLOWS, Order, PauseLevel};
-use crate::map_abi::Pool;
+use crate::hop_control::{FlowList, HopControl, MAX_FLOWS, Order, PauseLevel, next_pause};
+use crate::map_abi::class_row;
 use crate::priority::Priority;
 use crate::routing::flow_name;
-use crate::scheme::{Arriving, Ingress, Scheme, pfc};
+use crate::scheme::{Arriving, Ingress, Scheme};
 use crate::tables::Tables;
 
 use super::Ofc;
 
+/// Where a packet comes in and leaves, and its priority, in one word.
+#[derive(Clone, Copy)]
+struct Way(u32);
+
+impl Way {
+    #[inline(always)]
+    fn of<T: Tables>(packet: &Arriving<'_, T>) -> Self {
+        let at = &packet.ingress;
+        Self(packet.egress_port << 16 | class_row(at.port_number, at.priority))
+    }
+
+    #[inline(always)]
+    const fn egress(self) -> u32 {
+        self.0 >> 16
+    }
+
+    #[inline(always)]
+    const fn ingress(self) -> u32 {
+        self.0 >> 3 & 0x1fff
+    }
+
+    #[inline(always)]
+    const fn priority(self) -> Priority {
+        Priority::of_bits(self.0)
+    }
+}
+
 /// Counts a packet that has joined its normal queue (Algorithm 2, line 12), and tells the neighbour to pause flows if that
-/// is due. Returns the note of its descriptor: the number of its flow among those of the switch and 1, or 0.
+/// is due, or their class if the packet's flow cannot be told from others. Returns the note of its descriptor: the number
+/// of its flow among those of the switch and 1, or 0.
 #[inline(always)]
 pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) -> u32 {
     let at = &packet.ingress;
-    let ports = at.config.ports;
-    let table = FlowTable { options: Options::of(at.policy), ports, port: packet.egress_port };
-    let Some(out) = state::class(at.tables, ports, packet.egress_port, at.priority) else {
-        return 0;
-    };
-    let Some((number, flow)) = table.find_or_take(at.tables, at.priority, flow_name(packet.fields))
-    else {
-        out.unnamed_packets.add::<T>(1);
-        pause_class(packet, out, send);
+    let (options, way) = (Options::of(at.policy).to_bits(), Way::of(packet));
+    let note = enter(at.tables, options, way, flow_name(packet.fields));
+    let Some(threshold) = congested(packet) else { return note };
+    let count = name_flows(at.tables, options, way, note);
+    if count == 0 {
+        return note;
+    }
+    // One order for both, as each takes its place on the stack.
+    let mut order = at.pause_queue(threshold);
+    if note == 0 {
+        at.queue.off.store(1);
+        order.pause = next_pause::<T>(&at.queue.pauses);
+    } else if let Some(flows) = named(at, count as u8) {
+        order.control = HopControl::Flows { priority: at.priority, paused: true, flows };
+    }
+    send(&order);
+    note
+}
+
+/// The flows that [`name_flows`] has written.
+#[inline(always)]
+fn named<T: Tables>(at: &Ingress<'_, T>, count: u8) -> Option<FlowList> {
+    let class = state::class(at.tables, at.config.ports, at.port_number, at.priority)?;
+    let [a, b, c, d] = &class.named;
+    Some(FlowList::of_padded(count, [a.load(), b.load(), c.load(), d.load()]))
+}
+
+/// Counts a packet of the flow with this name. Returns its note.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
+    let Some(config) = tables.config() else { return 0 };
+    let (ports, priority) = (config.ports, way.priority());
+    let table = FlowTable { options: Options::of_bits(options), ports, port: way.egress() };
+    let found = table.find(tables, priority, name);
+    let Some((number, flow)) = found.or_else(|| table.take(tables, priority, name)) else {
+        if let Some(out) = state::class(tables, ports, way.egress(), priority) {
+            out.unnamed_packets.add::<T>(1);
+        }
         return 0;
     };
     flow.packets.add::<T>(1);
     if !flow.has(TOLD) {
-        flow.comes_in_at(at.port_number);
-        pause_flows(packet, out, table, [number, flow.hash.load()], flow, send);
+        flow.comes_in_at(way.ingress());
     }
     number.wrapping_add(1)
 }
@@ -63,92 +122,72 @@ fn held<T: Tables>(at: &Ingress<'_, T>) -> u64 {
     at.queue.shared_bytes.load() + at.queue.headroom_bytes.load()
 }
 
-/// Pauses the class in place of a flow that cannot be told from others, if that flow would be paused.
-#[inline(always)]
-fn pause_class<T: Tables>(
-    packet: &Arriving<'_, T>,
-    out: &ClassLine,
-    send: &mut impl FnMut(&Order),
-) {
-    // A flow without an entry is none that the neighbour has paused, unless it could not be entered then either.
-    if out.paused_flows.load() != 0 && out.unnamed_flows.load() == 0 {
-        return;
-    }
-    if let Some(threshold) = congested(packet)
-        && pfc::pause(&packet.ingress, threshold, Pool::Headroom, send)
-    {
-        out.class_pauses.add::<T>(1);
-    }
-}
-
 /// How many lines of a flow table are looked at for one PAUSE: the verifiers follow each of them by itself.
 const LINES_LOOKED_AT: u32 = 16;
 
-/// Tells the neighbour to pause a packet's flow, if it is congested, and others of which it was not told.
-#[inline(always)]
-fn pause_flows<T: Tables>(
-    packet: &Arriving<'_, T>,
-    out: &ClassLine,
-    table: FlowTable,
-    [number, hash]: [u32; 2],
-    flow: &FlowEntry,
-    send: &mut impl FnMut(&Order),
-) {
-    let at = &packet.ingress;
-    let Some(threshold) = congested(packet) else { return };
-    // Local congestion, whose cause lies behind the egress port (line 8): only what that port's neighbour has paused.
-    let is_local = out.paused_flows.load() != 0;
-    let (flags, cause) = if is_local { (PAUSED | RESUMES_NEXT, PAUSED) } else { (0, 0) };
-    if flow.state.load() & flags != cause {
-        return;
-    }
-    let Some(class) = state::class(at.tables, table.ports, at.port_number, at.priority) else {
-        return;
-    };
-    tell(class, flow, number);
-    let (mut count, [mut second, mut third, mut fourth]) = (1, [0; MAX_FLOWS - 1]);
-    let expected = state::of_priority(at.priority) | at.port_number << INGRESS_AT | cause;
-    let looked_at = state::of_priority(Priority::new(7)) | INGRESS | TOLD | flags;
-    let first = state::first_flow(table.options, table.port);
-    let lines = u32::from(table.options.flow_lines);
-    let own = number.wrapping_sub(first) / ENTRIES_IN_A_LINE;
-    let mut line = 0;
-    while line < LINES_LOOKED_AT && line < lines {
-        let from =
-            first.wrapping_add((own.wrapping_add(line) % lines).wrapping_mul(ENTRIES_IN_A_LINE));
-        let Some(flows) = state::flow_line(at.tables, table.ports, from / ENTRIES_IN_A_LINE) else {
-            break;
+/// Writes the flows of which the neighbour is to be told into [`ClassLine::named`], and returns how many there are: that of a
+/// packet with this note, if it is congested and the neighbour was not told of it, and then others of which it was not told
+/// either. Of a flow without an entry it returns 1, and writes nothing, if its class is to be paused in its place.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> u32 {
+    let name = |ports| -> Option<u32> {
+        let (options, priority) = (Options::of_bits(options), way.priority());
+        let class = state::class(tables, ports, way.ingress(), priority)?;
+        let out = state::class(tables, ports, way.egress(), priority)?;
+        // Local congestion, whose cause lies behind the egress port (line 8): only what that port's neighbour has paused.
+        let is_local = out.paused_flows.load() != 0;
+        let (flags, cause) = if is_local { (PAUSED | RESUMES_NEXT, PAUSED) } else { (0, 0) };
+        let Some(number) = note.checked_sub(1) else {
+            // It is none that the neighbour has paused, unless it could not be entered then either.
+            let is_congested = !is_local || out.unnamed_flows.load() != 0;
+            return is_congested.then(|| {
+                out.class_pauses.add::<T>(1);
+                1
+            });
         };
-        let mut entry = 0;
-        while entry < ENTRIES_IN_A_LINE {
-            let other = flows.entry(entry);
-            if other.state.load() & looked_at == expected && count < MAX_FLOWS as u8 {
-                tell(class, other, from.wrapping_add(entry));
-                let name = other.hash.load();
-                match count {
-                    1 => second = name,
-                    2 => third = name,
-                    _ => fourth = name,
-                }
-                count += 1;
-            }
-            entry += 1;
+        let looked_at = state::of_priority(Priority::new(7)) | INGRESS | TOLD | flags;
+        let expected = state::of_priority(priority) | way.ingress() << INGRESS_AT | cause;
+        let flow = state::flow(tables, ports, number)?;
+        if flow.state.load() & looked_at != expected {
+            return None;
         }
-        line += 1;
-    }
-    class.pause_frames.add::<T>(1);
-    class.told_flows.add::<T>(count.into());
-    if let Some(flows) = FlowList::of_first(count, [hash, second, third, fourth]) {
-        send(&order(at, true, flows, threshold));
-    }
+        class.named.iter().for_each(|name| name.store(0));
+        tell(class, flow, number, 0);
+        let mut count = 1;
+        let first = state::first_flow(options, way.egress());
+        let lines = u32::from(options.flow_lines);
+        let own = number.wrapping_sub(first) / ENTRIES_IN_A_LINE;
+        let mut line = 0;
+        while line < LINES_LOOKED_AT && line < lines {
+            let from = first
+                .wrapping_add((own.wrapping_add(line) % lines).wrapping_mul(ENTRIES_IN_A_LINE));
+            let flows = state::flow_line(tables, ports, from / ENTRIES_IN_A_LINE)?;
+            let mut entry = 0;
+            while entry < ENTRIES_IN_A_LINE {
+                let other = flows.entry(entry);
+                if other.state.load() & looked_at == expected && count < MAX_FLOWS {
+                    tell(class, other, from.wrapping_add(entry), count);
+                    count += 1;
+                }
+                entry += 1;
+            }
+            line += 1;
+        }
+        class.pause_frames.add::<T>(1);
+        class.told_flows.add::<T>(count as u32);
+        Some(count as u32)
+    };
+    tables.config().and_then(|config| name(config.ports)).unwrap_or(0)
 }
 
-/// Puts a flow into `pause_frame_tab` (line 14).
+/// Puts a flow into `pause_frame_tab` (line 14), and into the list of the frame.
 #[inline(always)]
-fn tell(class: &ClassLine, flow: &FlowEntry, number: u32) {
+fn tell(class: &ClassLine, flow: &FlowEntry, number: u32, place: usize) {
     flow.set(TOLD);
     flow.link.store(class.told.load());
     class.told.store(number.wrapping_add(1));
+    class.named[place & (MAX_FLOWS - 1)].store(flow.hash.load());
 }
 
 /// Lets all flows go on that were paused because of an ingress queue which has fallen to `X_on` (lines 16 to 19). There are
@@ -189,18 +228,17 @@ fn resume_flows<T: Tables>(
         }
         class.resume_frames.add::<T>(1);
         if let Some(flows) = FlowList::of_first(count, names) {
-            send(&order(at, false, flows, xon));
+            send(&order(at, flows, xon));
         }
     }
 }
 
-/// A frame about flows of the ingress queue `at`.
-#[inline(always)]
-fn order<T: Tables>(at: &Ingress<'_, T>, paused: bool, flows: FlowList, threshold: u64) -> Order {
+/// A RESUME of flows that came to the ingress queue `at`.
+fn order<T: Tables>(at: &Ingress<'_, T>, flows: FlowList, threshold: u64) -> Order {
     Order {
-        control: HopControl::Flows { priority: at.priority, paused, flows },
+        control: HopControl::Flows { priority: at.priority, paused: false, flows },
         level: PauseLevel::Queue,
-        resumes: !paused,
+        resumes: true,
         pause: 0,
         occupancy_bytes: held(at),
         threshold_bytes: threshold,

@@ -2,9 +2,9 @@
 
 use super::rotation;
 use super::settings::Options;
-use super::state::{self, ClassLine, FlowTable, PAUSED, PortLine, RESUMES_NEXT};
+use super::state::{self, ClassLine, FlowEntry, FlowTable, PAUSED, PortLine, RESUMES_NEXT};
 use crate::drop_reason::DropReason;
-use crate::hop_control::{FlowList, HopControl, MAX_FLOWS};
+use crate::hop_control::{HopControl, MAX_FLOWS};
 use crate::map_abi::SwitchConfig;
 use crate::priority::Priority;
 use crate::tables::Tables;
@@ -23,31 +23,47 @@ pub fn receive<T: Tables>(
     if !options.covers(priority) {
         return Err(DropReason::UnexpectedHopControl);
     }
-    apply(tables, options, port, priority, paused, flows).ok_or(DropReason::BrokenTable)
+    let head = u64::from(options.to_bits()) | u64::from(port) << 32;
+    let [said, low, high] = HopControl::Flows { priority, paused, flows }.to_words();
+    if apply(tables, head, said, low, high) { Ok(()) } else { Err(DropReason::BrokenTable) }
 }
 
+/// Obeys a message, in words. In eBPF a call, with a stack of its own: that of the arrival program is full. Whether the
+/// tables have their rows.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn apply<T: Tables>(tables: &T, head: u64, said: u64, low: u64, high: u64) -> bool {
+    let (options, number) = (Options::of_bits(head as u32), (head >> 32) as u32);
+    let [_, priority, paused, count, ..] = said.to_le_bytes();
+    let priority = Priority::of_bits(priority.into());
+    obey(tables, options, number, priority, paused != 0, count, [low, high]).is_some()
+}
+
+/// The flows are the first `count` of those in two words.
 #[inline(always)]
-fn apply<T: Tables>(
+fn obey<T: Tables>(
     tables: &T,
     options: Options,
     number: u32,
     priority: Priority,
     paused: bool,
-    flows: FlowList,
+    count: u8,
+    [mut low, mut high]: [u64; 2],
 ) -> Option<()> {
     let config = tables.config()?;
     let port = state::port(tables, number)?;
     let class = state::class(tables, config.ports, number, priority)?;
     let table = FlowTable { options, ports: config.ports, port: number };
-    let names = flows.words();
     let mut flow = 0;
-    while flow < MAX_FLOWS {
-        if flow < usize::from(flows.count()) {
-            if paused {
-                pause(tables, table, class, priority, names[flow]);
-            } else {
-                resume(tables, table, class, priority, names[flow]);
-            }
+    while flow < MAX_FLOWS as u8 && flow < count {
+        let name = low as u32;
+        (low, high) = (low >> 32 | high << 32, high >> 32);
+        let mut found = table.find(tables, priority, name);
+        if paused {
+            found = found.or_else(|| table.take(tables, priority, name));
+            pause::<T>(class, found.map(|(_, flow)| flow));
+        } else {
+            resume::<T>(class, found.map(|(_, flow)| flow));
         }
         flow += 1;
     }
@@ -64,17 +80,11 @@ fn show(config: &SwitchConfig, port: &PortLine, class: &ClassLine, priority: Pri
     class.show(port, config.queues_of(priority));
 }
 
-/// Lines 3 to 5.
+/// Lines 3 to 5: of a flow that has an entry now, or of one for which there was no room.
 #[inline(always)]
-fn pause<T: Tables>(
-    tables: &T,
-    table: FlowTable,
-    class: &ClassLine,
-    priority: Priority,
-    name: u32,
-) {
-    match table.find_or_take(tables, priority, name) {
-        Some((_, flow)) => {
+fn pause<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
+    match flow {
+        Some(flow) => {
             if !flow.has(PAUSED) || flow.has(RESUMES_NEXT) {
                 class.paused_flows.add::<T>(1);
             }
@@ -90,15 +100,9 @@ fn pause<T: Tables>(
 
 /// Line 8. During a rotation the flow stays paused until that is over, if it has packets.
 #[inline(always)]
-fn resume<T: Tables>(
-    tables: &T,
-    table: FlowTable,
-    class: &ClassLine,
-    priority: Priority,
-    name: u32,
-) {
-    match table.find(tables, priority, name) {
-        Some((_, flow)) if flow.has(PAUSED) && !flow.has(RESUMES_NEXT) => {
+fn resume<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
+    match flow {
+        Some(flow) if flow.has(PAUSED) && !flow.has(RESUMES_NEXT) => {
             class.paused_flows.sub::<T>(1);
             if class.is_draining() && flow.packets.load() != 0 {
                 flow.set(RESUMES_NEXT);

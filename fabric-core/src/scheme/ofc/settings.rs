@@ -36,11 +36,17 @@ impl Options {
     /// Those of a policy.
     #[inline(always)]
     pub const fn of(policy: Policy) -> Self {
-        let bits = policy.options;
+        Self::of_bits(policy.options)
+    }
+
+    /// The inverse of [`to_bits`](Self::to_bits).
+    #[inline(always)]
+    pub const fn of_bits(bits: u32) -> Self {
         Self { priorities: (bits >> PRIORITIES_AT) as u8, flow_lines: bits as u16 }
     }
 
     /// As [`Policy::options`].
+    #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.flow_lines as u32 | (self.priorities as u32) << PRIORITIES_AT
     }

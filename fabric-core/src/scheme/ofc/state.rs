@@ -5,6 +5,7 @@ use zerocopy::FromBytes;
 
 use super::settings::Options;
 use crate::cell::{Cell32, Cell64};
+use crate::hop_control::MAX_FLOWS;
 use crate::map_abi::{PRIORITIES, SchemeLine, class_row};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueRange};
@@ -34,7 +35,7 @@ pub struct PortLine {
     pub held: QueueBits,
 }
 
-/// One priority of a port. All but `told` and the counts of frames are of its egress side.
+/// One priority of a port. All but `told`, the counts of frames and `named` are of its egress side.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct ClassLine {
@@ -60,6 +61,8 @@ pub struct ClassLine {
     pub told_flows: Cell32,
     /// Frames by which it was told to resume flows.
     pub resume_frames: Cell32,
+    /// The flows of the last frame by which it was told to pause some.
+    pub named: [Cell32; MAX_FLOWS],
 }
 
 impl ClassLine {
@@ -312,17 +315,14 @@ impl FlowTable {
         None
     }
 
-    /// The same, with a new entry if there is none; `None` if there is no room for it.
+    /// A new entry for a flow that has none; `None` if there is no room for it.
     #[inline(always)]
-    pub fn find_or_take<T: Tables>(
+    pub fn take<T: Tables>(
         self,
         tables: &T,
         priority: Priority,
         hash: u32,
     ) -> Option<(u32, &FlowEntry)> {
-        if let Some(found) = self.find(tables, priority, hash) {
-            return Some(found);
-        }
         let first = first_flow(self.options, self.port);
         let mut probe = 0;
         while probe < PROBES {
