@@ -83,18 +83,16 @@ fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
     let Some(config) = tables.config() else { return 0 };
     let (ports, priority) = (config.ports, way.priority());
     let table = FlowTable { options: Options::of_bits(options), ports, port: way.egress() };
-    let found = table.find(tables, priority, name);
-    let Some((number, flow)) = found.or_else(|| table.take(tables, priority, name)) else {
-        if let Some(out) = state::class(tables, ports, way.egress(), priority) {
-            out.unnamed_packets.add::<T>(1);
+    let note = table.find(tables, priority, name, true);
+    if let Some(flow) = table.flow(tables, note) {
+        flow.packets.add::<T>(1);
+        if !flow.has(TOLD) {
+            flow.comes_in_at(way.ingress());
         }
-        return 0;
-    };
-    flow.packets.add::<T>(1);
-    if !flow.has(TOLD) {
-        flow.comes_in_at(way.ingress());
+    } else if let Some(out) = state::class(tables, ports, way.egress(), priority) {
+        out.unnamed_packets.add::<T>(1);
     }
-    number.wrapping_add(1)
+    note
 }
 
 /// `X_off^c` if both ends of the switch hold that much, and not so much that the class is paused (lines 3 and 4).

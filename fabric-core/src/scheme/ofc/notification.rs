@@ -2,7 +2,7 @@
 
 use super::rotation;
 use super::settings::Options;
-use super::state::{self, ClassLine, FlowEntry, FlowTable, PAUSED, PortLine, RESUMES_NEXT};
+use super::state::{self, ClassLine, FlowEntry, FlowTable, PAUSED, RESUMES_NEXT};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{HopControl, MAX_FLOWS};
 use crate::map_abi::SwitchConfig;
@@ -23,61 +23,82 @@ pub fn receive<T: Tables>(
     if !options.covers(priority) {
         return Err(DropReason::UnexpectedHopControl);
     }
-    let head = u64::from(options.to_bits()) | u64::from(port) << 32;
-    let [said, low, high] = HopControl::Flows { priority, paused, flows }.to_words();
-    if apply(tables, head, said, low, high) { Ok(()) } else { Err(DropReason::BrokenTable) }
-}
-
-/// Obeys a message, in words. In eBPF a call, with a stack of its own: that of the arrival program is full. Whether the
-/// tables have their rows.
-#[cfg_attr(target_arch = "bpf", inline(never))]
-#[cfg_attr(not(target_arch = "bpf"), inline(always))]
-fn apply<T: Tables>(tables: &T, head: u64, said: u64, low: u64, high: u64) -> bool {
-    let (options, number) = (Options::of_bits(head as u32), (head >> 32) as u32);
-    let [_, priority, paused, count, ..] = said.to_le_bytes();
-    let priority = Priority::of_bits(priority.into());
-    obey(tables, options, number, priority, paused != 0, count, [low, high]).is_some()
-}
-
-/// The flows are the first `count` of those in two words.
-#[inline(always)]
-fn obey<T: Tables>(
-    tables: &T,
-    options: Options,
-    number: u32,
-    priority: Priority,
-    paused: bool,
-    count: u8,
-    [mut low, mut high]: [u64; 2],
-) -> Option<()> {
-    let config = tables.config()?;
-    let port = state::port(tables, number)?;
-    let class = state::class(tables, config.ports, number, priority)?;
-    let table = FlowTable { options, ports: config.ports, port: number };
+    let about = About::new(options, port, priority, paused);
+    let [_, mut low, mut high] = control.to_words();
     let mut flow = 0;
-    while flow < MAX_FLOWS as u8 && flow < count {
-        let name = low as u32;
+    while flow < MAX_FLOWS as u8 && flow < flows.count() {
+        obey(tables, about, low as u32);
         (low, high) = (low >> 32 | high << 32, high >> 32);
-        let mut found = table.find(tables, priority, name);
-        if paused {
-            found = found.or_else(|| table.take(tables, priority, name));
-            pause::<T>(class, found.map(|(_, flow)| flow));
-        } else {
-            resume::<T>(class, found.map(|(_, flow)| flow));
-        }
         flow += 1;
     }
-    if !paused {
-        rotate(tables, config, number, class, priority)?;
-    }
-    show(config, port, class, priority);
-    Some(())
+    if show(tables, about) { Ok(()) } else { Err(DropReason::BrokenTable) }
 }
 
-/// The queues that must not send now.
-#[inline(always)]
-fn show(config: &SwitchConfig, port: &PortLine, class: &ClassLine, priority: Priority) {
-    class.show(port, config.queues_of(priority));
+/// What a message says of each of its flows, and where it came in, in one word.
+#[derive(Clone, Copy)]
+struct About(u64);
+
+impl About {
+    #[inline(always)]
+    fn new(options: Options, port: u32, priority: Priority, paused: bool) -> Self {
+        let high = port << 8 | u32::from(priority.number()) << 1 | u32::from(paused);
+        Self(u64::from(options.to_bits()) | u64::from(high) << 32)
+    }
+
+    #[inline(always)]
+    const fn options(self) -> Options {
+        Options::of_bits(self.0 as u32)
+    }
+
+    #[inline(always)]
+    const fn port(self) -> u32 {
+        (self.0 >> 40) as u32
+    }
+
+    #[inline(always)]
+    const fn priority(self) -> Priority {
+        Priority::of_bits((self.0 >> 33) as u32)
+    }
+
+    #[inline(always)]
+    const fn paused(self) -> bool {
+        self.0 >> 32 & 1 != 0
+    }
+}
+
+/// Pauses or resumes the flow with this name. In eBPF a call, with a stack of its own: that of the arrival program is full.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn obey<T: Tables>(tables: &T, about: About, name: u32) -> u32 {
+    let Some(config) = tables.config() else { return 0 };
+    let priority = about.priority();
+    let table = FlowTable { options: about.options(), ports: config.ports, port: about.port() };
+    let note = table.find(tables, priority, name, about.paused());
+    if let Some(class) = state::class(tables, config.ports, about.port(), priority) {
+        if about.paused() {
+            pause::<T>(class, table.flow(tables, note));
+        } else {
+            resume::<T>(class, table.flow(tables, note));
+        }
+    }
+    note
+}
+
+/// What follows when all its flows are obeyed: a rotation after a RESUME, and which queues must not send. Whether the tables
+/// have their rows. A call, too.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn show<T: Tables>(tables: &T, about: About) -> bool {
+    let shown = |config: &SwitchConfig| {
+        let port = state::port(tables, about.port())?;
+        let class = state::class(tables, config.ports, about.port(), about.priority())?;
+        if !about.paused() {
+            rotate(tables, config, about.port(), class, about.priority())?;
+        }
+        class.show(port, config.queues_of(about.priority()));
+        Some(())
+    };
+    tables.config().and_then(shown).is_some()
 }
 
 /// Lines 3 to 5: of a flow that has an entry now, or of one for which there was no room.

@@ -229,6 +229,7 @@ const FIRST_PORT: u32 = 1;
 const FIRST_CLASS: u32 = 1;
 /// Entries in which a flow may be: those of two lines, which its hash selects.
 const PROBES: u32 = 2 * ENTRIES_IN_A_LINE;
+const _: () = assert!(PROBES.is_power_of_two());
 
 /// The settings.
 #[inline(always)]
@@ -294,50 +295,37 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// The flow of a priority with this hash, and its number among all of the switch.
+    /// The number among all of the switch, and 1, of the flow of a priority with this hash; 0 if there is none. If it `takes`
+    /// one, the flow gets an entry if there is room for it. A number, and not its entry: the verifier would follow each place
+    /// where one may lie to the end.
     #[inline(always)]
-    pub fn find<T: Tables>(
-        self,
-        tables: &T,
-        priority: Priority,
-        hash: u32,
-    ) -> Option<(u32, &FlowEntry)> {
+    pub fn find<T: Tables>(self, tables: &T, priority: Priority, hash: u32, takes: bool) -> u32 {
         let first = first_flow(self.options, self.port);
+        let probes = if takes { 2 * PROBES } else { PROBES };
         let mut probe = 0;
-        while probe < PROBES {
-            let number = first.wrapping_add(place(self.options, hash, probe));
-            let entry = flow(tables, self.ports, number)?;
-            if entry.is(priority, hash) {
-                return Some((number, entry));
+        while probe < probes {
+            let number = first.wrapping_add(place(self.options, hash, probe & (PROBES - 1)));
+            let Some(flow) = flow(tables, self.ports, number) else { return 0 };
+            if probe < PROBES {
+                if flow.is(priority, hash) {
+                    return number.wrapping_add(1);
+                }
+            } else if flow.state.load() == 0 {
+                flow.hash.store(hash);
+                flow.packets.store(0);
+                flow.link.store(0);
+                flow.state.store(of_priority(priority) | INGRESS);
+                return number.wrapping_add(1);
             }
             probe += 1;
         }
-        None
+        0
     }
 
-    /// A new entry for a flow that has none; `None` if there is no room for it.
+    /// The flow of which [`find`](Self::find) has returned this, if it is one.
     #[inline(always)]
-    pub fn take<T: Tables>(
-        self,
-        tables: &T,
-        priority: Priority,
-        hash: u32,
-    ) -> Option<(u32, &FlowEntry)> {
-        let first = first_flow(self.options, self.port);
-        let mut probe = 0;
-        while probe < PROBES {
-            let number = first.wrapping_add(place(self.options, hash, probe));
-            let entry = flow(tables, self.ports, number)?;
-            if entry.state.load() == 0 {
-                entry.hash.store(hash);
-                entry.packets.store(0);
-                entry.link.store(0);
-                entry.state.store(of_priority(priority) | INGRESS);
-                return Some((number, entry));
-            }
-            probe += 1;
-        }
-        None
+    pub fn flow<T: Tables>(self, tables: &T, note: u32) -> Option<&FlowEntry> {
+        flow(tables, self.ports, note.checked_sub(1)?)
     }
 }
 
