@@ -13,6 +13,7 @@ use super::fidelity::FidelitySummary;
 use super::flow_pause::FlowPauseTotals;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
+use super::link_bytes::LinkBytes;
 use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
 use super::port_state::PortStateTotals;
@@ -73,6 +74,9 @@ pub struct Summary {
     /// Bytes that each switch held, in the window if there is one, if the scenario asks for them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switch_buffer_bytes: BTreeMap<String, OccupancySummary>,
+    /// What the links of each switch carried, in the window if there is one, if the scenario asks for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub link_bytes: BTreeMap<String, LinkBytes>,
     /// A part of the run by itself, if the scenario asks for one.
     #[serde(default)]
     pub window: Option<WindowSummary>,
@@ -237,6 +241,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "switch_buffer_bytes",
         about: "The same by switch, from `results.from` to `results.to` if they are given. The key is there only with \
                 `results.occupancy`.",
+    },
+    Column {
+        name: "link_bytes",
+        about: "With `results.link_bytes`, by switch: bytes on the wire (overhead of the wire included) of frames that it began to send `to_hosts` and `to_switches` from `results.from` to `results.to`, or to the run's end, if they are given, and what its links there carry at most in that time, `to_hosts_capacity` and `to_switches_capacity`, whether up or not. The key is there only with `results.link_bytes`.",
     },
     Column {
         name: "window",

@@ -38,6 +38,9 @@ pub struct Results {
     pub size_classes: Vec<Bytes>,
     /// Whether `occupancy.csv` is written.
     pub occupancy: bool,
+    /// Whether `summary.json` has what the links of switches carried.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub link_bytes: bool,
     /// Whether `distributions.csv` is written.
     pub distributions: bool,
     /// Whether `held_flows.csv` is written.
@@ -136,6 +139,9 @@ pub(super) struct ResultsKeys {
     /// Whether `occupancy.csv` is written, and `buffer_bytes` in `summary.json`, which follows every change of every buffer: it takes
     /// about 4 % more instructions in a run in memory. Default false.
     occupancy: bool,
+    /// Whether `summary.json` has `link_bytes`: what each switch sent to hosts and to switches, beside what its links
+    /// carry at most. Default false.
+    link_bytes: bool,
     /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
     /// and departure. Default false.
     distributions: bool,
@@ -193,6 +199,7 @@ impl Default for ResultsKeys {
             flow_size_bins: kilobytes.map(|size| Quantity(Bytes(size * 1000))).into(),
             size_classes: Vec::new(),
             occupancy: false,
+            link_bytes: false,
             distributions: false,
             held_flows: false,
             thresholds: false,
@@ -236,6 +243,7 @@ impl ResultsKeys {
             flow_size_bins,
             size_classes,
             occupancy: self.occupancy,
+            link_bytes: self.link_bytes,
             distributions: self.distributions,
             held_flows: self.held_flows,
             thresholds: self.thresholds,

@@ -6,6 +6,7 @@
 //! [`Decimal`]s: a table is the same on every machine.
 
 mod bfc;
+mod bshare;
 pub mod check;
 mod claim;
 mod discordant;
@@ -50,7 +51,7 @@ pub struct Paper {
 }
 
 /// Every paper.
-pub const PAPERS: [&Paper; 3] = [&dsh::PAPER, &bfc::PAPER, &spfc::PAPER];
+pub const PAPERS: [&Paper; 4] = [&dsh::PAPER, &bfc::PAPER, &spfc::PAPER, &bshare::PAPER];
 
 /// One sweep, and the figures of the paper that it reproduces.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use fabric_core::lossy::flow_table::replaced_flows;
 use fabric_core::priority;
 use fabric_core::scheme::ofc;
 use results::{
-    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, Measurements, RunEnd,
-    Summary,
+    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes, Measurements,
+    RunEnd, Summary,
 };
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
@@ -290,6 +290,24 @@ impl<W: Wires> Engine<'_, W> {
         totals
     }
 
+    /// What the links of each switch carried.
+    fn link_bytes(&self) -> BTreeMap<String, LinkBytes> {
+        let fabric = self.scenario.fabric();
+        let of_switch = |node: &SwitchNode| {
+            let mut bytes = LinkBytes::default();
+            for port in 0..node.ports() {
+                let out = node.wires(port).0;
+                let rate = fabric.wire(out.wire).rate;
+                let (sent, capacity) = out.link_bytes(rate, self.now);
+                let to_host = matches!(fabric.ends(out.wire).to, NodeKind::Host(_));
+                bytes.add(to_host, sent, capacity);
+            }
+            (fabric.switch(node.id).name.clone(), bytes)
+        };
+        let asked = self.scenario.results.link_bytes;
+        self.switches().filter(|_| asked).map(of_switch).collect()
+    }
+
     fn summary(&self, ended: RunEnd, books: Vec<String>, substrate_losses: u64) -> Summary {
         let by_switch = |value: fn(&SwitchTables) -> u64| -> BTreeMap<String, u64> {
             self.tables().map(|(name, tables)| (name.to_owned(), value(tables))).collect()
@@ -310,6 +328,7 @@ impl<W: Wires> Engine<'_, W> {
             buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
             headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
             flow_queues: self.flow_queues(),
+            link_bytes: self.link_bytes(),
             packet_hops: self.tally().packet_hops,
             emulated_ns: self.now.to_nanos().0,
             ended,

@@ -1,8 +1,10 @@
 //! The two ends of a wire: when its sending port is free, what becomes of a frame on its way, and what has come in.
 
+use std::ops::Range;
+
 use scenario::{CaptureFilter, Scenario};
 use topology::{WireEnds, WireId};
-use units::Picos;
+use units::{BitsPerSecond, Picos};
 
 use super::faults::{FaultTally, Faults, Passage};
 use crate::datapath::FrameKind;
@@ -20,6 +22,10 @@ pub struct Transmitter {
     pub sent: u64,
     /// Their bytes, without FCS.
     pub sent_bytes: u64,
+    /// Frames and bytes of them whose transmission began in [`counted`](Self::counted).
+    window_sent: (u64, u64),
+    /// The instants of which `results.link_bytes` has what was sent; empty without it.
+    counted: Range<Picos>,
     /// The node at the other end.
     pub to: Place,
     /// Its port.
@@ -53,6 +59,8 @@ impl Transmitter {
             timing,
             sent: 0,
             sent_bytes: 0,
+            window_sent: (0, 0),
+            counted: counted(scenario),
             to,
             to_port: fabric.wire(wire).to_port,
             wakes: false,
@@ -71,14 +79,18 @@ impl Transmitter {
     #[inline]
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.timing.serialise(length);
-        self.count_sent(length);
+        self.count_sent(now, length);
         self.busy_until + self.timing.delay
     }
 
     #[inline(always)]
-    fn count_sent(&mut self, length: u32) {
+    fn count_sent(&mut self, now: Picos, length: u32) {
         self.sent += 1;
         self.sent_bytes += u64::from(length);
+        if self.counted.contains(&now) {
+            self.window_sent.0 += 1;
+            self.window_sent.1 += u64::from(length);
+        }
     }
 
     /// Whether anything may go wrong on the wire.
@@ -90,6 +102,15 @@ impl Transmitter {
     /// Whether a frame was, or may have been, later than its link makes it.
     pub fn may_be_late(&self) -> bool {
         self.longest_flight(0) > self.timing.serialise(0) + self.timing.delay
+    }
+
+    /// What `results.link_bytes` has of it at the run's end: bytes on the wire, and what the link carries at most.
+    pub fn link_bytes(&self, rate: BitsPerSecond, end: Picos) -> (u64, u64) {
+        let (frames, bytes) = self.window_sent;
+        let sent = bytes + frames * self.timing.on_the_wire(0);
+        let span = end.min(self.counted.end).0.saturating_sub(self.counted.start.0);
+        let capacity = u128::from(rate.0) * u128::from(span) / 8_000_000_000_000;
+        (sent, u64::try_from(capacity).unwrap_or(u64::MAX))
     }
 
     /// What the frames took that were sent, in bytes on the wire.
@@ -106,7 +127,7 @@ impl Transmitter {
         let faults = self.faults.as_mut().expect("something may go wrong on the wire");
         let passage = faults.pass(now, length, kind);
         self.busy_until = passage.busy_until;
-        self.count_sent(length);
+        self.count_sent(now, length);
         passage
     }
 
@@ -177,6 +198,14 @@ impl Receiver {
     pub fn received_on_the_wire(&self) -> u64 {
         self.received_bytes + self.received * self.timing.on_the_wire(0)
     }
+}
+
+/// The instants of which `results.link_bytes` has what was sent.
+fn counted(scenario: &Scenario) -> Range<Picos> {
+    if !scenario.results.link_bytes {
+        return Picos::ZERO..Picos::ZERO;
+    }
+    scenario.results.window.map_or(Picos::ZERO..Picos::MAX, |window| window.from..window.to)
 }
 
 /// The interfaces that name a wire, and the filter of each.

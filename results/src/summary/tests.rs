@@ -116,14 +116,16 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let watchdog = Some(WatchdogTotals::default());
     let port_states = Some(PortStateTotals::default());
     let switch_buffer_bytes = [("leaf0".into(), OccupancySummary::default())].into();
+    let link_bytes = [("leaf0".into(), LinkBytes::default())].into();
     let replaced_flows = Some(0);
     let flow_pauses = Some(FlowPauseTotals::default());
     let all = Summary {
         port_states,
         switch_buffer_bytes,
-        replaced_flows,
         flow_pauses,
+        link_bytes,
         watchdog,
+        replaced_flows,
         fidelity,
         ..summary()
     };

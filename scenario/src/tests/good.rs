@@ -89,6 +89,7 @@ queue_period = "3us"
 flow_size_bins = ["1B", "1GiB"]
 size_classes = ["3kB"]
 occupancy = true
+link_bytes = true
 distributions = true
 throughput = { interval = "1us", labels = ["f?ows", "*"] }
 flow_trace = { labels = ["fl*"] }
@@ -154,6 +155,7 @@ fn everything_written_out_comes_back() {
     assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));
     let throughput = scenario.results.throughput.as_ref().unwrap();
     assert!(throughput.covers("flows") && scenario.results.occupancy);
+    assert!(scenario.results.link_bytes);
     let trace = scenario.results.flow_trace.as_ref().unwrap();
     assert!(trace.covers("flows") && !trace.covers("others") && trace.rows == 100_000);
     assert!(scenario.results.distributions && scenario.stop == Stop::Deadlock);

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::RunEnd;
-use topology::NodeKind;
+use topology::{NodeKind, SwitchId};
 
 use super::one_switch::{flow, loss, star, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};
 use super::results::Row;
-use super::{Run, Runner};
+use super::{CapturedFrame, Run, Runner};
 
 const INTERVAL_NS: u64 = 10_000;
 const THROUGHPUT: &str = "results.throughput={ interval = \"10us\" }";
@@ -142,6 +142,37 @@ pub fn occupancy_is_how_long_packets_stayed(run: Runner) {
     for row in table.rows() {
         let levels = ["p50_bytes", "p90_bytes", "p99_bytes", "p999_bytes", "max_bytes"];
         assert!(levels.map(|level| row.number(level)).is_sorted(), "{row:?}");
+    }
+}
+
+/// Each frame counts in the window in which a switch began to send it, with 24 bytes that a wire takes besides.
+pub fn link_bytes_are_what_switches_sent(run: Runner) {
+    let asked = "results.link_bytes=true";
+    for window in [None, Some((10_000, 30_000))] {
+        let keys = window.map(|(from, to)| {
+            [format!("results.from={}us", from / 1000), format!("results.to={}us", to / 1000)]
+        });
+        let keys: Vec<String> = keys.into_iter().flatten().chain([asked.to_owned()]).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let run = run(&two_to_one(3), &keys);
+        let (from, to) = window.unwrap_or((0, run.summary.emulated_ns));
+        let fabric = run.scenario.fabric();
+        let is_counted = |frame: &&CapturedFrame| {
+            let from_switch =
+                matches!(fabric.node(fabric.wire(frame.wire).from).kind, NodeKind::Switch(_));
+            from_switch && (from..to).contains(&frame.start_ns)
+        };
+        let sent: u64 = run.frames().iter().filter(is_counted).map(|frame| frame.length + 24).sum();
+        let capacity = fabric.switch(SwitchId(0)).ports.iter().map(|wire| {
+            u128::from(fabric.wire(*wire).rate.0) * u128::from(to - from) / 8_000_000_000
+        });
+        let bytes = run.summary.link_bytes["s0"];
+        assert!(sent > 10_000, "{sent} bytes");
+        assert_eq!((bytes.to_hosts, bytes.to_switches), (sent, 0));
+        let (least, found) = (capacity.sum::<u128>(), u128::from(bytes.to_hosts_capacity));
+        // The run's end has picoseconds, and each link is rounded down.
+        assert!(found.abs_diff(least) < 100 && bytes.to_hosts_capacity > sent, "{bytes:?}");
+        assert_eq!(bytes.to_switches_capacity, 0);
     }
 }
 

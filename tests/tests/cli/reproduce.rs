@@ -59,6 +59,11 @@ fn every_figure_of_spfc_repeats_the_numbers_that_ship() {
 }
 
 #[test]
+fn every_figure_of_bshare_repeats_the_numbers_that_ship() {
+    repeats_the_numbers_that_ship("bshare");
+}
+
+#[test]
 fn a_run_repeats_the_numbers_that_ship() {
     let folder = ScenarioFolder::new();
     let (out, file) = (folder.path("out"), folder.path("check.csv"));

@@ -19,6 +19,11 @@ fn occupancy() {
 }
 
 #[test]
+fn link_bytes_are_what_switches_sent() {
+    measures::link_bytes_are_what_switches_sent(on_both);
+}
+
+#[test]
 fn completion_times_by_size() {
     measures::sizes_group_the_flows(on_both);
 }

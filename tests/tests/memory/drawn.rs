@@ -5,6 +5,7 @@
 //! `proptest-regressions/`, which later runs try first.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use proptest::prelude::*;
@@ -22,9 +23,10 @@ const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");
 
 /// What follows a run, and must not change it.
-const OBSERVED: [&str; 5] = [
+const OBSERVED: [&str; 6] = [
     CAPTURE_ALL,
     "results.occupancy=true",
+    "results.link_bytes=true",
     "results.distributions=true",
     "results.throughput={ interval = \"7us\" }",
     "results.flow_trace={ labels = [\"*\"], rows = 1000000 }",
@@ -129,8 +131,9 @@ fn observing_changes_nothing() {
             let Summary { threads, wall_seconds, cpu_seconds, .. } = machine;
             let summary = run.summary.clone();
             let (buffer_bytes, active_flows) = (None, None);
-            let switch_buffer_bytes = std::collections::BTreeMap::new();
-            let unlike = Summary { buffer_bytes, switch_buffer_bytes, active_flows, ..summary };
+            let (switch_buffer_bytes, link_bytes) = (BTreeMap::new(), BTreeMap::new());
+            let unlike =
+                Summary { buffer_bytes, switch_buffer_bytes, link_bytes, active_flows, ..summary };
             Summary { threads, wall_seconds, cpu_seconds, ..unlike }.to_json()
         };
         assert_eq!(summary(&observed), summary(&plain));

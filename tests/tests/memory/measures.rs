@@ -23,6 +23,11 @@ fn occupancy() {
 }
 
 #[test]
+fn link_bytes_are_what_switches_sent() {
+    measures::link_bytes_are_what_switches_sent(in_memory);
+}
+
+#[test]
 fn completion_times_by_size() {
     measures::sizes_group_the_flows(in_memory);
 }

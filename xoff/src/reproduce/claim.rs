@@ -69,6 +69,8 @@ pub enum Criterion {
     Largest(Bound),
     /// The least of the cells is within the first bound, and the largest within the second.
     Ends(Bound, Bound),
+    /// The mean of the cells is: "on average, compared to A, B and C".
+    Mean(Bound),
 }
 
 /// What a value is compared with.
@@ -93,6 +95,10 @@ pub enum View {
     TotalReduction,
     /// By how much it is above the baseline's, as a part of that.
     Increase,
+    /// By how much the baseline's is below it, as a part of it: cells are what the baseline is compared with.
+    BaselineReduction,
+    /// By how much the baseline's is above it, as a part of it.
+    BaselineIncrease,
     /// As it is.
     Itself,
 }
@@ -109,6 +115,13 @@ pub enum Verdict {
     Open,
     /// A cell has no run.
     NotRun,
+}
+
+impl View {
+    /// Whether cells are what the baseline is compared with.
+    pub const fn is_of_baseline(self) -> bool {
+        matches!(self, Self::BaselineReduction | Self::BaselineIncrease)
+    }
 }
 
 impl Criterion {
@@ -140,7 +153,8 @@ impl Criterion {
             return Verdict::Open;
         }
         match self {
-            Self::Each(bound) => bound.each(values),
+            // A reading with this criterion has one value, the mean.
+            Self::Each(bound) | Self::Mean(bound) => bound.each(values),
             Self::Largest(bound) => bound.largest(values),
             Self::Ends(low, high) => low.least(values).and(high.largest(values)),
         }

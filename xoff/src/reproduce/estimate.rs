@@ -156,6 +156,15 @@ impl Estimate {
         Some(Self { count, happened: count, value: Value::At(ratio), range: None, interval })
     }
 
+    /// The mean of several cells' estimates, with the least and the largest of them; `None` without any, or if one is
+    /// not known.
+    pub fn mean_of(cells: &[Self]) -> Option<Self> {
+        let values: Vec<Decimal> =
+            cells.iter().map(|cell| cell.value.known()).collect::<Option<_>>()?;
+        let count = cells.iter().map(|cell| cell.count).min()?;
+        Some(Self { count, happened: count, interval: None, ..Self::mean(&values)? })
+    }
+
     /// What is left of it in a comparison by this value, which has neither ends nor a range.
     #[must_use]
     pub const fn compared(self, value: Value) -> Self {
@@ -167,12 +176,16 @@ impl Estimate {
     pub fn viewed(self, view: View) -> Self {
         let change = |value: Value| match view {
             View::Itself => value,
-            View::Increase => value.map(|ratio| Decimal(ratio.0 - Decimal::ONE.0)),
-            View::Reduction | View::TotalReduction => value.one_minus(),
+            View::Increase | View::BaselineIncrease => {
+                value.map(|ratio| Decimal(ratio.0 - Decimal::ONE.0))
+            }
+            View::Reduction | View::TotalReduction | View::BaselineReduction => value.one_minus(),
         };
         let ends = |(low, high)| match view {
-            View::Reduction | View::TotalReduction => (change(high), change(low)),
-            View::Itself | View::Increase => (change(low), change(high)),
+            View::Reduction | View::TotalReduction | View::BaselineReduction => {
+                (change(high), change(low))
+            }
+            View::Itself | View::Increase | View::BaselineIncrease => (change(low), change(high)),
         };
         let (range, interval) = (self.range.map(ends), self.interval.map(ends));
         Self { value: change(self.value), range, interval, ..self }

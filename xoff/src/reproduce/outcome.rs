@@ -145,10 +145,14 @@ impl Outcome {
         cell: &Cell,
         quantity: usize,
     ) -> Option<Estimate> {
-        let baseline = self.counterpart(baseline, cell)?;
+        self.ratio(cell, self.counterpart(baseline, cell)?, quantity)
+    }
+
+    /// A quantity of a cell, divided by that of another one.
+    fn ratio(&self, cell: &Cell, base: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => {
-                let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+                let bases: BTreeMap<u64, Decimal> = base.numbers(quantity).collect();
                 let ratio = |(seed, value): (u64, Decimal)| {
                     let base = bases.get(&seed).filter(|base| base.0 != 0)?;
                     Some(Decimal::ratio(value.0, base.0))
@@ -156,8 +160,7 @@ impl Outcome {
                 Estimate::mean(&cell.numbers(quantity).filter_map(ratio).collect::<Vec<_>>())
             }
             Statistic::Share | Statistic::Median => {
-                let (itself, base) =
-                    (self.itself(cell, quantity)?, self.itself(baseline, quantity)?);
+                let (itself, base) = (self.itself(cell, quantity)?, self.itself(base, quantity)?);
                 Some(itself.compared(itself.value.ratio(base.value)?))
             }
         }
@@ -246,6 +249,9 @@ impl Outcome {
             View::Itself => self.itself(cell, quantity),
             View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
             View::TotalReduction => self.of_totals_to(baseline, cell, quantity),
+            View::BaselineReduction | View::BaselineIncrease => {
+                self.ratio(self.counterpart(baseline, cell)?, cell, quantity)
+            }
         };
         let views = cells.iter().filter_map(view);
         let mut found: Vec<Estimate> = views.map(|estimate| estimate.viewed(claim.view)).collect();
@@ -257,15 +263,27 @@ impl Outcome {
                 self.left_out(cell, quantity)
             }
         };
-        let unlike = |cell: &&Cell| self.unlike_seeds(baseline, cell, quantity);
+        let unlike = |cell: &&Cell| {
+            let Some(base) = self.counterpart(baseline, cell) else { return Unlike::default() };
+            let (part, whole) =
+                if claim.view.is_of_baseline() { (base, *cell) } else { (*cell, base) };
+            self.unlike_seeds(part, whole, quantity)
+        };
         let unlike: Vec<Unlike> =
             if compares { cells.iter().map(unlike).collect() } else { vec![] };
         let from_nothing = unlike.iter().filter(|it| it.is_from_nothing).count();
+        // A mean is one number, and there is none if a cell has none.
+        let is_mean = matches!(claim.holds, Criterion::Mean(_));
+        if is_mean {
+            let whole = found.len() == cells.len();
+            found = Estimate::mean_of(&found).filter(|_| whole).into_iter().collect();
+        }
+        let (beyond, wanted) = if is_mean { (0, 1) } else { (from_nothing, cells.len()) };
         let verdict = if cells.iter().any(|cell| cell.runs == 0) {
             Verdict::NotRun
         } else {
             let even = |cell: &&Cell| self.is_even_split(claim, baseline, cell);
-            match self.seen(claim, &found, from_nothing, cells.len()) {
+            match self.seen(claim, &found, beyond, wanted) {
                 Verdict::Holds if cells.iter().any(even) => Verdict::Open,
                 Verdict::Turns if claim.holds.is_a_sign() && cells.iter().any(even) => {
                     Verdict::Open
@@ -306,7 +324,7 @@ impl Outcome {
         let mut values: Vec<Value> =
             found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
         let beyond = match claim.view {
-            View::Increase => Value::Over(BEYOND),
+            View::Increase | View::BaselineIncrease => Value::Over(BEYOND),
             _ => Value::Under(Decimal(-BEYOND.0)),
         };
         values.extend((0..from_nothing).map(|_| beyond));
@@ -326,11 +344,10 @@ impl Outcome {
     }
 
     /// Seeds that have numbers on both sides, and no ratio.
-    fn unlike_seeds(&self, baseline: (&str, &str), cell: &Cell, quantity: usize) -> Unlike {
-        let Some(baseline) = self.counterpart(baseline, cell) else { return Unlike::default() };
-        let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+    fn unlike_seeds(&self, part: &Cell, whole: &Cell, quantity: usize) -> Unlike {
+        let bases: BTreeMap<u64, Decimal> = whole.numbers(quantity).collect();
         let pairs =
-            cell.numbers(quantity).filter_map(|(seed, part)| Some((part, bases.get(&seed)?)));
+            part.numbers(quantity).filter_map(|(seed, part)| Some((part, bases.get(&seed)?)));
         let (with, without): (Vec<_>, Vec<_>) = pairs.partition(|(_, base)| base.0 != 0);
         let is_from_nothing = with.is_empty() && without.iter().any(|(part, _)| part.0 > 0);
         let has_ratios = self.figure.quantities[quantity].source.statistic() == Statistic::Mean;
@@ -346,7 +363,11 @@ impl Outcome {
     fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
         match claim.view {
             View::Itself => value.map(|number| self.quantity(claim).unit.claimed(number)),
-            View::Reduction | View::Increase | View::TotalReduction => value,
+            View::Reduction
+            | View::Increase
+            | View::TotalReduction
+            | View::BaselineReduction
+            | View::BaselineIncrease => value,
         }
     }
 
@@ -385,97 +406,4 @@ impl Cell {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
-    use crate::sweep::made_up::{run, run_with};
-
-    #[test]
-    fn a_ratio_says_how_many_seeds_either_side_leaves_out() {
-        let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 0));
-        let results = [&cut, &whole, &whole, &whole, &whole, &cut].map(|run| Some(run.clone()));
-        let outcome = outcome(&results);
-        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
-        assert_eq!((outcome.left_out(baseline, 0), outcome.left_out(cell, 0)), (1, 1));
-        assert_eq!(
-            (outcome.left_out_relative(baseline, 0), outcome.left_out_relative(cell, 0)),
-            (1, 2)
-        );
-        assert_eq!(outcome.relative(cell, 0).map(|ratio| ratio.count), Some(1));
-        assert_eq!(outcome.left_out_relative(cell, PAUSED), 0, "pauses are counted in every run");
-        let left_out = |view| outcome.judged(&Claim { view, ..CLAIM })[0].left_out;
-        assert_eq!((left_out(View::Reduction), left_out(View::Itself)), (2, 1));
-    }
-
-    #[test]
-    fn onsets_have_medians_and_their_ratio_and_no_mean() {
-        let times =
-            [Some(10), Some(20), Some(70), Some(40), None, None].map(|time| Some(onset(time)));
-        let outcome = outcome(&times);
-        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
-        let ms = |number| Decimal::whole(number * 1_000_000);
-        let median = |cell| outcome.itself(cell, ONSET).unwrap();
-        assert_eq!(median(baseline).value, Value::At(ms(20)));
-        assert_eq!((median(cell).value, median(cell).happened), (Value::Over(ms(100)), 1));
-        // The one pair in which both happened would say 4.
-        assert_eq!(outcome.relative(cell, ONSET).unwrap().value, Value::Over(Decimal::whole(5)));
-        assert_eq!(outcome.relative(baseline, ONSET).unwrap().value, Value::At(Decimal::ONE));
-    }
-
-    #[test]
-    fn medians_that_neither_cell_reached_have_no_ratio() {
-        let outcome =
-            outcome(&[None, Some(20), None, Some(40), None, None].map(|time| Some(onset(time))));
-        let cell = &outcome.cells[1];
-        assert!(outcome.itself(cell, ONSET).is_some());
-        assert_eq!(outcome.relative(cell, ONSET), None);
-    }
-
-    #[test]
-    fn a_claim_is_judged_in_each_reading_and_only_where_its_cells_ran() {
-        let (short, long) = (run(2, Some(30), 0), run(2, Some(50), 0));
-        let verdicts = |outcome: &Outcome, claim: &Claim| -> Vec<(String, Verdict)> {
-            let readings = outcome.judged(claim).into_iter();
-            readings.map(|reading| (reading.choices.join(" "), reading.verdict)).collect()
-        };
-        let both = Claim { cells: &[], readings: &["switch.buffer"], ..CLAIM };
-        let [a, b, c] = [0; 3].map(|_| Some(short.clone()));
-        let outcome = outcome(&[a, b, c, Some(long), None, None]);
-        assert_eq!(
-            verdicts(&outcome, &both),
-            [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::Turns)]
-        );
-        assert_eq!(verdicts(&outcome, &CLAIM), [(String::new(), Verdict::Turns)]);
-        let all = Claim { cells: &[("switch.buffer", "1MB"), LARGE], ..CLAIM };
-        assert_eq!(verdicts(&outcome, &all), [(String::new(), Verdict::Turns)]);
-        let missing = Claim { quantity: ONSET, ..both };
-        assert_eq!(verdicts(&outcome, &missing)[0].1, Verdict::Open);
-        let [a, b, c] = [0; 3].map(|_| Some(short.clone()));
-        let half = made_up::outcome(&[a, b, c, None, None, None]);
-        assert_eq!(
-            verdicts(&half, &both),
-            [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::NotRun)]
-        );
-        assert_eq!(verdicts(&half, &all), [(String::new(), Verdict::NotRun)]);
-    }
-
-    /// Seed 1 has it only in the cell, seeds 2 and 3 only in the baseline.
-    #[test]
-    fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
-        let results = [0, 60, 40, 20, 0, 0].map(|number| Some(run_with(&[("paused_ns", number)])));
-        let outcome = outcome(&results);
-        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
-        let pairs = Discordant { only_here: 1, only_there: 2 };
-        assert_eq!(outcome.discordant(cell, PAUSED), Some(pairs));
-        assert_eq!(outcome.discordant(baseline, PAUSED), None);
-        let fifth = Value::At(Decimal::per_mille(200));
-        assert_eq!(outcome.of_totals(cell, PAUSED).unwrap().value, fifth);
-        // Both seeds in which the baseline has a number other than 0 have a ratio of 0.
-        assert_eq!(outcome.relative(cell, PAUSED).unwrap().value.number().0, 0);
-        let claim = Claim { quantity: PAUSED, view: View::TotalReduction, ..CLAIM };
-        let found = outcome.judged(&claim)[0].found[0].value;
-        assert_eq!(found, Value::At(Decimal::per_mille(800)));
-        let against = Claim { against: Some(LARGE), cells: &[("switch.buffer", "1MB")], ..claim };
-        assert_eq!(outcome.judged(&against)[0].found[0].value, Value::At(Decimal::whole(-4)));
-    }
-}
+mod tests;

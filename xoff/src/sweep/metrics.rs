@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::DropReason;
 use results::{
     ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowPauseTotals, FlowQueueTotals,
-    LabelSummary, OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals,
+    LabelSummary, LinkBytes, OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals,
     SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary,
     WatchdogTotals, WindowSummary,
 };
@@ -152,9 +152,14 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         ids.map(|id| (scenario.fabric().switch(id).name.clone(), of)).collect()
     };
     let switch_buffer_bytes = buffer_bytes.map(each).unwrap_or_default();
+    let link_bytes = scenario.results.link_bytes.then(|| {
+        let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
+        ids.map(|id| (scenario.fabric().switch(id).name.clone(), LinkBytes::default())).collect()
+    });
     let mut summary = Summary {
         switch_buffer_bytes,
         flow_pauses: scenario.switch.ofc().map(|_| FlowPauseTotals::default()),
+        link_bytes: link_bytes.unwrap_or_default(),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,
         port_states,

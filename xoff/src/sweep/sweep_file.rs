@@ -328,7 +328,7 @@ impl Reader<'_> {
                 error("seeds", &title, "write fewer seeds, or several sweeps")
             }
             Seeds::Range(SeedRange { first, count }) => match first.checked_add(count) {
-                Some(end) if end <= i64::MAX as u64 => Ok((first..end).collect()),
+                Some(end) if i64::try_from(end).is_ok() => Ok((first..end).collect()),
                 _ => error("seeds.first", "the seeds are too large", SEED_ADVICE),
             },
             Seeds::List(list) if list.is_empty() => {

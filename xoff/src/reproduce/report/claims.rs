@@ -180,7 +180,11 @@ fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
 fn unit_of(figure: &Figure, claim: &Claim) -> Unit {
     match claim.view {
         View::Itself => figure.quantities[claim.quantity].unit,
-        View::Reduction | View::TotalReduction | View::Increase => Unit::Percent,
+        View::Reduction
+        | View::TotalReduction
+        | View::Increase
+        | View::BaselineReduction
+        | View::BaselineIncrease => Unit::Percent,
     }
 }
 
@@ -209,6 +213,7 @@ fn criterion(criterion: Criterion, unit: Unit) -> String {
     };
     match criterion {
         Criterion::Each(each) => format!("each: {}", bound(each)),
+        Criterion::Mean(mean) => format!("mean: {}", bound(mean)),
         Criterion::Largest(largest) => format!("largest: {}", bound(largest)),
         Criterion::Ends(least, largest) => {
             format!("least: {}, largest: {}", bound(least), bound(largest))
@@ -231,9 +236,11 @@ fn ours(figure: &Figure, claim: &Claim, reading: &Reading) -> String {
     let statistic = figure.quantities[claim.quantity].source.statistic();
     let text = |estimate| match claim.view {
         View::Itself => number::estimate(estimate, statistic, unit),
-        View::Reduction | View::TotalReduction | View::Increase => {
-            number::comparison(estimate, unit)
-        }
+        View::Reduction
+        | View::TotalReduction
+        | View::Increase
+        | View::BaselineReduction
+        | View::BaselineIncrease => number::comparison(estimate, unit),
     };
     let found: Vec<String> = shown(claim, reading).into_iter().map(text).collect();
     let text = match (&found[..], claim.paper) {
