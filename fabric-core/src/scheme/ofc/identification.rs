@@ -52,8 +52,7 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
     let (options, way) = (Options::of(at.policy).to_bits(), Way::of(packet));
     let note = enter(at.tables, options, way, flow_name(packet.fields));
     let Some(threshold) = congested(packet) else { return note };
-    let count = name_flows(at.tables, options, way, note);
-    if count == 0 {
+    if !name_flows(at.tables, options, way, note) {
         return note;
     }
     // One order for both, as each takes its place on the stack.
@@ -61,7 +60,7 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
     if note == 0 {
         at.queue.off.store(1);
         order.pause = next_pause::<T>(&at.queue.pauses);
-    } else if let Some(flows) = named(at, count as u8) {
+    } else if let Some(flows) = named(at) {
         order.control = HopControl::Flows { priority: at.priority, paused: true, flows };
     }
     send(&order);
@@ -70,10 +69,10 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
 
 /// The flows that [`name_flows`] has written.
 #[inline(always)]
-fn named<T: Tables>(at: &Ingress<'_, T>, count: u8) -> Option<FlowList> {
+fn named<T: Tables>(at: &Ingress<'_, T>) -> Option<FlowList> {
     let class = state::class(at.tables, at.config.ports, at.port_number, at.priority)?;
     let [a, b, c, d] = &class.named;
-    Some(FlowList::of_padded(count, [a.load(), b.load(), c.load(), d.load()]))
+    Some(FlowList::of_padded(class.names.load() as u8, [a.load(), b.load(), c.load(), d.load()]))
 }
 
 /// Counts a packet of the flow with this name. Returns its note.
@@ -82,14 +81,16 @@ fn named<T: Tables>(at: &Ingress<'_, T>, count: u8) -> Option<FlowList> {
 fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
     let Some(config) = tables.config() else { return 0 };
     let (ports, priority) = (config.ports, way.priority());
+    let Some(out) = state::class(tables, ports, way.egress(), priority) else { return 0 };
     let table = FlowTable { options: Options::of_bits(options), ports, port: way.egress() };
-    let note = table.find(tables, priority, name, true);
+    out.found.store(table.find(tables, priority, name, true));
+    let note = out.found.load();
     if let Some(flow) = table.flow(tables, note) {
         flow.packets.add::<T>(1);
         if !flow.has(TOLD) {
             flow.comes_in_at(way.ingress());
         }
-    } else if let Some(out) = state::class(tables, ports, way.egress(), priority) {
+    } else {
         out.unnamed_packets.add::<T>(1);
     }
     note
@@ -123,13 +124,13 @@ fn held<T: Tables>(at: &Ingress<'_, T>) -> u64 {
 /// How many lines of a flow table are looked at for one PAUSE: the verifiers follow each of them by itself.
 const LINES_LOOKED_AT: u32 = 16;
 
-/// Writes the flows of which the neighbour is to be told into [`ClassLine::named`], and returns how many there are: that of a
-/// packet with this note, if it is congested and the neighbour was not told of it, and then others of which it was not told
-/// either. Of a flow without an entry it returns 1, and writes nothing, if its class is to be paused in its place.
+/// Writes the flows of which the neighbour is to be told into [`ClassLine::named`], and returns whether there are some: that of
+/// a packet with this note, if it is congested and the neighbour was not told of it, and then others of which it was not told
+/// either. Of a flow without an entry it returns whether the class is to be paused in its place, and writes nothing.
 #[cfg_attr(target_arch = "bpf", inline(never))]
 #[cfg_attr(not(target_arch = "bpf"), inline(always))]
-fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> u32 {
-    let name = |ports| -> Option<u32> {
+fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool {
+    let name = |ports| -> Option<()> {
         let (options, priority) = (Options::of_bits(options), way.priority());
         let class = state::class(tables, ports, way.ingress(), priority)?;
         let out = state::class(tables, ports, way.egress(), priority)?;
@@ -141,7 +142,6 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> u32 {
             let is_congested = !is_local || out.unnamed_flows.load() != 0;
             return is_congested.then(|| {
                 out.class_pauses.add::<T>(1);
-                1
             });
         };
         let looked_at = state::of_priority(Priority::new(7)) | INGRESS | TOLD | flags;
@@ -174,9 +174,10 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> u32 {
         }
         class.pause_frames.add::<T>(1);
         class.told_flows.add::<T>(count as u32);
-        Some(count as u32)
+        class.names.store(count as u32);
+        Some(())
     };
-    tables.config().and_then(|config| name(config.ports)).unwrap_or(0)
+    tables.config().and_then(|config| name(config.ports)).is_some()
 }
 
 /// Puts a flow into `pause_frame_tab` (line 14), and into the list of the frame.

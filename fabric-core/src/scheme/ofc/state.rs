@@ -43,12 +43,8 @@ pub struct ClassLine {
     pub paused_flows: Cell32,
     /// Of these, flows for which the table had no room; nothing leaves the normal queue while there are some.
     pub unnamed_flows: Cell32,
-    /// 0 or 1: which backup queue is the paused queue.
-    turn: Cell32,
-    /// 1 during a rotation: the other backup queue is drained.
-    draining: Cell32,
-    /// 1 if flows wait for the end of the rotation to be resumed.
-    pending: Cell32,
+    /// [`TURN`], [`DRAINING`] and [`PENDING`].
+    rotation: Cell32,
     /// The flow of which the neighbour was told last, as [`FlowEntry::link`] has it: the rows of `pause_frame_tab`.
     pub told: Cell32,
     /// How often the class was paused because a flow had no entry.
@@ -61,64 +57,74 @@ pub struct ClassLine {
     pub told_flows: Cell32,
     /// Frames by which it was told to resume flows.
     pub resume_frames: Cell32,
-    /// The flows of the last frame by which it was told to pause some.
+    /// Where the flow of the last packet was found, as a note has it. From memory, the verifier takes it for any number; from
+    /// the look-up, it would follow each place of the table to the end of the program.
+    pub found: Cell32,
+    /// How many flows the last frame named by which it was told to pause some.
+    pub names: Cell32,
+    /// These flows, then zeros.
     pub named: [Cell32; MAX_FLOWS],
 }
 
+/// Whether the second backup queue is the paused queue, and not the first.
+const TURN: u32 = 1;
+/// Whether the other backup queue is being drained.
+const DRAINING: u32 = 2;
+/// Whether flows wait for the end of that to be resumed.
+const PENDING: u32 = 4;
+
 impl ClassLine {
-    /// The backup queue that takes packets of paused flows.
+    /// The paused queue, which takes packets of paused flows, or the other backup queue.
     #[inline(always)]
-    pub const fn paused_queue(turn: u32, queues: QueueRange) -> QueueId {
-        queues.member(1 + (turn & 1))
+    const fn backup(rotation: u32, queues: QueueRange) -> QueueId {
+        queues.member(1 + (rotation & TURN))
     }
 
     /// The paused queue now.
     #[inline(always)]
     pub fn paused(&self, queues: QueueRange) -> QueueId {
-        Self::paused_queue(self.turn.load(), queues)
+        Self::backup(self.rotation.load(), queues)
     }
 
     /// The queue that is drained, during a rotation.
     #[inline(always)]
     pub fn drained(&self, queues: QueueRange) -> Option<QueueId> {
-        self.is_draining().then(|| Self::paused_queue(self.turn.load() ^ 1, queues))
+        self.is_draining().then(|| Self::backup(self.rotation.load() ^ TURN, queues))
     }
 
     /// Whether a rotation is going on.
     #[inline(always)]
     pub fn is_draining(&self) -> bool {
-        self.draining.load() != 0
+        self.rotation.load() & DRAINING != 0
     }
 
     /// The paused queue is to be drained, the other backup queue takes its role (Algorithm 3, lines 4 and 5).
     #[inline(always)]
     pub fn begin_rotation(&self) {
-        self.turn.store(self.turn.load() ^ 1);
-        self.draining.store(1);
+        self.rotation.store((self.rotation.load() ^ TURN) | DRAINING);
     }
 
     /// It is empty. Returns whether flows have waited for that.
     pub fn end_rotation(&self) -> bool {
-        self.draining.store(0);
-        let waited = self.pending.load() != 0;
-        self.pending.store(0);
-        waited
+        let rotation = self.rotation.load();
+        self.rotation.store(rotation & TURN);
+        rotation & PENDING != 0
     }
 
     /// Flows wait for the end of the rotation.
     #[inline(always)]
     pub fn wait_for_end(&self) {
-        self.pending.store(1);
+        self.rotation.store(self.rotation.load() | PENDING);
     }
 
     /// Holds and frees the queues of the priority at `port` as the state demands.
     #[inline(always)]
     pub fn show(&self, port: &PortLine, queues: QueueRange) {
         let draining = self.is_draining();
-        let turn = self.turn.load();
+        let rotation = self.rotation.load();
         port.held.set(queues.member(NORMAL), draining || self.unnamed_flows.load() != 0);
-        port.held.set(Self::paused_queue(turn, queues), true);
-        port.held.set(Self::paused_queue(turn ^ 1, queues), !draining);
+        port.held.set(Self::backup(rotation, queues), true);
+        port.held.set(Self::backup(rotation ^ TURN, queues), !draining);
     }
 }
 
