@@ -34,6 +34,7 @@ use timers::{TimerOf, Timers};
 
 /// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting by itself")]
 pub struct HostConfig {
     /// IPv4 address, host order.
     pub address: u32,

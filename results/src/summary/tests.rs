@@ -122,10 +122,10 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let all = Summary {
         port_states,
         switch_buffer_bytes,
-        flow_pauses,
         link_bytes,
         watchdog,
         replaced_flows,
+        flow_pauses,
         fidelity,
         ..summary()
     };

@@ -116,16 +116,15 @@ impl Ofc {
                 quantity::display(xon),
                 quantity::display(xoff)
             );
-            return match self.congested {
-                Some(_) => {
-                    let help = "write a size between them, without these";
-                    wrong("switch.backpressure.congested", &title, help)
-                }
-                None => {
-                    let help = "write an `alpha` above xon / xoff and below 1 (Section III-C of the paper), or `congested`";
-                    wrong("switch.backpressure.alpha", &title, help)
-                }
+            let (key, help) = if self.congested.is_some() {
+                ("switch.backpressure.congested", "write a size between them, without these")
+            } else {
+                (
+                    "switch.backpressure.alpha",
+                    "write an `alpha` above xon / xoff and below 1 (Section III-C of the paper), or `congested`",
+                )
             };
+            return wrong(key, &title, help);
         }
         Ok(())
     }

@@ -251,7 +251,6 @@ fn drawn(
                 None => (headroom, scheduler),
                 Some(_) => (Headroom::Sih, flows[0].scheduler(beside).unwrap_or(scheduler)),
             };
-            let victims = victims(&flows[0], headroom, backpressure.is_some());
             let loses = lossy::is_lossy(&flows[0], &lossless, backpressure.as_ref());
             let lossy = loses.then(|| lossy::keys(&flows[0], threshold)).flatten();
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
@@ -283,14 +282,8 @@ fn drawn(
                 loses,
                 lossy,
                 threshold,
-                ofc: ofc(
-                    &flows[0],
-                    [backpressure.is_some(), victims.is_some(), loses],
-                    shape,
-                    headroom,
-                    threshold,
-                ),
-                victims,
+                ofc: None,
+                victims: victims(&flows[0], headroom, backpressure.is_some()),
                 threshold_period,
                 headroom,
                 backpressure,
@@ -303,6 +296,7 @@ fn drawn(
                 beside,
                 flows,
             }
+            .perhaps_with_ofc()
         },
     )
 }
@@ -322,22 +316,6 @@ fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'stat
     Some(KEYS[usize::try_from(flow.start_ns % kinds).expect("three kinds")])
 }
 
-/// The size of OFC's flow tables, in half of the scenarios that may have it: fixed thresholds, static headroom, nothing else
-/// beside, and no ring, whose pauses of flows may wait for each other in a circle. Nothing is drawn for it either.
-fn ofc(
-    flow: &DrawnFlow,
-    beside: [bool; 3],
-    shape: Shape,
-    headroom: Headroom,
-    threshold: &str,
-) -> Option<u32> {
-    let may = beside == [false; 3]
-        && headroom == Headroom::Sih
-        && threshold.contains("static")
-        && !matches!(shape, Shape::Ring(_));
-    (may && flow.distance % 2 == 0).then_some([1, 8, 256][(flow.source % 3) as usize])
-}
-
 impl Shape {
     /// How many hosts there are.
     pub const fn hosts(self) -> u32 {
@@ -350,6 +328,22 @@ impl Shape {
 }
 
 impl Drawn {
+    /// With OFC, in half of the scenarios that may have it: fixed thresholds, static headroom, nothing else beside, and no
+    /// ring, whose pauses of flows may wait for each other in a circle. Nothing is drawn for it either.
+    fn perhaps_with_ofc(self) -> Self {
+        let beside = self.backpressure.is_some() || self.victims.is_some() || self.loses;
+        let fixed = self.headroom == Headroom::Sih && self.threshold.contains("static");
+        let flow = &self.flows[0];
+        if beside
+            || !fixed
+            || matches!(self.shape, Shape::Ring(_))
+            || !flow.distance.is_multiple_of(2)
+        {
+            return self;
+        }
+        Self { ofc: Some([1, 8, 256][(flow.source % 3) as usize]), ..self }
+    }
+
     /// Runs it, with more settings.
     pub fn run(&self, run: Runner, rendering: Rendering, more: &[&str]) -> Run {
         let text = self.text(rendering);

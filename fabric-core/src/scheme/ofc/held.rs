@@ -7,6 +7,7 @@ use units::{BitsPerSecond, Bytes, Nanos};
 use super::state::{self, ClassLine};
 use super::{Ofc, Options, Settings};
 use crate::arrival::{Outcome, Queued};
+use crate::cell::Cell32;
 use crate::departure::Fate;
 use crate::drop_reason::DropReason;
 use crate::frame::{ByteFrame, Frame, Parsed};
@@ -62,12 +63,15 @@ impl Flow {
     }
 }
 
+/// A packet's slot, its flow, and which of the flow's packets it is.
+type Packet = (u32, Flow, u32);
+
 /// The switch and its queues.
 pub struct Held {
     /// Its tables.
     pub tables: OwnedTables,
     policy: Policy,
-    queues: BTreeMap<(u32, QueueId), VecDeque<(u32, Flow, u32)>>,
+    queues: BTreeMap<(u32, QueueId), VecDeque<Packet>>,
     sent: BTreeMap<Flow, u32>,
     arrived: BTreeMap<Flow, u32>,
     /// How often a packet was put into another queue.
@@ -228,7 +232,7 @@ impl Held {
         for number in 0..PORTS as u32 {
             let (class, port) = (self.class(number), state::port(&self.tables, number).unwrap());
             let counts = [&class.paused_flows, &class.unnamed_flows, &class.told];
-            assert_eq!(counts.map(|count| count.load()), [0; 3], "port {number}");
+            assert_eq!(counts.map(Cell32::load), [0; 3], "port {number}");
             assert!(!class.is_draining());
             let held = QueueId::data(9).number() as u64..=10;
             assert_eq!(port.held.words(), [held.fold(0, |bits, queue| bits | 1 << queue), 0]);

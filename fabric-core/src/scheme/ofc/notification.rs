@@ -104,19 +104,16 @@ fn show<T: Tables>(tables: &T, about: About) -> bool {
 /// Lines 3 to 5: of a flow that has an entry now, or of one for which there was no room.
 #[inline(always)]
 fn pause<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
-    match flow {
-        Some(flow) => {
-            if !flow.has(PAUSED) || flow.has(RESUMES_NEXT) {
-                class.paused_flows.add::<T>(1);
-            }
-            flow.set(PAUSED);
-            flow.clear(RESUMES_NEXT);
-        }
-        None => {
-            class.paused_flows.add::<T>(1);
-            class.unnamed_flows.add::<T>(1);
-        }
+    let Some(flow) = flow else {
+        class.paused_flows.add::<T>(1);
+        class.unnamed_flows.add::<T>(1);
+        return;
+    };
+    if !flow.has(PAUSED) || flow.has(RESUMES_NEXT) {
+        class.paused_flows.add::<T>(1);
     }
+    flow.set(PAUSED);
+    flow.clear(RESUMES_NEXT);
 }
 
 /// Line 8. During a rotation the flow stays paused until that is over, if it has packets.
