@@ -144,6 +144,12 @@ impl FlowList {
         Some(Self { count, hashes })
     }
 
+    /// `count` of these, the rest of which are zeros; `count` is at most [`MAX_FLOWS`].
+    #[inline(always)]
+    pub(crate) const fn of_padded(count: u8, hashes: [u32; MAX_FLOWS]) -> Self {
+        Self { count, hashes }
+    }
+
     /// How many there are.
     pub const fn count(&self) -> u8 {
         self.count

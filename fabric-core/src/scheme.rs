@@ -45,6 +45,7 @@ pub mod gfc;
 #[cfg(test)]
 mod held;
 pub mod ingress;
+pub mod ofc;
 pub mod oversubscribed;
 pub mod pfc;
 pub mod pfc_family;

@@ -78,7 +78,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FrameTime, Picos};
 
-pub use backpressure::{Assignment, Backpressure, Bfc};
+pub use backpressure::{Assignment, Backpressure, Bfc, Ofc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};

@@ -334,6 +334,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             };
             let left = left.expect("the traffic manager names slots that hold a packet");
             if let Fate::Requeued(other) = left.fate {
+                // Nothing is sent: DWRR shares out what is.
+                self.queues.refund(number, queue, length);
                 let rank = self.rank(slot);
                 self.queues.enqueue(number, other, slot, length, rank);
                 requeued += 1;

@@ -26,6 +26,7 @@ pub mod lone_flow;
 pub mod lossy;
 pub mod measures;
 pub mod multipath;
+pub mod ofc;
 pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;

@@ -25,6 +25,7 @@ use fabric_core::record::Header;
 use fabric_core::scheme::Room;
 use fabric_core::scheme::bfc::{Options as BfcOptions, state as bfc_state};
 use fabric_core::scheme::dsh::state as dsh_state;
+use fabric_core::scheme::ofc::{Options as OfcOptions, state as ofc_state};
 use switch_user::hook::Hook;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
@@ -56,7 +57,10 @@ pub const CAPACITY: Capacity = Capacity {
         // The states of ports beside DSH are behind its own lines.
         lines: larger(
             dsh_state::lines(PORTS) + PORTS,
-            bfc_state::lines(BfcOptions::EVERY[2], PORTS),
+            larger(
+                bfc_state::lines(BfcOptions::EVERY[2], PORTS),
+                ofc_state::lines(OfcOptions::EVERY[1], PORTS),
+            ),
         ),
         blocks: larger(dsh_state::blocks(PORTS), bfc_state::blocks(PORTS)),
     },

@@ -3,6 +3,7 @@
 use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
 use super::gfc::{self, Gfc};
+use super::ofc::{self, Ofc};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
@@ -55,6 +56,10 @@ macro_rules! select {
                 type $scheme = Gfc;
                 $body
             }
+            SchemeKind::Ofc => {
+                type $scheme = Ofc;
+                $body
+            }
         }
     };
 }
@@ -77,6 +82,8 @@ pub enum SchemeSettings {
     PfcFamily(pfc_family::Settings),
     /// [`Gfc`].
     Gfc(gfc::Settings),
+    /// [`Ofc`].
+    Ofc(ofc::Settings),
 }
 
 impl SchemeSettings {
@@ -88,12 +95,15 @@ impl SchemeSettings {
             bfc::Options::EVERY.map(|options| bfc::Settings { options, ..Default::default() });
         let spfc =
             spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
+        let ofc =
+            ofc::Options::EVERY.map(|options| ofc::Settings { options, ..Default::default() });
         let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
         let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
         others
             .chain(spfc.map(Self::Spfc))
             .chain(pfc_family::Settings::EVERY.map(Self::PfcFamily))
             .chain([Self::Gfc(gfc::Settings::default())])
+            .chain(ofc.map(Self::Ofc))
     }
 
     /// `policy` with this scheme.
@@ -108,6 +118,7 @@ impl SchemeSettings {
                 policy.with_scheme(SchemeKind::PfcFamily, family.options().to_bits())
             }
             Self::Gfc(_) => policy.with_scheme(SchemeKind::Gfc, 0),
+            Self::Ofc(ofc) => policy.with_scheme(SchemeKind::Ofc, ofc.options.to_bits()),
         }
     }
 
@@ -125,6 +136,7 @@ impl SchemeSettings {
             Self::Spfc(spfc) => spfc.write(tables, ports),
             Self::PfcFamily(family) => family.write(tables),
             Self::Gfc(gfc) => gfc.write(tables, ports),
+            Self::Ofc(ofc) => ofc.write(tables, ports),
         }
     }
 
@@ -137,7 +149,8 @@ impl SchemeSettings {
             | Self::Dsh(_)
             | Self::Spfc(_)
             | Self::PfcFamily(_)
-            | Self::Gfc(_) => {}
+            | Self::Gfc(_)
+            | Self::Ofc(_) => {}
             Self::Bfc(bfc) => bfc.elide(tables, turns),
         }
     }

@@ -41,6 +41,7 @@ pub fn config(address: u32) -> HostConfig {
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
         keeps_incast_queue: false,
+        obeys_flow_pauses: false,
         scheduler: Scheduler::RoundRobin,
         tells_remaining: false,
     }

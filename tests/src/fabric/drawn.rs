@@ -47,6 +47,8 @@ pub struct Drawn {
     pub headroom: Headroom,
     /// BFC, if switches run it.
     pub backpressure: Option<Backpressure>,
+    /// Flows that a table of OFC has room for, if switches run that.
+    pub ofc: Option<u32>,
     /// Bytes of shared buffer at the switch that has least of it.
     pub shared: u64,
     /// Private buffer of a queue.
@@ -284,6 +286,7 @@ fn drawn(
                 loses,
                 lossy,
                 threshold,
+                ofc: None,
                 victims,
                 pause_rule: pause_rule(&flows[0], headroom, has_scheme),
                 threshold_period,
@@ -298,6 +301,7 @@ fn drawn(
                 beside,
                 flows,
             }
+            .perhaps_with_ofc()
         },
     )
 }
@@ -345,6 +349,25 @@ impl Shape {
 }
 
 impl Drawn {
+    /// With OFC, in half of the scenarios that may have it: fixed thresholds, static headroom, nothing else beside, and no
+    /// ring, whose pauses of flows may wait for each other in a circle. Nothing is drawn for it either.
+    fn perhaps_with_ofc(self) -> Self {
+        let beside = self.backpressure.is_some()
+            || self.victims.is_some()
+            || self.pause_rule.is_some()
+            || self.loses;
+        let fixed = self.headroom == Headroom::Sih && self.threshold.contains("static");
+        let flow = &self.flows[0];
+        if beside
+            || !fixed
+            || matches!(self.shape, Shape::Ring(_))
+            || !flow.distance.is_multiple_of(2)
+        {
+            return self;
+        }
+        Self { ofc: Some([1, 8, 256][(flow.source % 3) as usize]), ..self }
+    }
+
     /// Runs it, with more settings.
     pub fn run(&self, run: Runner, rendering: Rendering, more: &[&str]) -> Run {
         let text = self.text(rendering);

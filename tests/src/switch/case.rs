@@ -2,6 +2,7 @@
 
 mod bfc;
 mod lossy;
+mod ofc;
 mod rule;
 mod spfc;
 
@@ -459,16 +460,17 @@ impl History {
 
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
-    let extras = (bfc::extras(), spfc::lines(), lossy::settings(), rule::drawn());
+    let extras = (bfc::extras(), spfc::lines(), lossy::settings(), rule::drawn(), ofc::extras());
     let (all, lossy) = (policies().len(), Settings::every().count());
     let policy = prop_oneof![2 => 0..all, 1 => all - lossy..all];
     (policy, config(), history(), 0..1_000_000u64, steps(), extras).prop_map(
-        |(policy, mut state, history, start, mut steps, (extra, lines, lossy, rule))| {
+        |(policy, mut state, history, start, mut steps, (extra, lines, lossy, rule, ofc))| {
             lossy.apply(policies()[policy], &mut state);
             history.apply(&mut state);
             extra.apply(policies()[policy], &mut state, &mut steps);
             spfc::apply(lines, policies()[policy], &mut state, &mut steps);
             rule::apply(rule, policies()[policy], &mut state, &mut steps);
+            ofc.apply(policies()[policy], &mut state, &mut steps);
             Case { policy, state, start, steps }
         },
     )

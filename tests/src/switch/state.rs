@@ -13,7 +13,7 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority;
 use fabric_core::queue::one_per_priority;
 use fabric_core::scheme::dsh::{self, state as dsh_state};
-use fabric_core::scheme::{Ingress, SchemeSettings, spfc};
+use fabric_core::scheme::{Ingress, SchemeSettings, ofc, spfc};
 use fabric_core::tables::Tables;
 use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::{Marking, PortSettings};
@@ -52,6 +52,8 @@ pub struct State {
     pub required_headroom: u64,
     /// What BFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
     pub bfc: Option<BfcState>,
+    /// What OFC is configured to, if the policy runs it; no flow is known. Nothing of DSH is written then.
+    pub ofc: Option<ofc::Settings>,
     /// What has a state under SPFC, in the order of its lines, if the policy runs that: alone, or beside DSH if
     /// `dsh.options` has victims.
     pub spfc: Option<(spfc::Options, Vec<SpfcRow>)>,
@@ -185,6 +187,7 @@ impl State {
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
         let scheme = match (&self.rule, &self.bfc, &self.spfc) {
             (Some(rule), ..) => rule.settings,
+            _ if self.ofc.is_some() => SchemeSettings::Ofc(self.ofc.unwrap_or_default()),
             (None, Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
             (None, None, Some((options, _))) if !self.dsh.options.victims => {
                 SchemeSettings::Spfc(spfc::Settings { options: *options, ..Default::default() })
@@ -220,7 +223,7 @@ impl State {
             rule.write(tables);
         } else if let Some(bfc) = &self.bfc {
             bfc.write(tables);
-        } else if self.spfc.is_none() || !is_alone {
+        } else if self.ofc.is_none() && (self.spfc.is_none() || !is_alone) {
             let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();
             store(&self.dsh_ports, of_port, DshPortRow::store);
             store(&self.dsh_queues, |index| dsh_queue(tables, index), DshQueueRow::store);

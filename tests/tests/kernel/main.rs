@@ -19,6 +19,7 @@ mod fabric_hooks;
 mod fabric_lossy;
 mod fabric_measures;
 mod fabric_multipath;
+mod fabric_ofc;
 mod fabric_pfc;
 mod fabric_pfc_family;
 mod fabric_selective_repeat;

@@ -21,6 +21,7 @@ mod link_delay;
 mod lossy;
 mod measures;
 mod multipath;
+mod ofc;
 mod pfc;
 mod pfc_family;
 mod queueing;

@@ -12,7 +12,7 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, pfc_family, spfc};
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, ofc, pfc_family, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;
@@ -244,6 +244,12 @@ fn small_buffer(policy: Policy) -> State {
         state.bfc = Some(bfc);
     }
     state.rule = small_rule(policy).map(RuleState::fresh);
+    if policy.scheme() == SchemeKind::Ofc {
+        state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
+        state.config.queues[3] = QueueRange::flow_queues(0, ofc::state::QUEUES);
+        let options = ofc::Options::of(policy);
+        state.ofc = Some(ofc::Settings { options, congested: Bytes(4000) });
+    }
     if Selected::states(policy).is_some() {
         let is_dsh = policy.scheme() == SchemeKind::Dsh;
         let options = if is_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };

@@ -60,6 +60,10 @@ impl Drawn {
         let lossy = self.lossy.map_or(String::new(), |keys| format!("lossy = {{ {keys} }}\n"));
         let backpressure = self.backpressure.as_ref();
         let backpressure = backpressure.map_or(String::new(), |bfc| bfc.line(&ns(10_000)));
+        let ofc = self.ofc.map_or(String::new(), |flows| {
+            let priorities = self.without_loss();
+            format!("backpressure = {{ kind = \"ofc\", priorities = {priorities:?}, flow_table = {flows} }}\n")
+        });
         let telemetry_hops =
             self.telemetry_hops.map_or(String::new(), |hops| format!("telemetry_hops = {hops}\n"));
         format!(
@@ -77,7 +81,7 @@ thresholds = {thresholds}
 headroom = {{ {headroom} }}
 scheduler = {{ {} }}
 control_priority = "none"
-{pause_rule}{ecn}{lossy}{backpressure}[host]
+{pause_rule}{ecn}{lossy}{backpressure}{ofc}[host]
 {telemetry_hops}payload = "{}B"
 ack_interval = {}
 ack_priority = {}
