@@ -229,16 +229,7 @@ fn drawn(
     let (scheduler, ecn) = (select(&SCHEDULERS), select(&ECN));
     let buffer = (10_000..200_000u64, select(vec![0, 1500, 3000u64]));
     let switch = (lossless, threshold, period, headroom, buffer, scheduler, ecn);
-    let flow = (any::<u32>(), any::<u32>(), any::<u8>(), 1..60_000u64, 0..20_000u64).prop_map(
-        |(source, distance, class, bytes, start_ns)| DrawnFlow {
-            source,
-            distance,
-            class,
-            bytes,
-            start_ns,
-        },
-    );
-    let flows = (vec(flow, 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
+    let flows = (vec(flow(), 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
     (shape, link.clone(), link, packets, switch, flows).prop_map(
         |(shape, host_link, fabric_link, packets, switch, (mut flows, pattern))| {
             let (payload, ack_interval, telemetry_hops, congestion_control) = packets;
@@ -302,6 +293,18 @@ fn drawn(
                 flows,
             }
             .perhaps_with_ofc()
+        },
+    )
+}
+
+fn flow() -> impl Strategy<Value = DrawnFlow> {
+    (any::<u32>(), any::<u32>(), any::<u8>(), 1..60_000u64, 0..20_000u64).prop_map(
+        |(source, distance, class, bytes, start_ns)| DrawnFlow {
+            source,
+            distance,
+            class,
+            bytes,
+            start_ns,
         },
     )
 }

@@ -15,7 +15,7 @@ use units::Bytes;
 
 /// A second lossless class.
 const OTHER: u8 = 4;
-/// X_off, X_low and X_on of OFC, Section IV-A1.
+/// `X_off`, `X_low` and `X_on` of OFC, Section IV-A1.
 const XOFF: u64 = 75_000;
 const LOW: u64 = 68_000;
 const XON: u64 = 45_000;
@@ -81,7 +81,7 @@ fn paused_by(tables: &OwnedTables, settings: &Settings, class: u8, now: u64) -> 
     told
 }
 
-/// PAUSE iff (q_in >= X_low and q_out >= X_egress) or q_in > X_off.
+/// PAUSE iff `(q_in >= X_low and q_out >= X_egress) or q_in > X_off`.
 #[test]
 fn capfc_looks_at_ingress_and_egress() {
     for (held, egress, expected) in [
@@ -101,7 +101,7 @@ fn capfc_looks_at_ingress_and_egress() {
     }
 }
 
-/// PAUSE iff (q_in >= X_low and q_out >= the mean) or q_in > X_off. The packet's egress queue is that of port 0.
+/// PAUSE iff `(q_in >= X_low and q_out >= the mean) or q_in > X_off`. The packet's egress queue is that of port 0.
 #[test]
 fn p_pfc_compares_an_egress_queue_with_the_mean() {
     for (held, [own, other], of_all, of_non_empty) in [
@@ -202,7 +202,7 @@ fn p_pfc_resumes_by_the_slope_too() {
     }
 }
 
-/// The low class pauses once its port holds X_low, the high one once it holds more than X_off.
+/// The low class pauses once its port holds `X_low`, the high one once it holds more than `X_off`.
 #[test]
 fn g_pfc_pauses_low_priorities_first() {
     for (low, high, of_low, of_high) in [
@@ -224,7 +224,7 @@ fn g_pfc_pauses_low_priorities_first() {
     }
 }
 
-/// With X_on below X_low, X_on is all that counts. If it is not, a queue that would pause again stays OFF.
+/// With `X_on` below `X_low`, `X_on` is all that counts. If it is not, a queue that would pause again stays OFF.
 #[test]
 fn a_queue_resumes_where_its_rule_would_not_pause_it() {
     for settings in [CAPFC, mean(MeanOf::All), GPFC] {
@@ -247,7 +247,7 @@ fn a_queue_resumes_where_its_rule_would_not_pause_it() {
     }
 }
 
-/// While another queue of the port holds X_low, a low priority does not resume, even if it is empty; the high one does.
+/// While another queue of the port holds `X_low`, a low priority does not resume, even if it is empty; the high one does.
 #[test]
 fn a_low_priority_waits_for_the_others_of_its_port() {
     let mut tables = tables(&GPFC);
