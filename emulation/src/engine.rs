@@ -277,7 +277,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let Some(period) = scenario.lossy_period() {
             engine.agenda.schedule(period, Task::BufferManagement);
         }
-        if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {
+        if scenario.switch.pauses_queues() && engine.deadlocks.follows_any() {
             engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }
         engine.plan_reroutes();

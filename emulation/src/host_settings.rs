@@ -79,6 +79,7 @@ impl<'a> HostSettings<'a> {
             pause_response: settings.pause_response.at(link_rate),
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
+            obeys_flow_pauses: self.scenario.switch.ofc().is_some() && settings.flow_pauses,
             keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
             scheduler: match self.scenario.host.scheduler {
                 scenario::NicScheduler::RoundRobin => host_agent::Scheduler::RoundRobin,
@@ -91,7 +92,7 @@ impl<'a> HostSettings<'a> {
 
     /// Whether flows have queues of their own, which switches pause.
     fn obeys_queue_pauses(&self) -> bool {
-        self.scenario.switch.backpressure.is_some() && self.scenario.host.queue_pauses
+        self.scenario.switch.pauses_queues() && self.scenario.host.queue_pauses
     }
 
     /// Its transmit queues: one of each priority, or as many as a switch has.

@@ -250,7 +250,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
         ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
     };
     let options = RecordOptions {
-        flow_queues: scenario.switch.backpressure.map(|_| results.queue_period.to_nanos()),
+        flow_queues: scenario.switch.pauses_queues().then_some(results.queue_period.to_nanos()),
         port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
@@ -341,7 +341,7 @@ pub(crate) fn claim(
         flow_trace_rows,
         link_delay,
         egress_queues,
-        queue_pauses: scenario.switch.backpressure.is_some(),
+        queue_pauses: scenario.switch.pauses_queues(),
         lossy_queues: scenario.results.thresholds,
         held_flows: scenario.results.held_flows,
         port_states: scenario.spfc().is_some(),

@@ -58,10 +58,13 @@ pub enum HopControl {
     Rate {
         /// The priority.
         priority: Priority,
-        /// The rate at which the neighbour may send it.
+        /// The rate at which the neighbour may send it; [`LINE_RATE`] sets no limit.
         kilobits_per_second: u32,
     },
 }
+
+/// What a [`HopControl::Rate`] says if the neighbour may send as fast as the link goes.
+pub const LINE_RATE: u32 = u32::MAX;
 
 /// The content of a PFC frame: which classes it pauses and resumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,6 +145,12 @@ impl FlowList {
             unused += 1;
         }
         Some(Self { count, hashes })
+    }
+
+    /// `count` of these, the rest of which are zeros; `count` is at most [`MAX_FLOWS`].
+    #[inline(always)]
+    pub(crate) const fn of_padded(count: u8, hashes: [u32; MAX_FLOWS]) -> Self {
+        Self { count, hashes }
     }
 
     /// How many there are.

@@ -38,6 +38,12 @@ pub enum SchemeKind {
     Bfc = 3,
     /// [`crate::scheme::spfc`].
     Spfc = 4,
+    /// [`crate::scheme::pfc_family`].
+    PfcFamily = 5,
+    /// [`crate::scheme::gfc`].
+    Gfc = 6,
+    /// [`crate::scheme::ofc`].
+    Ofc = 7,
 }
 
 /// Which [buffer management](crate::lossy) the lossy priorities of a switch have.
@@ -151,6 +157,9 @@ impl Policy {
             2 => SchemeKind::Dsh,
             3 => SchemeKind::Bfc,
             4 => SchemeKind::Spfc,
+            5 => SchemeKind::PfcFamily,
+            6 => SchemeKind::Gfc,
+            7 => SchemeKind::Ofc,
             _ => SchemeKind::Pfc,
         }
     }
@@ -183,7 +192,7 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Bfc, Dsh, Oversubscribed, Pfc, Spfc};
+    use SchemeKind::{Bfc, Dsh, Gfc, Ofc, Oversubscribed, Pfc, PfcFamily, Spfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -192,7 +201,7 @@ mod tests {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
                 assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc] {
+                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, PfcFamily, Gfc, Ofc] {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));

@@ -33,6 +33,22 @@ pub const fn flow_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
     key_hash(&flow_key(fields), seed)
 }
 
+/// The hash that names a flow to a neighbour ([`HopControl::Flows`](crate::hop_control::HopControl::Flows)): the same at all
+/// switches and hosts.
+#[inline(always)]
+pub const fn key_name(key: &FlowKey) -> u32 {
+    key_hash(key, NAME_SEED)
+}
+
+/// The name of a packet's flow.
+#[inline(always)]
+pub const fn flow_name(fields: &Ipv4Fields) -> u32 {
+    key_name(&flow_key(fields))
+}
+
+/// Another seed than a switch's own, whose hashes choose ports.
+const NAME_SEED: u32 = 0x4f46_4331;
+
 /// A packet's five-tuple.
 #[inline(always)]
 const fn flow_key(fields: &Ipv4Fields) -> FlowKey {

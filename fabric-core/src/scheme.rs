@@ -41,11 +41,14 @@
 
 pub mod bfc;
 pub mod dsh;
+pub mod gfc;
 #[cfg(test)]
 mod held;
 pub mod ingress;
+pub mod ofc;
 pub mod oversubscribed;
 pub mod pfc;
+pub mod pfc_family;
 mod selected;
 pub mod spfc;
 pub mod state;
@@ -243,6 +246,12 @@ pub trait Scheme: Sized {
         _port: u32,
         _now: Nanos,
     ) -> Option<QueueSet> {
+        None
+    }
+
+    /// The first instant after `now` at which one of the queues that [`paused`](Self::paused) names may send, if time alone
+    /// allows it.
+    fn reopens<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<Nanos> {
         None
     }
 

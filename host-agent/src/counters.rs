@@ -61,7 +61,13 @@ pub struct HostCounters {
     pub queue_pauses_received: u64,
     /// Hop control frames received that only resume queues of this NIC.
     pub queue_resumes_received: u64,
-    /// Hop control frames ignored: those about flows and rates, and about a queue that this NIC does not have.
+    /// Hop control frames received that set the rate of a priority.
+    pub rates_received: u64,
+    /// Hop control frames received that pause flows.
+    pub flow_pauses_received: u64,
+    /// Hop control frames received that resume flows.
+    pub flow_resumes_received: u64,
+    /// Hop control frames ignored: a rate of zero, those about flows if they are not obeyed, and about a queue that this NIC does not have.
     pub unexpected_hop_control: u64,
     /// Packets dropped because no queue pair of that number talks to their source. Late packets of
     /// finished flows are among them.

@@ -1,6 +1,7 @@
 //! The host, which connects queue pairs, NIC and timers.
 
 mod event;
+mod flow_pauses;
 mod neighbour;
 mod roce;
 mod tcp;
@@ -10,6 +11,7 @@ use std::collections::VecDeque;
 
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueRanges};
+use fabric_core::routing::key_name;
 use fabric_core::wire::Packet;
 use fabric_core::wire::roce::Syndrome;
 use fabric_core::wire::telemetry::{Carrier, Stamp};
@@ -27,10 +29,12 @@ use crate::storm::Storms;
 use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Transport};
 
 pub use event::{HostEvent, SenderCounts};
+use flow_pauses::FlowPauses;
 use timers::{TimerOf, Timers};
 
 /// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting by itself")]
 pub struct HostConfig {
     /// IPv4 address, host order.
     pub address: u32,
@@ -62,6 +66,8 @@ pub struct HostConfig {
     pub names_queues: bool,
     /// Whether the last queue of each priority is for labelled incasts.
     pub keeps_incast_queue: bool,
+    /// Whether flows stop that the neighbour pauses by themselves.
+    pub obeys_flow_pauses: bool,
     /// How the NIC chooses among flows.
     pub scheduler: Scheduler,
     /// Whether data packets of RoCEv2 say what their flow has left to send.
@@ -88,6 +94,7 @@ pub struct Host {
     events: VecDeque<HostEvent>,
     counters: HostCounters,
     storms: Storms,
+    flow_pauses: FlowPauses,
     /// Whether some flow has been traced.
     traces: bool,
     /// What [`named_queue`](Self::named_queue) returns.
@@ -100,6 +107,10 @@ struct Sending {
     end: SendingEnd,
     /// Its queue of the NIC.
     queue: QueueId,
+    /// The name of its flow in the neighbour's pauses; 0 where these are not obeyed.
+    name: u32,
+    /// Whether it waits until its flow is resumed.
+    waits: bool,
     /// Whether the NIC knows it as one with something to send.
     scheduled: bool,
     /// Instant of its entry among the timers, if it has one.
@@ -146,6 +157,7 @@ impl Host {
             timers: Timers::default(),
             events: VecDeque::new(),
             storms: Storms::new(config.link_rate),
+            flow_pauses: FlowPauses::default(),
             traces: false,
             named_queue: QueueId::CONTROL,
             counters: HostCounters::default(),
@@ -182,7 +194,13 @@ impl Host {
         let request = end.request();
         let of_incast = self.config.keeps_incast_queue.then_some(request.is_incast);
         let queue = self.nic.assign(request.priority, of_incast);
-        let sending = Sending { end, queue, scheduled: false, timer_entry: None };
+        let name = if self.config.obeys_flow_pauses {
+            key_name(&end.flow_key(self.config.address))
+        } else {
+            0
+        };
+        let sending =
+            Sending { end, queue, name, waits: false, scheduled: false, timer_entry: None };
         let slot = self.senders.insert(qp, sending);
         self.tell_change(now, slot);
         self.schedule(now, slot);
@@ -261,16 +279,24 @@ impl Host {
         self.named_queue = QueueId::CONTROL;
         if let Some(packet) = self.nic.pop_control(now) {
             self.count_control(&packet);
+            self.note_start(now, &packet);
             return Some(packet);
         }
         while let Some(slot) = self.nic.pop_queue_pair(now) {
             let sending = self.senders.occupant(slot);
             sending.scheduled = false;
             if sending.end.can_send(now) {
+                if self.flow_pauses.stops(sending) {
+                    sending.waits = true;
+                    self.flow_pauses.wait(slot);
+                    continue;
+                }
                 if self.config.names_queues {
                     self.named_queue = sending.queue;
                 }
-                return Some(self.transmit_data(now, slot));
+                let packet = self.transmit_data(now, slot);
+                self.note_start(now, &packet);
+                return Some(packet);
             }
             // An ACK came between its scheduling and its turn.
             if sending.end.is_complete() {
@@ -278,6 +304,15 @@ impl Host {
             }
         }
         None
+    }
+
+    /// Tells the NIC of a packet that starts, for the gap behind it.
+    #[inline]
+    fn note_start(&mut self, now: Picos, packet: &Packet) {
+        let own = packet.frame_length() as u64;
+        let length = self.config.frame_lengths.packet(packet.payload_length().into(), own);
+        let bytes = length + self.config.frame_time.overhead;
+        self.nic.started(now, packet, bytes);
     }
 
     /// The queue that the source address names of the packet which [`poll_transmit`](Self::poll_transmit) has just
@@ -423,7 +458,7 @@ impl Host {
     /// Tells the NIC of a flow that has something to send, unless it knows.
     fn schedule(&mut self, now: Picos, slot: u32) {
         let sending = self.senders.occupant(slot);
-        if sending.scheduled || !sending.end.can_send(now) {
+        if sending.scheduled || sending.waits || !sending.end.can_send(now) {
             return;
         }
         sending.scheduled = true;
@@ -456,6 +491,9 @@ impl Host {
         let sending = self.senders.occupant(slot);
         let FlowRequest { flow, qp, .. } = *sending.end.request();
         let (scheduled, queue) = (sending.scheduled, sending.queue);
+        if sending.waits {
+            self.flow_pauses.forget(slot);
+        }
         let counts = sending.end.counts();
         self.timers.remove(TimerOf::Sender(slot), &mut sending.timer_entry);
         self.senders.unlink(qp);

@@ -150,6 +150,12 @@ impl Nic {
         self.has_news = true;
     }
 
+    /// A packet starts that has so many bytes on the wire.
+    #[inline]
+    pub fn started(&mut self, now: Picos, packet: &Packet, bytes: u64) {
+        self.pause.started(now, priority_of(packet), bytes);
+    }
+
     /// Takes the next of these responses.
     #[inline]
     pub fn pop_link_delay_response(&mut self) -> Option<LinkDelayFrame> {
@@ -334,7 +340,12 @@ impl Nic {
 
 /// The queue of a control packet's priority.
 fn queue_of(pause: &PauseTimers, packet: &Packet) -> QueueId {
-    pause.queue(Priority::of_bits((packet.dscp() >> 3).into()))
+    pause.queue(priority_of(packet))
+}
+
+/// The priority that a packet names.
+fn priority_of(packet: &Packet) -> Priority {
+    Priority::of_bits((packet.dscp() >> 3).into())
 }
 
 #[cfg(test)]

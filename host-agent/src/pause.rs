@@ -1,7 +1,8 @@
 //! Which queues a NIC may not send from: the receiver's side of PFC (IEEE 802.1Qbb, 36.2) and of pauses of
 //! single queues (`fabric_core::wire::hop_control`).
 
-use fabric_core::hop_control::ClassPauses;
+use fabric_core::hop_control::{ClassPauses, LINE_RATE};
+use fabric_core::map_abi::PRIORITIES;
 use fabric_core::pause_state::PauseWindow;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueRange, QueueRanges, QueueSet, places};
@@ -22,8 +23,10 @@ pub enum PauseOutcome {
 /// What stops one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct QueuePause {
-    /// The later end of the two pauses. For a queue that is not paused, nothing else is read.
+    /// The latest end of the pauses and the gap. For a queue that nothing stops, nothing else is read.
     until: Picos,
+    /// The end of the gap that the neighbour's rate asks for.
+    gap: Picos,
     /// The pause of its class.
     class: PauseWindow<Picos>,
     /// The pause of the queue itself, which does not expire.
@@ -34,24 +37,51 @@ impl QueuePause {
     /// Changes one of the pauses.
     fn update(&mut self, change: impl FnOnce(&mut Self)) {
         change(self);
-        self.until = self.class.until.max(self.queue.until);
+        self.until = self.class.until.max(self.queue.until).max(self.gap);
     }
 
     #[inline]
     fn forbids(&self, start: Picos) -> bool {
-        start < self.until && (self.class.forbids(start) || self.queue.forbids(start))
+        start < self.until
+            && (start < self.gap || self.class.forbids(start) || self.queue.forbids(start))
     }
 
-    /// The first instant from `from` on at which neither pause holds.
+    /// The first instant from `from` on at which neither pause holds and the gap is over.
     #[inline]
     fn open_from(&self, from: Picos) -> Picos {
         let end_of =
             |pause: &PauseWindow<_>, from| if pause.forbids(from) { pause.until } else { from };
-        if from >= self.until { from } else { end_of(&self.queue, end_of(&self.class, from)) }
+        if from >= self.until {
+            return from;
+        }
+        end_of(&self.queue, end_of(&self.class, from.max(self.gap)))
     }
 }
 
-/// The pause timers of a port's queues. A queue stops while its class is paused, and while it is paused itself.
+/// The rate at which the neighbour takes one priority, and the last packet of it (GFC).
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// Kilobits a second; 0: at line rate.
+    kilobits_per_second: u32,
+    started: Picos,
+    /// On the wire.
+    bytes: u64,
+}
+
+impl Pace {
+    /// When the next packet may start: after the last one's time on the wire at that rate, rounded up to a picosecond.
+    fn opens(&self) -> Picos {
+        if self.kilobits_per_second == 0 {
+            return Picos::ZERO;
+        }
+        let picosecond_bits = u128::from(self.bytes) * 8_000_000_000;
+        let time = picosecond_bits.div_ceil(self.kilobits_per_second.into());
+        self.started + Picos(u64::try_from(time).unwrap_or(u64::MAX / 2))
+    }
+}
+
+/// The pause timers of a port's queues. A queue stops while its class is paused, while it is paused itself, and in the gap
+/// behind a packet of its priority if the neighbour has set a rate.
 #[derive(Debug)]
 pub struct PauseTimers {
     link_rate: BitsPerSecond,
@@ -59,6 +89,8 @@ pub struct PauseTimers {
     queues: QueueRanges,
     /// By [`QueueId::place`].
     pauses: Box<[QueuePause]>,
+    /// By priority.
+    paces: [Pace; PRIORITIES],
 }
 
 impl PauseTimers {
@@ -73,7 +105,7 @@ impl PauseTimers {
             taken = taken.or(range.queues());
         }
         let pauses = vec![QueuePause::default(); places(&queues)].into_boxed_slice();
-        Self { link_rate, response, queues, pauses }
+        Self { link_rate, response, queues, pauses, paces: [Pace::default(); PRIORITIES] }
     }
 
     /// Entries of a table with one for each queue, by [`QueueId::place`].
@@ -147,6 +179,38 @@ impl PauseTimers {
             PauseOutcome::Resumed
         } else {
             PauseOutcome::Paused
+        }
+    }
+
+    /// Applies a rate received at any time: the gap behind the last packet of the priority changes with it. Rates from that of
+    /// the link on end it.
+    pub fn receive_rate(&mut self, priority: Priority, kilobits_per_second: u32) -> PauseOutcome {
+        let is_slow = kilobits_per_second != LINE_RATE
+            && u64::from(kilobits_per_second) * 1000 < self.link_rate.0;
+        let pace = &mut self.paces[priority.index()];
+        if kilobits_per_second == 0 {
+            return PauseOutcome::Nothing;
+        }
+        pace.kilobits_per_second = if is_slow { kilobits_per_second } else { 0 };
+        self.set_gap(priority);
+        if is_slow { PauseOutcome::Paused } else { PauseOutcome::Resumed }
+    }
+
+    /// A packet of a priority starts, and has so many bytes on the wire.
+    #[inline]
+    pub fn started(&mut self, now: Picos, priority: Priority, bytes: u64) {
+        let pace = &mut self.paces[priority.index()];
+        (pace.started, pace.bytes) = (now, bytes);
+        if pace.kilobits_per_second != 0 {
+            self.set_gap(priority);
+        }
+    }
+
+    #[cold]
+    fn set_gap(&mut self, priority: Priority) {
+        let opens = self.paces[priority.index()].opens();
+        for queue in self.queues[priority.index()].queues().iter() {
+            self.pauses[queue.place()].update(|pause| pause.gap = opens);
         }
     }
 
@@ -245,6 +309,36 @@ mod tests {
         timers.receive(Picos(5000), &ClassPauses::xoff(1 << 3, 100));
         assert!(!timers.is_paused(of(3), Picos(6999)), "a new pause has its own response time");
         assert!(timers.is_paused(of(3), Picos(7000)));
+    }
+
+    /// 1000 bytes take 80 ns at 100 Gbit/s, and 800 ns at 10 Gbit/s.
+    #[test]
+    fn a_rate_sets_the_gap_behind_the_last_packet_of_its_priority() {
+        let mut timers = timers();
+        let priority = Priority::new(3);
+        let rate = |timers: &mut PauseTimers, gigabits: u32| {
+            timers.receive_rate(priority, gigabits * 1_000_000)
+        };
+        timers.started(Picos(5000), priority, 1000);
+        assert!(!timers.is_paused(of(3), Picos(5000)));
+        assert_eq!(rate(&mut timers, 10), PauseOutcome::Paused);
+        assert!(timers.is_paused(of(3), Picos(804_999)));
+        assert!(!timers.is_paused(of(3), Picos(805_000)));
+        assert!(!timers.is_paused(of(4), Picos(5000)), "another priority");
+        assert_eq!(timers.open_from(of(3), Picos(9000)), Picos(805_000));
+        // A new rate changes the gap that is running.
+        rate(&mut timers, 20);
+        assert_eq!(timers.open_from(of(3), Picos(9000)), Picos(405_000));
+        timers.started(Picos(405_000), priority, 100);
+        assert_eq!(timers.open_from(of(3), Picos(405_000)), Picos(445_000));
+        // A pause that is longer than the gap counts on.
+        timers.receive(Picos(405_000), &ClassPauses::xoff(1 << 3, 100));
+        assert_eq!(timers.open_from(of(3), Picos(410_000)), Picos(405_000 + 100 * QUANTUM));
+        timers.receive(Picos(420_000), &ClassPauses::xon(1 << 3));
+        assert_eq!(timers.open_from(of(3), Picos(420_000)), Picos(445_000));
+        assert_eq!(rate(&mut timers, 100), PauseOutcome::Resumed);
+        assert_eq!(timers.open_from(of(3), Picos(420_000)), Picos(420_000));
+        assert_eq!(timers.receive_rate(priority, 0), PauseOutcome::Nothing);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What carries a flow: the one place that names all transports.
 
-use fabric_core::wire::Packet;
+use fabric_core::map_abi::FlowKey;
+use fabric_core::wire::roce::UDP_PORT;
+use fabric_core::wire::tcp::{Direction, Ports};
+use fabric_core::wire::{Packet, ipv4};
 use units::{BitsPerSecond, Picos};
 
 use crate::congestion_control::{Algorithm, CongestionControl, Control, Feedback};
@@ -134,6 +137,25 @@ impl SendingEnd {
         match self {
             Self::Roce(requester) => requester.request(),
             Self::Tcp(sender) => sender.request(),
+        }
+    }
+
+    /// The five-tuple of its data packets, sent by the host at `source`.
+    pub fn flow_key(&self, source: u32) -> FlowKey {
+        let request = self.request();
+        let (ports, protocol) = match self {
+            Self::Roce(_) => {
+                (Ports { source: request.source_port, destination: UDP_PORT }, ipv4::PROTOCOL_UDP)
+            }
+            Self::Tcp(_) => {
+                (Ports::of_connection(request.qp, Direction::FromClient), ipv4::PROTOCOL_TCP)
+            }
+        };
+        FlowKey {
+            source,
+            destination: request.destination,
+            ports: u32::from(ports.source) << 16 | u32::from(ports.destination),
+            protocol: protocol.into(),
         }
     }
 

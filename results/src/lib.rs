@@ -21,6 +21,7 @@ mod fault;
 mod fct_by_size;
 mod fidelity;
 mod flow;
+mod flow_pause;
 mod flow_queue;
 mod flow_statistics;
 mod flow_trace;
@@ -71,6 +72,7 @@ pub use fidelity::{
     DeadlineCount, FidelitySummary, GOOD_LATENESS, LEAST_SLEEPS, Lateness, is_good,
 };
 pub use flow::FlowRow;
+pub use flow_pause::FlowPauseTotals;
 pub use flow_queue::{FlowQueueTotals, FlowQueuesRow};
 pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};
 pub use flow_trace::FlowTraceRow;

@@ -3,6 +3,7 @@
 mod blame;
 mod chart;
 mod files;
+mod flow_pauses;
 mod losses;
 mod port_states;
 mod quantity;
@@ -292,6 +293,10 @@ impl RunReport {
     fn pauses(&self, out: &mut String, style: Style) -> fmt::Result {
         if let Some(totals) = &self.summary.port_states {
             port_states::port_states(out, totals, style)?;
+            out.push('\n');
+        }
+        if let Some(totals) = &self.summary.flow_pauses {
+            flow_pauses::flow_pauses(out, totals, style)?;
             out.push('\n');
         }
         if let Some(totals) = &self.summary.queue_pauses {

@@ -10,6 +10,7 @@ use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
 use super::fault::FaultTotals;
 use super::fidelity::FidelitySummary;
+use super::flow_pause::FlowPauseTotals;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::link_bytes::LinkBytes;
@@ -89,6 +90,9 @@ pub struct Summary {
     /// Flows that lost their entry of a switch's flow table before they were silent, if `switch.lossy` has flow tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_flows: Option<u64>,
+    /// Pauses of flows, if switches do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_pauses: Option<FlowPauseTotals>,
     /// Congestion notification packets sent.
     pub cnps: u64,
     /// Data packets sent again.
@@ -277,6 +281,12 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "replaced_flows",
         about: "How often a flow lost its entry of a switch's flow table (`switch.lossy.flow_table`) to another one before it \
                 was silent: what was counted of it is too little then. Missing without flow tables.",
+    },
+    Column {
+        name: "flow_pauses",
+        about: "Pauses of flows (`switch.backpressure` of kind `ofc`): `pause_frames` and `resume_frames` that switches decided \
+                to send, and `flows` that the former named; `class_pauses`, how often a class was paused in place of a flow \
+                because the flow table was full, and `unnamed_packets`, packets of flows without an entry. Missing without it.",
     },
     Column { name: "cnps", about: "Congestion notification packets sent." },
     Column { name: "retransmitted_packets", about: "Data packets sent again." },

@@ -1,11 +1,14 @@
-//! `switch.backpressure`: schemes by which a switch pauses single queues of its neighbours.
+//! `switch.backpressure`: schemes by which a switch pauses single queues, or flows, of its neighbours.
+
+mod ofc;
 
 use fabric_core::headroom::LinkFrames;
+use fabric_core::scheme::ofc::state::QUEUES;
 use fabric_core::scheme::{SchemeSettings, bfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, UpDown, WireId};
-use units::Picos;
+use units::{Bytes, Picos};
 use workload::Flow;
 
 use super::Scenario;
@@ -14,18 +17,22 @@ use super::flow_queues::{FlowQueues, MAX_FLOW_QUEUES};
 use super::flows::Workload;
 use super::headroom::Headroom;
 use super::priority::{AckPriority, Priorities};
-use super::quantity::{self, Quantity, Time};
-use super::ratio::Probability;
+use super::quantity::{self, Quantity, Size, Time};
+use super::ratio::{Probability, Ratio};
 use super::report::ScenarioError;
 use super::switch::Switch;
 use super::transport::{CongestionControl, Transport, WindowSize};
 
-/// How switches pause single queues of their neighbours.
+pub use ofc::Ofc;
+
+/// How switches pause single queues, or flows, of their neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Backpressure {
     /// Backpressure Flow Control (Goyal et al., NSDI 2022).
     Bfc(Bfc),
+    /// Original congestion-based fine-grained priority Flow Control (Xiao et al.).
+    Ofc(Ofc),
 }
 
 /// The parameters of BFC.
@@ -77,7 +84,7 @@ pub enum Assignment {
     Stochastic,
 }
 
-/// How switches pause single queues of their neighbours.
+/// How switches pause single queues, or flows, of their neighbours.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
@@ -131,6 +138,26 @@ pub(super) enum BackpressureKeys {
         #[serde(default)]
         prevent_deadlocks: bool,
     },
+    /// Original congestion-based fine-grained priority Flow Control (OFC; Xiao et al.): a switch where flows meet congestion
+    /// tells its neighbour which these are, and the neighbour keeps their packets in a backup queue while others pass. Where
+    /// congestion has come from behind a port, only the flows are named that this port's neighbour has named. From `xoff`
+    /// on PFC pauses the class. Needs `threshold` of kind "static".
+    Ofc {
+        /// Priorities whose flows are paused, lossless ones, not `control_priority`; each has three queues at a port. Default
+        /// [3].
+        #[serde(default = "default_priorities")]
+        priorities: Priorities,
+        /// Flows are paused when their ingress queue and their egress queue hold this part of `threshold.xoff`: above
+        /// `xon` / `xoff`, below 1. Default "9/10".
+        alpha: Option<Ratio>,
+        /// The same as a size, instead of `alpha`: above `threshold.xon`, below `threshold.xoff`.
+        congested: Option<Size>,
+        /// Flows that a switch can tell apart at an egress port, 1 to 4096; where that is not enough it pauses the class. Default
+        /// 256.
+        #[serde(default = "ofc::default_flow_table")]
+        #[schemars(range(min = 1, max = 4096))]
+        flow_table: u32,
+    },
 }
 
 const fn default_priorities() -> Priorities {
@@ -154,6 +181,10 @@ const BITMAP_PERIOD: Picos = Picos(10_000_000);
 
 impl BackpressureKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Backpressure, ScenarioError> {
+        if let Self::Ofc { priorities, alpha, congested, flow_table } = self {
+            let ofc = ofc::resolve(priorities, alpha, congested, flow_table, document)?;
+            return Ok(Backpressure::Ofc(ofc));
+        }
         let Self::Bfc {
             priorities,
             queues,
@@ -165,7 +196,10 @@ impl BackpressureKeys {
             sticky,
             bitmap_period,
             prevent_deadlocks,
-        } = self;
+        } = self
+        else {
+            unreachable!("it is no other kind")
+        };
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.backpressure.{key}"), title, help))
         };
@@ -222,20 +256,36 @@ impl BackpressureKeys {
 }
 
 impl Backpressure {
-    /// The priorities whose queues are paused.
+    /// The priorities whose queues or flows are paused.
     pub const fn priorities(&self) -> Priorities {
-        let Self::Bfc(Bfc { priorities, .. }) = self;
+        let (Self::Bfc(Bfc { priorities, .. }) | Self::Ofc(Ofc { priorities, .. })) = self;
         *priorities
     }
 
     /// The queues of its priorities, as [`Switch::flow_queues`] has those of others.
     pub(super) fn flow_queues(&self) -> impl Iterator<Item = FlowQueues> {
-        let Self::Bfc(Bfc { priorities, queues, .. }) = *self;
+        let (priorities, queues) = match *self {
+            Self::Bfc(Bfc { priorities, queues, .. }) => (priorities, queues),
+            Self::Ofc(Ofc { priorities, .. }) => (priorities, QUEUES),
+        };
         priorities.iter().map(move |priority| FlowQueues { priority, queues })
     }
 }
 
 impl Switch {
+    /// Whether it pauses single queues of its neighbours.
+    pub const fn pauses_queues(&self) -> bool {
+        matches!(self.backpressure, Some(Backpressure::Bfc(_)))
+    }
+
+    /// What its flows are paused by, if they are.
+    pub const fn ofc(&self) -> Option<&Ofc> {
+        match &self.backpressure {
+            Some(Backpressure::Ofc(ofc)) => Some(ofc),
+            _ => None,
+        }
+    }
+
     /// The priorities with several egress queues at a port, and those that backpressure pauses; each once.
     pub fn spread(&self) -> impl Iterator<Item = FlowQueues> {
         let paused = self.backpressure.iter().flat_map(Backpressure::flow_queues);
@@ -248,6 +298,14 @@ impl Scenario {
     pub(super) fn check_backpressure(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let (switch, host) = (&self.switch, &self.host);
         let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+        let beneath_sih = matches!(switch.headroom, Headroom::Sih { .. });
+        if let Some(ofc) = switch.ofc() {
+            ofc.check(switch, document)?;
+            if !beneath_sih {
+                let help = "beneath OFC ingress queues have static headroom: write headroom = { kind = \"sih\" }";
+                return wrong("switch.headroom", "OFC with another scheme of headroom", help);
+            }
+        }
         let Some(Backpressure::Bfc(bfc)) = switch.backpressure else {
             if self.results.held_flows {
                 let help =
@@ -257,7 +315,7 @@ impl Scenario {
             return Ok(());
         };
         let paused = |priority: u8| bfc.priorities.contains(priority);
-        if !matches!(switch.headroom, Headroom::Sih { .. }) {
+        if !beneath_sih {
             let help = "beneath BFC lossless priorities have static headroom: write headroom = { kind = \"sih\" }";
             return wrong("switch.headroom", "BFC with another scheme of headroom", help);
         }
@@ -309,6 +367,12 @@ impl Scenario {
         if let Some(spfc) = self.spfc() {
             return self.switch.headroom.scheme_with_states(self.spfc_settings(spfc));
         }
+        if let Some(rule) = &self.switch.pause_rule {
+            return rule.scheme(self.static_xoff(switch), Bytes(self.frame_time().overhead));
+        }
+        if let Some(ofc) = self.switch.ofc() {
+            return ofc.settings(self.static_xoff(switch));
+        }
         let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else {
             return self.switch.headroom.scheme();
         };
@@ -336,7 +400,7 @@ impl Scenario {
 
     /// The order of the fabric's switches by which turns trigger no backpressure, if some do not.
     pub fn deadlock_prevention(&self) -> Option<UpDown> {
-        let Backpressure::Bfc(bfc) = self.switch.backpressure?;
+        let Backpressure::Bfc(bfc) = self.switch.backpressure? else { return None };
         bfc.prevent_deadlocks.then(|| UpDown::of(&self.fabric))
     }
 
@@ -354,7 +418,7 @@ impl Scenario {
 
     /// Time from one bitmap of paused queues to the next, if switches send some.
     pub fn bitmap_period(&self) -> Option<Picos> {
-        let Backpressure::Bfc(bfc) = self.switch.backpressure?;
+        let Backpressure::Bfc(bfc) = self.switch.backpressure? else { return None };
         Some(
             bfc.bitmap_period
                 .unwrap_or_else(|| BITMAP_PERIOD.max(Picos(100 * self.bitmap_time().0))),

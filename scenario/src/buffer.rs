@@ -140,7 +140,8 @@ impl Scenario {
             self.check_buffer(switch, document)?;
         }
         self.check_period(document)?;
-        self.check_declared_responses(document)
+        self.check_declared_responses(document)?;
+        self.check_pause_rule(document)
     }
 
     /// Checks that neighbours can declare how fast they obey a PAUSE.

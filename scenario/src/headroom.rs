@@ -149,7 +149,7 @@ impl PowerOfTwo {
     /// A smaller weight would have no effect, and a larger gain would ask for all headroom at once.
     const LARGEST_EXPONENT: u32 = 6;
 
-    fn of(ratio: Ratio) -> Option<Self> {
+    pub(super) fn of(ratio: Ratio) -> Option<Self> {
         let Ratio { numerator, denominator } = ratio;
         let (gain, weight) = (numerator.checked_ilog2()?, denominator.checked_ilog2()?);
         let exact = numerator == 1 << gain && denominator == 1 << weight;

@@ -44,6 +44,8 @@ pub struct Host {
     pub pause_response: PauseResponse,
     /// Whether the NIC obeys pauses of single queues, and gives each flow a queue.
     pub queue_pauses: bool,
+    /// Whether the NIC obeys pauses of flows.
+    pub flow_pauses: bool,
     /// How the NIC chooses among its flows.
     pub scheduler: NicScheduler,
     /// What carries flows.
@@ -84,6 +86,9 @@ pub(super) struct HostKeys {
     /// Whether NICs take part in `switch.backpressure`: each flow gets a transmit queue, its packets name it to the switch,
     /// and the NIC obeys pauses of queues. If not, flows need a window. Default true.
     queue_pauses: bool,
+    /// Whether NICs obey pauses of flows, which switches send under `switch.backpressure` of kind "ofc". If not, a host's
+    /// flows go on until PFC stops their class. Default true.
+    flow_pauses: bool,
     /// How a NIC chooses among the flows that may send: "round-robin"; "strict", those of the highest priority first; or
     /// "srf", shortest remaining flow first (BFC, Appendix A.2). Default: as `switch.scheduler`, and "round-robin" for
     /// "dwrr" too.
@@ -105,6 +110,7 @@ impl Default for HostKeys {
             retransmission_timeout: Quantity(Picos(4_194_000_000)),
             pause_response: PauseResponse::Standard,
             queue_pauses: true,
+            flow_pauses: true,
             scheduler: None,
             transport: TransportKeys::default(),
         }
@@ -155,6 +161,7 @@ impl HostKeys {
             retransmission_timeout: self.retransmission_timeout.0,
             pause_response: self.pause_response,
             queue_pauses: self.queue_pauses,
+            flow_pauses: self.flow_pauses,
             scheduler: self.scheduler.unwrap_or(NicScheduler::usual(switch)),
             transport,
         })

@@ -17,6 +17,7 @@ use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
 use super::headroom::{Headroom, HeadroomKeys};
 use super::lossy::{Lossy, LossyKeys};
 use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
+use super::pause_rule::{PauseRule, PauseRuleKeys};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity::{self, Quantity, Size};
 use super::report::ScenarioError;
@@ -43,6 +44,9 @@ pub struct Switch {
     pub lossless: Priorities,
     /// When a lossless ingress queue sends PAUSE and RESUME.
     pub threshold: Threshold,
+    /// When it also sends PAUSE, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_rule: Option<PauseRule>,
     /// Buffer for what arrives after a PAUSE.
     pub headroom: Headroom,
     /// Pauses of single queues, if any.
@@ -143,6 +147,10 @@ pub(super) struct SwitchKeys {
     /// When a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16"
     /// }.
     threshold: ThresholdKeys,
+    /// When a lossless ingress queue also sends PAUSE, before it is above `X_off` of `threshold`: relatives of PFC that look
+    /// at egress queues, slopes or priorities, too. Headroom is of kind "sih" or "adaptive" then. Without this key a queue
+    /// pauses above `X_off` only.
+    pause_rule: Option<PauseRuleKeys>,
     /// Buffer for what arrives after a PAUSE. Default { kind = "sih" }.
     headroom: HeadroomKeys,
     /// Pauses of single queues beside PFC, for which a priority has several queues. Without this key there are none.
@@ -237,6 +245,7 @@ impl Default for SwitchKeys {
             private_fill: PrivateFill::default(),
             lossless: Priorities(1 << 3),
             threshold: ThresholdKeys::default(),
+            pause_rule: None,
             headroom: HeadroomKeys::Sih { bytes: None, bandwidth_delays: None },
             backpressure: None,
             ecn: None,
@@ -303,6 +312,10 @@ impl SwitchKeys {
             private_fill: self.private_fill,
             lossless: self.lossless,
             threshold: self.threshold.resolve(rates, document)?,
+            pause_rule: self
+                .pause_rule
+                .map(|keys| keys.resolve(self.lossless, document))
+                .transpose()?,
             headroom: self.headroom.resolve(document)?,
             backpressure,
             ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,

@@ -10,6 +10,8 @@ mod good;
 mod headroom;
 mod lossy;
 mod names;
+mod ofc;
+mod pause_rule;
 mod results;
 mod routes;
 mod scheduling;

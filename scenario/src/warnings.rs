@@ -58,7 +58,14 @@ impl Scenario {
                 )
             }));
         }
-        if !self.host.queue_pauses && self.switch.backpressure.is_none() {
+        if !self.host.flow_pauses && self.switch.ofc().is_none() {
+            warnings.push(
+                "no switch pauses flows, so `host.flow_pauses = false` changes nothing: write `switch.backpressure` of kind \
+                 \"ofc\", or leave the key out"
+                    .into(),
+            );
+        }
+        if !self.host.queue_pauses && !self.switch.pauses_queues() {
             warnings.push(
                 "no switch pauses single queues, so `host.queue_pauses = false` changes nothing: write \
                  `switch.backpressure`, or leave the key out"
@@ -67,6 +74,7 @@ impl Scenario {
         }
         warnings.extend(self.warnings_of_queues());
         warnings.extend(self.warnings_of_spfc());
+        warnings.extend(self.warnings_of_pause_rule());
         warnings.extend(self.warnings_of_lossy());
         warnings.extend(self.unused_routes.iter().map(|route| route.report.clone()));
         let mut told = BTreeSet::new();

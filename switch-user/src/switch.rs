@@ -105,6 +105,8 @@ pub struct Switch<F, S = Selected> {
     tables: SwitchTables,
     config: SwitchConfig,
     timers: Timers,
+    /// By port: the instant of the last timer for queues that the scheme keeps back.
+    reopenings: Vec<Picos>,
     states: States,
     /// If there is a watchdog.
     storms: Option<Box<Storms>>,
@@ -124,6 +126,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 .map(|room| DeviceQueues::new(room, config.ports.len()).into()),
             storms: config.watchdog.map(|own| Storms::new(own, config.ports.len()).into()),
             timers: Timers::default(),
+            reopenings: vec![Picos::ZERO; config.ports.len()],
             woken: VecDeque::new(),
             discarded: VecDeque::new(),
             orders: Vec::new(),
@@ -319,6 +322,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         loop {
             let paused = self.paused(port.into(), nanos);
             let Some(Selection { slot, length, queue }) = self.queues.select(number, paused) else {
+                self.wait_for_reopening(nanos, port);
                 return Ok(None);
             };
             let orders = &mut self.orders;
@@ -330,6 +334,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             };
             let left = left.expect("the traffic manager names slots that hold a packet");
             if let Fate::Requeued(other) = left.fate {
+                // Nothing is sent: DWRR shares out what is.
+                self.queues.refund(number, queue, length);
                 let rank = self.rank(slot);
                 self.queues.enqueue(number, other, slot, length, rank);
                 requeued += 1;
@@ -383,6 +389,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         match self.timers.pop(now) {
             None => Ok(None),
             Some(Timer::PauseExpiry { port }) => Ok(Some(Due { port, pauses_changed: true })),
+            Some(Timer::Reopening { port }) => Ok(Some(Due { port, pauses_changed: false })),
             Some(Timer::PauseRefresh { port, priority, pause }) => {
                 self.refresh(now, port, priority, pause, observer)?;
                 Ok(Some(Due { port, pauses_changed: false }))
@@ -463,6 +470,21 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             }
         }
         paused
+    }
+
+    /// Sets a timer for when a queue may send that the scheme keeps back until then, if there is none yet.
+    #[inline]
+    fn wait_for_reopening(&mut self, now: Nanos, port: u16) {
+        if self.queues.non_empty(usize::from(port)).is_empty() {
+            return;
+        }
+        let at = S::reopens(&self.tables, self.config.policy, port.into(), now);
+        let Some(at) = at.map(Picos::from_nanos) else { return };
+        let waits_until = &mut self.reopenings[usize::from(port)];
+        if *waits_until != at {
+            *waits_until = at;
+            self.timers.set(at, Timer::Reopening { port });
+        }
     }
 
     #[cold]

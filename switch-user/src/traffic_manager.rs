@@ -15,7 +15,7 @@
 //!   here.
 //! - A departure verdict that drops a selected packet simply does not send it, and selects again. One
 //!   that moves it to another queue enqueues the slot again: a selected slot is free for use. Both times
-//!   the queue it left was charged for the packet, as if it had been sent.
+//!   the queue it left was charged for the packet, as if it had been sent, and can be given that back.
 //! - Queue lengths are exact at every instant, so thresholds and backlogs can be read from
 //!   [`TrafficManager::queue_bytes`] and [`TrafficManager::non_empty`].
 
@@ -160,7 +160,7 @@ impl TrafficManager {
         Some(Selection { slot, queue, length })
     }
 
-    /// Gives a queue back what [`select`](Self::select) has charged it for a packet that was dropped then: DWRR shares out
+    /// Gives a queue back what [`select`](Self::select) has charged it for a packet that was dropped or moved then: DWRR shares out
     /// what is sent. Where a queue has no packets left, it has no deficit either.
     pub fn refund(&mut self, port: usize, queue: QueueId, length: u32) {
         let index = self.index(port, queue);

@@ -11,6 +11,7 @@ pub mod frame;
 mod kernel;
 mod native;
 mod row;
+mod rule;
 mod state;
 
 use fabric_core::arrival::Outcome;
@@ -24,6 +25,7 @@ use fabric_core::record::Header;
 use fabric_core::scheme::Room;
 use fabric_core::scheme::bfc::{Options as BfcOptions, state as bfc_state};
 use fabric_core::scheme::dsh::state as dsh_state;
+use fabric_core::scheme::ofc::{Options as OfcOptions, state as ofc_state};
 use switch_user::hook::Hook;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
@@ -35,6 +37,7 @@ pub use row::{
     AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
     PauseRow, PortRow, SpfcRow, StormRow, SwitchRow,
 };
+pub use rule::RuleState;
 pub use state::{State, first_difference};
 
 /// Ports of a switch under test: interfaces 2 to 5 of its namespace.
@@ -54,7 +57,10 @@ pub const CAPACITY: Capacity = Capacity {
         // The states of ports beside DSH are behind its own lines.
         lines: larger(
             dsh_state::lines(PORTS) + PORTS,
-            bfc_state::lines(BfcOptions::EVERY[2], PORTS),
+            larger(
+                bfc_state::lines(BfcOptions::EVERY[2], PORTS),
+                ofc_state::lines(OfcOptions::EVERY[1], PORTS),
+            ),
         ),
         blocks: larger(dsh_state::blocks(PORTS), bfc_state::blocks(PORTS)),
     },

@@ -7,6 +7,7 @@ mod backpressure;
 mod backpressure_graph;
 mod buffers;
 mod collisions;
+mod flow_pauses;
 mod json;
 mod links;
 mod static_routes;
@@ -21,6 +22,7 @@ pub use backpressure_graph::{ElidedTurns, HeldBack, Prevention};
 pub use buffers::{LossyBuffer, PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
+pub use flow_pauses::FlowPauses;
 pub use links::LinkGroup;
 pub use static_routes::{FlowPath, StaticRoute, StaticRoutes};
 pub use text::Report;
@@ -55,6 +57,8 @@ pub struct Inspection {
     pub lossy: Option<LossyBuffer>,
     /// Pauses of single queues, if switches do that.
     pub queue_pauses: Option<QueuePauses>,
+    /// Pauses of flows, if switches do that.
+    pub flow_pauses: Option<FlowPauses>,
     /// Egress ports that can pause each other's queues, if switches do that.
     pub held_back: Option<HeldBack>,
     /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
@@ -101,6 +105,7 @@ impl Inspection {
             buffers: buffers::switch_buffers(scenario),
             lossy: LossyBuffer::of(scenario),
             queue_pauses: QueuePauses::of(scenario),
+            flow_pauses: FlowPauses::of(scenario),
             held_back: HeldBack::of(scenario, &groups),
             load: tier_load::tier_loads(scenario, &groups),
             collisions: collisions::collisions(scenario),

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::lossy::flow_table::replaced_flows;
+use fabric_core::priority;
+use fabric_core::scheme::ofc;
 use results::{
-    DropTotals, FaultRow, FaultTotals, FlowQueueTotals, LinkBytes, LinkRow, Measurements, RunEnd,
-    Summary,
+    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes, LinkRow,
+    Measurements, RunEnd, Summary,
 };
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
@@ -302,6 +304,26 @@ impl<W: Wires> Engine<'_, W> {
         })
     }
 
+    /// What switches told their neighbours of flows.
+    fn flow_pauses(&self) -> FlowPauseTotals {
+        let mut totals = FlowPauseTotals::default();
+        let ports = self.tables().flat_map(|(_, tables)| {
+            let ports = tables.settings().ports;
+            (0..ports).map(move |port| (tables, ports, port))
+        });
+        for (tables, ports, port) in ports {
+            for class in priority::all().filter_map(|it| ofc::state::class(tables, ports, port, it))
+            {
+                totals.pause_frames += u64::from(class.pause_frames.load());
+                totals.flows += u64::from(class.told_flows.load());
+                totals.resume_frames += u64::from(class.resume_frames.load());
+                totals.class_pauses += u64::from(class.class_pauses.load());
+                totals.unnamed_packets += u64::from(class.unnamed_packets.load());
+            }
+        }
+        totals
+    }
+
     /// What the links of each switch carried.
     fn link_bytes(&self) -> BTreeMap<String, LinkBytes> {
         let fabric = self.scenario.fabric();
@@ -330,6 +352,7 @@ impl<W: Wires> Engine<'_, W> {
             ecn_marked: self.tables().map(|(_, tables)| tables.state().ecn_marked.load()).sum(),
             replaced_flows: (self.scenario.lossy_settings().flow_lines() != 0)
                 .then(|| self.tables().map(|(_, tables)| replaced_flows(tables)).sum()),
+            flow_pauses: self.scenario.switch.ofc().map(|_| self.flow_pauses()),
             cnps: self.host_totals().map(|counters| counters.cnps_sent).sum(),
             retransmitted_packets: self
                 .host_totals()

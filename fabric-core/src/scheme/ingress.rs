@@ -202,6 +202,13 @@ impl<'a, T: Tables> Ingress<'a, T> {
         self.order(ClassPauses::xon(self.priority.bit()), true, xon)
     }
 
+    /// A rate for the queue's priority, because of the threshold `limit`.
+    #[inline(always)]
+    pub fn limit_rate(&self, kilobits_per_second: u32, limit: u64) -> Order {
+        let control = HopControl::Rate { priority: self.priority, kilobits_per_second };
+        Order { control, ..self.order(ClassPauses::default(), false, limit) }
+    }
+
     #[inline(always)]
     fn order(&self, pauses: ClassPauses, resumes: bool, threshold_bytes: u64) -> Order {
         Order {

@@ -86,18 +86,32 @@ pub fn pause<T: Tables>(
     pool: Pool,
     send: &mut impl FnMut(&Order),
 ) -> bool {
-    if at.queue.off.load() != 0 {
+    pause_if(at, is_due(at, xoff, pool), xoff, send)
+}
+
+/// Whether a queue whose packet was admitted to `pool` is above X_off.
+#[inline(always)]
+pub fn is_due<T>(at: &Ingress<'_, T>, xoff: u64, pool: Pool) -> bool {
+    // Algorithm 1 keeps omega_s below T(t), so a queue whose next packet no longer fits shows it by
+    // reaching into headroom; omega_s exceeds X_off where T(t) has fallen.
+    at.queue.shared_bytes.load() > xoff || matches!(pool, Pool::Headroom)
+}
+
+/// Pauses the class of a queue that is ON, if `is_due`, because of the threshold `limit`. Returns whether it has paused.
+#[inline(always)]
+pub fn pause_if<T: Tables>(
+    at: &Ingress<'_, T>,
+    is_due: bool,
+    limit: u64,
+    send: &mut impl FnMut(&Order),
+) -> bool {
+    if at.queue.off.load() != 0 || !is_due {
         return false;
     }
     let shared = at.queue.shared_bytes.load();
-    // Algorithm 1 keeps omega_s below T(t), so a queue whose next packet no longer fits shows it by
-    // reaching into headroom; omega_s exceeds X_off where T(t) has fallen.
-    if shared <= xoff && !matches!(pool, Pool::Headroom) {
-        return false;
-    }
     at.queue.off.store(1);
     let pause = next_pause::<T>(&at.queue.pauses);
-    send(&Order { pause, ..at.pause_queue(xoff.min(shared + at.shared_free())) });
+    send(&Order { pause, ..at.pause_queue(limit.min(shared + at.shared_free())) });
     true
 }
 
@@ -108,8 +122,22 @@ pub fn resume<S: Scheme, T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
         return None;
     }
-    let xon = S::threshold(at).saturating_sub(at.config.xon_offset_bytes);
+    resume_at(at, S::threshold(at).saturating_sub(at.config.xon_offset_bytes))
+}
+
+/// The same with this X_on.
+#[inline(always)]
+pub fn resume_at<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
     if at.queue.shared_bytes.load() > xon {
+        return None;
+    }
+    end_pause(at, xon)
+}
+
+/// Resumes the class of a queue that is OFF and holds no headroom, because of X_on.
+#[inline(always)]
+pub fn end_pause<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
+    if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
         return None;
     }
     at.queue.off.store(0);

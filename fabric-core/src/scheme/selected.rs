@@ -2,8 +2,11 @@
 
 use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
+use super::gfc::{self, Gfc};
+use super::ofc::{self, Ofc};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
+use super::pfc_family::{self, PfcFamily};
 use super::spfc::{self, Spfc};
 use super::{
     Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
@@ -45,6 +48,18 @@ macro_rules! select {
                 type $scheme = Spfc;
                 $body
             }
+            SchemeKind::PfcFamily => {
+                type $scheme = PfcFamily;
+                $body
+            }
+            SchemeKind::Gfc => {
+                type $scheme = Gfc;
+                $body
+            }
+            SchemeKind::Ofc => {
+                type $scheme = Ofc;
+                $body
+            }
         }
     };
 }
@@ -63,6 +78,12 @@ pub enum SchemeSettings {
     Bfc(bfc::Settings),
     /// [`Spfc`].
     Spfc(spfc::Settings),
+    /// [`PfcFamily`].
+    PfcFamily(pfc_family::Settings),
+    /// [`Gfc`].
+    Gfc(gfc::Settings),
+    /// [`Ofc`].
+    Ofc(ofc::Settings),
 }
 
 impl SchemeSettings {
@@ -74,8 +95,15 @@ impl SchemeSettings {
             bfc::Options::EVERY.map(|options| bfc::Settings { options, ..Default::default() });
         let spfc =
             spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
+        let ofc =
+            ofc::Options::EVERY.map(|options| ofc::Settings { options, ..Default::default() });
         let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
-        plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc)).chain(spfc.map(Self::Spfc))
+        let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
+        others
+            .chain(spfc.map(Self::Spfc))
+            .chain(pfc_family::Settings::EVERY.map(Self::PfcFamily))
+            .chain([Self::Gfc(gfc::Settings::default())])
+            .chain(ofc.map(Self::Ofc))
     }
 
     /// `policy` with this scheme.
@@ -86,6 +114,11 @@ impl SchemeSettings {
             Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
             Self::Bfc(bfc) => policy.with_scheme(SchemeKind::Bfc, bfc.options.to_bits()),
             Self::Spfc(spfc) => policy.with_scheme(SchemeKind::Spfc, spfc.options.to_bits()),
+            Self::PfcFamily(family) => {
+                policy.with_scheme(SchemeKind::PfcFamily, family.options().to_bits())
+            }
+            Self::Gfc(_) => policy.with_scheme(SchemeKind::Gfc, 0),
+            Self::Ofc(ofc) => policy.with_scheme(SchemeKind::Ofc, ofc.options.to_bits()),
         }
     }
 
@@ -101,6 +134,9 @@ impl SchemeSettings {
             Self::Dsh(dsh) => dsh.write(tables, ports),
             Self::Bfc(bfc) => bfc.write(tables, ports),
             Self::Spfc(spfc) => spfc.write(tables, ports),
+            Self::PfcFamily(family) => family.write(tables),
+            Self::Gfc(gfc) => gfc.write(tables, ports),
+            Self::Ofc(ofc) => ofc.write(tables, ports),
         }
     }
 
@@ -108,7 +144,13 @@ impl SchemeSettings {
     /// which [`write`](Self::write) has written. Only [`Bfc`] knows such turns.
     pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         match self {
-            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) | Self::Spfc(_) => {}
+            Self::Pfc
+            | Self::Oversubscribed
+            | Self::Dsh(_)
+            | Self::Spfc(_)
+            | Self::PfcFamily(_)
+            | Self::Gfc(_)
+            | Self::Ofc(_) => {}
             Self::Bfc(bfc) => bfc.elide(tables, turns),
         }
     }
@@ -275,6 +317,10 @@ impl Scheme for Selected {
     #[inline(always)]
     fn paused<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
         select!(policy, S => S::paused(tables, policy, port, now))
+    }
+
+    fn reopens<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<Nanos> {
+        select!(policy, S => S::reopens(tables, policy, port, now))
     }
 
     fn announcement<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<HopControl> {

@@ -14,8 +14,9 @@ const CONTROL_FRAME: u32 = 60;
 const _: () = assert!(link_delay::LEN == CONTROL_FRAME as usize);
 
 impl Host {
-    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
-    /// counts other hop control frames and ignores them.
+    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC, pauses of its queues,
+    /// rates of its priorities and, if it is told to, pauses of flows; it counts other hop control frames and
+    /// ignores them.
     pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
         let (pause, counters) = (self.nic.pauses_mut(), &mut self.counters);
         let (named, paused) = match *control {
@@ -35,7 +36,17 @@ impl Host {
                 let [low, high] = paused.map(u128::from);
                 (QueueSet::of_flow_queues(u128::MAX), QueueSet::of_flow_queues(low | high << 64))
             }
-            HopControl::Flows { .. } | HopControl::Rate { .. } => {
+            HopControl::Rate { priority, kilobits_per_second } => {
+                match pause.receive_rate(priority, kilobits_per_second) {
+                    PauseOutcome::Paused | PauseOutcome::Resumed => counters.rates_received += 1,
+                    PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
+                }
+                return;
+            }
+            HopControl::Flows { priority, paused, flows } if self.config.obeys_flow_pauses => {
+                return self.handle_flow_pause(now, priority, paused, flows.hashes());
+            }
+            HopControl::Flows { .. } => {
                 counters.unexpected_hop_control += 1;
                 return;
             }

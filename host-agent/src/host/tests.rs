@@ -41,6 +41,7 @@ pub fn config(address: u32) -> HostConfig {
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
         keeps_incast_queue: false,
+        obeys_flow_pauses: false,
         scheduler: Scheduler::RoundRobin,
         tells_remaining: false,
     }
@@ -447,7 +448,18 @@ fn a_pause_of_a_queue_lasts_until_the_switch_resumes_it() {
     sender.handle_hop_control(Picos(3000), &HopControl::Flows { priority, paused: true, flows });
     let counters = sender.counters();
     assert_eq!((counters.queue_pauses_received, counters.queue_resumes_received), (3, 1));
-    assert_eq!(counters.unexpected_hop_control, 3);
+    assert_eq!((counters.unexpected_hop_control, counters.rates_received), (2, 1));
+}
+
+/// A millionth of a second for each bit: 100,000 times as long as at 100 Gbit/s.
+#[test]
+fn a_rate_spaces_the_starts_of_packets() {
+    let (mut sender, _) = pair(Algorithm::LineRate, 3000);
+    let slow = HopControl::Rate { priority: Priority::new(3), kilobits_per_second: 1000 };
+    sender.handle_hop_control(Picos::ZERO, &slow);
+    let starts: Vec<u64> =
+        sent(&mut sender, Picos::ZERO).into_iter().map(|(start, _)| start).collect();
+    assert_eq!(starts, [0, FIRST * 100_000, (FIRST + MIDDLE) * 100_000]);
 }
 
 #[test]

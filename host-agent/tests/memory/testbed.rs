@@ -134,6 +134,7 @@ pub fn config(host: usize) -> HostConfig {
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
         keeps_incast_queue: false,
+        obeys_flow_pauses: false,
         scheduler: host_agent::Scheduler::RoundRobin,
         tells_remaining: false,
     }

@@ -118,12 +118,14 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let switch_buffer_bytes = [("leaf0".into(), OccupancySummary::default())].into();
     let link_bytes = [("leaf0".into(), LinkBytes::default())].into();
     let replaced_flows = Some(0);
+    let flow_pauses = Some(FlowPauseTotals::default());
     let all = Summary {
         port_states,
         switch_buffer_bytes,
         link_bytes,
         watchdog,
         replaced_flows,
+        flow_pauses,
         fidelity,
         ..summary()
     };

@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::quantity::{self, LONGEST_TIME, Size, Time, display};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
-use crate::{Headroom, Scenario};
+use crate::{Backpressure, Headroom, Scenario};
 
 /// Round trips of the longest path in a period (Section V-B: "TC >= 4RTT is good enough for most cases").
 const ROUND_TRIPS: u64 = 4;
@@ -164,9 +164,13 @@ impl Scenario {
             let title = "queues with states of their own beside DSH";
             return Err(document.error("switch.threshold.state_of", title, help));
         }
-        if switch.backpressure.is_some() {
+        if let Some(backpressure) = switch.backpressure {
+            let title = match backpressure {
+                Backpressure::Bfc(_) => "SPFC beside BFC",
+                Backpressure::Ofc(_) => "SPFC beside OFC",
+            };
             let help = "a switch runs one scheme: leave this key out, or write threshold = { kind = \"dt\" }";
-            return Err(document.error("switch.backpressure", "SPFC beside BFC", help));
+            return Err(document.error("switch.backpressure", title, help));
         }
         if spfc.period.is_none() && self.round_trips() > Picos(LONGEST_TIME) {
             let help = "that is the default, four round trips of the fabric's longest path: write a `period`";

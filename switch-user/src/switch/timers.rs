@@ -16,6 +16,11 @@ pub(super) enum Timer {
         /// The port.
         port: u16,
     },
+    /// When a queue may send that the scheme keeps back.
+    Reopening {
+        /// The port.
+        port: u16,
+    },
     /// When a pause that a port sent is about to run out.
     PauseRefresh {
         /// The port.

@@ -39,12 +39,16 @@ pub struct Drawn {
     pub threshold: &'static str,
     /// Instead: the keys of SPFC, period apart.
     pub victims: Option<&'static str>,
+    /// The keys of `switch.pause_rule`, times of slopes and low priorities apart, if it is there.
+    pub pause_rule: Option<&'static str>,
     /// How often the control plane computes thresholds, in nanoseconds, if it does.
     pub threshold_period: Option<u64>,
     /// How headroom is set aside.
     pub headroom: Headroom,
     /// BFC, if switches run it.
     pub backpressure: Option<Backpressure>,
+    /// Flows that a table of OFC has room for, if switches run that.
+    pub ofc: Option<u32>,
     /// Bytes of shared buffer at the switch that has least of it.
     pub shared: u64,
     /// Private buffer of a queue.
@@ -225,16 +229,7 @@ fn drawn(
     let (scheduler, ecn) = (select(&SCHEDULERS), select(&ECN));
     let buffer = (10_000..200_000u64, select(vec![0, 1500, 3000u64]));
     let switch = (lossless, threshold, period, headroom, buffer, scheduler, ecn);
-    let flow = (any::<u32>(), any::<u32>(), any::<u8>(), 1..60_000u64, 0..20_000u64).prop_map(
-        |(source, distance, class, bytes, start_ns)| DrawnFlow {
-            source,
-            distance,
-            class,
-            bytes,
-            start_ns,
-        },
-    );
-    let flows = (vec(flow, 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
+    let flows = (vec(flow(), 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
     (shape, link.clone(), link, packets, switch, flows).prop_map(
         |(shape, host_link, fabric_link, packets, switch, (mut flows, pattern))| {
             let (payload, ack_interval, telemetry_hops, congestion_control) = packets;
@@ -269,6 +264,8 @@ fn drawn(
                 }
             }
             let (shared, private) = buffer;
+            let victims = victims(&flows[0], headroom, backpressure.is_some());
+            let has_scheme = backpressure.is_some() || victims.is_some() || loses;
             Drawn {
                 shape,
                 host_link,
@@ -280,7 +277,9 @@ fn drawn(
                 loses,
                 lossy,
                 threshold,
-                victims: victims(&flows[0], headroom, backpressure.is_some()),
+                ofc: None,
+                victims,
+                pause_rule: pause_rule(&flows[0], headroom, has_scheme),
                 threshold_period,
                 headroom,
                 backpressure,
@@ -293,6 +292,19 @@ fn drawn(
                 beside,
                 flows,
             }
+            .perhaps_with_ofc()
+        },
+    )
+}
+
+fn flow() -> impl Strategy<Value = DrawnFlow> {
+    (any::<u32>(), any::<u32>(), any::<u8>(), 1..60_000u64, 0..20_000u64).prop_map(
+        |(source, distance, class, bytes, start_ns)| DrawnFlow {
+            source,
+            distance,
+            class,
+            bytes,
+            start_ns,
         },
     )
 }
@@ -312,6 +324,22 @@ fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'stat
     Some(KEYS[usize::try_from(flow.start_ns % kinds).expect("three kinds")])
 }
 
+/// A rule of the PFC family, in half of the scenarios that may have one. Nothing is drawn for it, so that other scenarios stay as
+/// they were. Thresholds are between those of the static kind.
+fn pause_rule(flow: &DrawnFlow, headroom: Headroom, has_scheme: bool) -> Option<&'static str> {
+    const KEYS: [&str; 6] = [
+        "\"capfc\", xlow = \"8kB\", xegress = \"4kB\"",
+        "\"p-pfc-ofc\", xlow = \"8kB\"",
+        "\"p-pfc-ofc\", xlow = \"7500B\", mean_of = \"non-empty\"",
+        "\"p-pfc-predict\", weight = \"1/2\"",
+        "\"g-pfc\", xlow = \"8kB\"",
+        "\"gfc\", b1 = \"3kB\", bm = \"8kB\", stages = 4",
+    ];
+    let may = matches!(headroom, Headroom::Sih | Headroom::Adaptive) && !has_scheme;
+    let choice = usize::try_from(flow.start_ns % 10).expect("ten choices");
+    KEYS.get(choice).copied().filter(|_| may)
+}
+
 impl Shape {
     /// How many hosts there are.
     pub const fn hosts(self) -> u32 {
@@ -324,6 +352,25 @@ impl Shape {
 }
 
 impl Drawn {
+    /// With OFC, in half of the scenarios that may have it: fixed thresholds, static headroom, nothing else beside, and no
+    /// ring, whose pauses of flows may wait for each other in a circle. Nothing is drawn for it either.
+    fn perhaps_with_ofc(self) -> Self {
+        let beside = self.backpressure.is_some()
+            || self.victims.is_some()
+            || self.pause_rule.is_some()
+            || self.loses;
+        let fixed = self.headroom == Headroom::Sih && self.threshold.contains("static");
+        let flow = &self.flows[0];
+        if beside
+            || !fixed
+            || matches!(self.shape, Shape::Ring(_))
+            || !flow.distance.is_multiple_of(2)
+        {
+            return self;
+        }
+        Self { ofc: Some([1, 8, 256][(flow.source % 3) as usize]), ..self }
+    }
+
     /// Runs it, with more settings.
     pub fn run(&self, run: Runner, rendering: Rendering, more: &[&str]) -> Run {
         let text = self.text(rendering);

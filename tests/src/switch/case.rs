@@ -2,6 +2,8 @@
 
 mod bfc;
 mod lossy;
+mod ofc;
+mod rule;
 mod spfc;
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
@@ -349,12 +351,12 @@ fn history() -> impl Strategy<Value = History> {
     let queue = (0..PORTS, queue).prop_map(|(port, queue)| queue_row(port, queue));
     let egress = (queue, 0..80_000u64);
     let pause = (class(), 0..1_000_000u64, 0..400_000u64);
-    let storm = (class(), 0..2u64, 0..10u64);
+    let storm = (class(), mostly(1, 0..2u64), 0..10u64);
     let in_use = mostly(0, 0..=SLOTS);
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     let routes = (vec(group(), HOSTS as usize), policy_routes());
     let ingress = (vec(ingress, 0..12), vec(port, 0..3));
-    let pauses = (vec(pause, 0..6), vec(storm, 0..6));
+    let pauses = (vec(pause, 0..6), vec(storm, 0..24));
     (ingress, vec(egress, 0..32), pauses, counters, routes).prop_map(
         |((ingress, ports), egress, (pauses, storms), counters, (groups, policies))| History {
             ingress,
@@ -458,15 +460,17 @@ impl History {
 
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
-    let extras = (bfc::extras(), spfc::lines(), lossy::settings());
+    let extras = (bfc::extras(), spfc::lines(), lossy::settings(), rule::drawn(), ofc::extras());
     let (all, lossy) = (policies().len(), Settings::every().count());
     let policy = prop_oneof![2 => 0..all, 1 => all - lossy..all];
     (policy, config(), history(), 0..1_000_000u64, steps(), extras).prop_map(
-        |(policy, mut state, history, start, mut steps, (extra, lines, lossy))| {
+        |(policy, mut state, history, start, mut steps, (extra, lines, lossy, rule, ofc))| {
             lossy.apply(policies()[policy], &mut state);
             history.apply(&mut state);
             extra.apply(policies()[policy], &mut state, &mut steps);
             spfc::apply(lines, policies()[policy], &mut state, &mut steps);
+            rule::apply(rule, policies()[policy], &mut state, &mut steps);
+            ofc.apply(policies()[policy], &mut state, &mut steps);
             Case { policy, state, start, steps }
         },
     )

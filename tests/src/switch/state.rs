@@ -13,7 +13,7 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority;
 use fabric_core::queue::one_per_priority;
 use fabric_core::scheme::dsh::{self, state as dsh_state};
-use fabric_core::scheme::{Ingress, SchemeSettings, spfc};
+use fabric_core::scheme::{Ingress, SchemeSettings, ofc, spfc};
 use fabric_core::tables::Tables;
 use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::{Marking, PortSettings};
@@ -27,6 +27,7 @@ use super::row::{
     AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
     PortRow, SpfcRow, StormRow, SwitchRow,
 };
+use super::rule::RuleState;
 use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
 
 /// Rows of a table that has one for each (port, priority).
@@ -51,9 +52,13 @@ pub struct State {
     pub required_headroom: u64,
     /// What BFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
     pub bfc: Option<BfcState>,
+    /// What OFC is configured to, if the policy runs it; no flow is known. Nothing of DSH is written then.
+    pub ofc: Option<ofc::Settings>,
     /// What has a state under SPFC, in the order of its lines, if the policy runs that: alone, or beside DSH if
     /// `dsh.options` has victims.
     pub spfc: Option<(spfc::Options, Vec<SpfcRow>)>,
+    /// What the PFC family or GFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
+    pub rule: Option<RuleState>,
     /// What DSH is configured to, should the policy run it.
     pub dsh: dsh::Settings,
     /// What DSH keeps of each port.
@@ -180,12 +185,14 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        let scheme = match (&self.bfc, &self.spfc) {
-            (Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
-            (None, Some((options, _))) if !self.dsh.options.victims => {
+        let scheme = match (&self.rule, &self.bfc, &self.spfc) {
+            (Some(rule), ..) => rule.settings,
+            _ if self.ofc.is_some() => SchemeSettings::Ofc(self.ofc.unwrap_or_default()),
+            (None, Some(bfc), _) => SchemeSettings::Bfc(bfc.settings),
+            (None, None, Some((options, _))) if !self.dsh.options.victims => {
                 SchemeSettings::Spfc(spfc::Settings { options: *options, ..Default::default() })
             }
-            (None, _) => SchemeSettings::Dsh(self.dsh),
+            (None, None, _) => SchemeSettings::Dsh(self.dsh),
         };
         let clear = |(): &(), row: &SchemeLine| row.0.iter().for_each(|word| word.store(0));
         store(&[], |index| tables.scheme_line(index), clear);
@@ -212,9 +219,11 @@ impl State {
                 row.store(tables.scheme_line(number).expect("it has its line").view());
             }
         }
-        if let Some(bfc) = &self.bfc {
+        if let Some(rule) = &self.rule {
+            rule.write(tables);
+        } else if let Some(bfc) = &self.bfc {
             bfc.write(tables);
-        } else if self.spfc.is_none() || !is_alone {
+        } else if self.ofc.is_none() && (self.spfc.is_none() || !is_alone) {
             let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();
             store(&self.dsh_ports, of_port, DshPortRow::store);
             store(&self.dsh_queues, |index| dsh_queue(tables, index), DshQueueRow::store);

@@ -188,8 +188,11 @@ fn twice_as_slow_takes_twice_as_long() {
 #[test]
 fn other_names_change_nothing_but_names() {
     const RENAMED: Rendering = Rendering { renamed: true, ..PLAIN };
-    let rings = (scenarios(), 3..6u32)
-        .prop_map(|(drawn, switches)| Drawn { shape: Shape::Ring(switches), ..drawn });
+    let rings = (scenarios(), 3..6u32).prop_map(|(drawn, switches)| Drawn {
+        shape: Shape::Ring(switches),
+        ofc: None,
+        ..drawn
+    });
     check(&rings, |drawn| {
         let (plain, renamed) =
             (drawn.run(in_memory, PLAIN, &[]), drawn.run(in_memory, RENAMED, &[]));

@@ -35,6 +35,10 @@ struct Met {
     queue_resumes: u64,
     pauses_received: u64,
     queue_pauses_received: u64,
+    flow_pauses: u64,
+    flow_resumes: u64,
+    flow_pauses_received: u64,
+    requeued: u64,
     link_delays: u64,
     violations: u64,
     dropped: BTreeMap<DropReason, u64>,
@@ -50,8 +54,10 @@ impl Met {
                 self.pauses += count(&orders, |_| true);
                 self.port_pauses += count(&orders, of_port);
                 self.queue_pauses += count(&orders, of_queue);
+                self.flow_pauses += count(&orders, of_flows);
             }
             Outcome::ControlReceived(HopControl::Classes(_)) => self.pauses_received += 1,
+            Outcome::ControlReceived(HopControl::Flows { .. }) => self.flow_pauses_received += 1,
             Outcome::ControlReceived(_) => self.queue_pauses_received += 1,
             Outcome::LinkDelayReceived => self.link_delays += 1,
             Outcome::Dropped(reason) => *self.dropped.entry(reason).or_default() += 1,
@@ -62,10 +68,12 @@ impl Met {
         if let Fate::Dropped(reason) = departure.fate {
             *self.dropped.entry(reason).or_default() += 1;
         }
+        self.requeued += u64::from(matches!(departure.fate, Fate::Requeued(_)));
         self.marked_at_dequeue += u64::from(departure.fate == Fate::Sent { mark: true });
         self.resumes += count(orders, |_| true);
         self.port_resumes += count(orders, of_port);
         self.queue_resumes += count(orders, of_queue);
+        self.flow_resumes += count(orders, of_flows);
     }
 
     /// Counts that are too small for as many cases as there are by default.
@@ -82,6 +90,10 @@ impl Met {
             ("resumes of single queues", self.queue_resumes),
             ("pauses received", self.pauses_received),
             ("pauses of single queues received", self.queue_pauses_received),
+            ("pauses of flows", self.flow_pauses),
+            ("resumes of flows", self.flow_resumes),
+            ("pauses of flows received", self.flow_pauses_received),
+            ("moved to another queue", self.requeued),
             ("link delay frames", self.link_delays),
             ("violations", self.violations),
         ];
@@ -108,6 +120,10 @@ fn of_queue(order: &Order) -> bool {
     matches!(order.control, HopControl::Queue { .. })
 }
 
+fn of_flows(order: &Order) -> bool {
+    matches!(order.control, HopControl::Flows { .. })
+}
+
 fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
     twins.reset(&case.state);
     twins.check_tables()?;
@@ -130,6 +146,9 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
                 let departure = twins.depart(slot, Nanos(now)).map_err(at)?;
                 let departure = departure.ok_or_else(|| at("an empty slot".to_owned()))?;
                 met.departure(&departure.0, &departure.1);
+                if matches!(departure.0.fate, Fate::Requeued(_)) {
+                    held.push(slot);
+                }
             }
             Action::DepartSlot(slot) => {
                 if twins.depart(*slot, Nanos(now)).map_err(at)?.is_some() {

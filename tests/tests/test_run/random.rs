@@ -12,7 +12,7 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, spfc};
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, ofc, pfc_family, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;
@@ -21,7 +21,7 @@ use tests::switch::frame::{
     link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
 use tests::switch::{
-    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, SpfcRow, State, class_row,
+    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, RuleState, SpfcRow, State, class_row,
     in_namespace,
 };
 use units::{Bytes, Nanos};
@@ -243,6 +243,13 @@ fn small_buffer(policy: Policy) -> State {
         bfc.ports[1].elided = vec![0, 2];
         state.bfc = Some(bfc);
     }
+    state.rule = small_rule(policy).map(RuleState::fresh);
+    if policy.scheme() == SchemeKind::Ofc {
+        state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
+        state.config.queues[3] = QueueRange::flow_queues(0, ofc::state::QUEUES);
+        let options = ofc::Options::of(policy);
+        state.ofc = Some(ofc::Settings { options, congested: Bytes(4000) });
+    }
     if Selected::states(policy).is_some() {
         let is_dsh = policy.scheme() == SchemeKind::Dsh;
         let options = if is_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };
@@ -252,6 +259,30 @@ fn small_buffer(policy: Policy) -> State {
         state.spfc = Some((options, vec![row; lines as usize]));
     }
     state
+}
+
+/// The policy's rule, if it has one, with thresholds of a few packets.
+fn small_rule(policy: Policy) -> Option<SchemeSettings> {
+    use pfc_family::{MeanOf, Options, Rule, Settings};
+    let low = Bytes(3000);
+    let family = || match Options::of(policy).rule {
+        Rule::CongestionAware => Settings::CongestionAware { low, egress: Bytes(2000) },
+        Rule::MeanOfEgress => Settings::MeanOfEgress { low, of: MeanOf::NonEmpty },
+        Rule::Predictive => {
+            let (horizon, interval) = (Nanos(2000), Nanos(500));
+            Settings::Predictive { horizon, interval, weight_shift: 1 }
+        }
+        Rule::PriorityAware => Settings::PriorityAware { low, classes: 1 << 3 },
+    };
+    match policy.scheme() {
+        SchemeKind::PfcFamily => Some(SchemeSettings::PfcFamily(family())),
+        SchemeKind::Gfc => {
+            let most = Bytes(6000);
+            let settings = gfc::Settings { first: low, most, ..gfc::Settings::default() };
+            Some(SchemeSettings::Gfc(settings))
+        }
+        _ => None,
+    }
 }
 
 /// The reasons for which frames were dropped.

@@ -2,7 +2,7 @@
 
 use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
-use fabric_core::scheme::SchemeSettings;
+use fabric_core::scheme::{SchemeSettings, ofc};
 use switch_user::hook::Hook;
 use tests::switch::{CAPACITY, KernelSwitch, in_namespace};
 
@@ -17,6 +17,11 @@ fn every_scheme_stays_far_below_the_verifiers_limit() {
             let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
             check(scheme.select(policy), &format!("{scheme:?}"));
         }
+        // The largest table.
+        let most = ofc::Options::new(1 << 3, ofc::Options::MOST_ENTRIES).expect("so many");
+        let most = SchemeSettings::Ofc(ofc::Settings { options: most, ..Default::default() });
+        let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+        check(most.select(policy), &format!("{most:?}"));
         for settings in lossy::Settings::every() {
             let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
             check(settings.select(policy), &format!("{:?}", settings.kind));

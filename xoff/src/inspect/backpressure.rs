@@ -34,7 +34,7 @@ pub struct PausingSwitches {
 impl QueuePauses {
     /// Those of a scenario, if it has backpressure.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
-        let Backpressure::Bfc(bfc) = scenario.switch.backpressure?;
+        let Backpressure::Bfc(bfc) = scenario.switch.backpressure? else { return None };
         let bitmap_period = scenario.bitmap_period()?;
         let fabric = scenario.fabric();
         let mut groups: Vec<PausingSwitches> = Vec::new();

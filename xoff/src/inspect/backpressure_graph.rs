@@ -46,7 +46,9 @@ pub struct ElidedTurns {
 impl HeldBack {
     /// That of a scenario, if its switches pause single queues. `groups` are [`Racks::by_routes`].
     pub(super) fn of(scenario: &Scenario, groups: &Racks) -> Option<Self> {
-        scenario.switch.backpressure?;
+        if !scenario.switch.pauses_queues() {
+            return None;
+        }
         let fabric = scenario.fabric();
         let graph = BackpressureGraph::of_routes(fabric, groups);
         let (ports, edges, cycles) = (graph.node_count(), graph.edge_count(), graph.cycles());

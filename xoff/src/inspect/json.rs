@@ -6,9 +6,9 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::text::Report;
 use super::{
-    Collisions, ElidedTurns, FlowPath, HeldBack, Inspection, LinkGroup, LossyBuffer, Overload,
-    PathGroup, PausingSwitches, PortGroup, Prevention, QueuePauses, StaticRoute, SwitchBuffers,
-    TierLoad, TransportPaths,
+    Collisions, ElidedTurns, FlowPath, FlowPauses, HeldBack, Inspection, LinkGroup, LossyBuffer,
+    Overload, PathGroup, PausingSwitches, PortGroup, Prevention, QueuePauses, StaticRoute,
+    SwitchBuffers, TierLoad, TransportPaths,
 };
 
 impl Report<'_> {
@@ -25,6 +25,7 @@ impl Report<'_> {
             buffers,
             lossy,
             queue_pauses,
+            flow_pauses,
             held_back,
             load,
             collisions,
@@ -42,6 +43,7 @@ impl Report<'_> {
             "buffers": each(buffers, switch_buffers),
             "lossy": lossy.as_ref().map(self::lossy),
             "queue_pauses": queue_pauses.as_ref().map(self::queue_pauses),
+            "flow_pauses": flow_pauses.as_ref().map(FlowPauses::to_json),
             "expected_load": each(load, tier_load),
             "collisions": each(collisions, |found| self.collisions_json(found)),
             "buffer_dependency": { "cycles": each(cycles, |cycle| self.cycle_json(cycle)) },

@@ -44,6 +44,9 @@ impl fmt::Display for Report<'_> {
         if let Some(pauses) = &self.inspection.queue_pauses {
             queue_pauses(f, pauses)?;
         }
+        if let Some(pauses) = &self.inspection.flow_pauses {
+            pauses.fmt(f)?;
+        }
         self.load(f)?;
         self.inspection.collisions.iter().try_for_each(|found| self.collisions(f, found))?;
         self.cycles(f)?;
@@ -358,7 +361,7 @@ pub(crate) fn time(time: Picos) -> String {
     scaled(time.0 as f64, &["ps", "ns", "us", "ms", "s"])
 }
 
-fn bytes(bytes: Bytes) -> String {
+pub(super) fn bytes(bytes: Bytes) -> String {
     scaled(bytes.0 as f64, &["B", "kB", "MB", "GB", "TB"])
 }
 

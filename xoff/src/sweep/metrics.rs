@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary, LinkBytes,
-    OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals, SizeClassSlowdown,
-    SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary, WatchdogTotals,
-    WindowSummary,
+    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowPauseTotals, FlowQueueTotals,
+    LabelSummary, LinkBytes, OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals,
+    SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary,
+    WatchdogTotals, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -141,14 +141,16 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         pause_ordered_by_level: PausedByLevel::default(),
         buffer_bytes,
     });
-    let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
-    let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
-    let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
+    let pauses_queues = scenario.switch.pauses_queues();
+    let queue_pauses = pauses_queues.then(QueuePauseTotals::default);
+    let flow_queues = pauses_queues.then(FlowQueueTotals::default);
+    let active_flows = pauses_queues.then(ActiveFlows::default);
     let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let link_bytes = scenario.results.link_bytes.then(LinkBytes::default);
     let mut summary = Summary {
         switch_buffer_bytes: by_switch(scenario, buffer_bytes),
+        flow_pauses: scenario.switch.ofc().map(|_| FlowPauseTotals::default()),
         link_bytes: by_switch(scenario, link_bytes),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,

@@ -46,10 +46,24 @@ impl Drawn {
             None => self.threshold.to_owned(),
             Some(keys) => format!("kind = \"spfc\", period = \"{}\", {keys}", ns(5000)),
         };
+        let pause_rule = self.pause_rule.map_or(String::new(), |keys| {
+            let more = match keys.split('"').nth(1) {
+                Some("p-pfc-predict") => {
+                    format!(", horizon = \"{}\", interval = \"{}\"", ns(4000), ns(500))
+                }
+                Some("g-pfc") => format!(", low = [{}]", self.lossless[0]),
+                _ => String::new(),
+            };
+            format!("pause_rule = {{ kind = {keys}{more} }}\n")
+        });
         let ecn = self.ecn.map_or(String::new(), |ecn| format!("ecn = {{ {ecn} }}\n"));
         let lossy = self.lossy.map_or(String::new(), |keys| format!("lossy = {{ {keys} }}\n"));
         let backpressure = self.backpressure.as_ref();
         let backpressure = backpressure.map_or(String::new(), |bfc| bfc.line(&ns(10_000)));
+        let ofc = self.ofc.map_or(String::new(), |flows| {
+            let priorities = self.without_loss();
+            format!("backpressure = {{ kind = \"ofc\", priorities = {priorities:?}, flow_table = {flows} }}\n")
+        });
         let telemetry_hops =
             self.telemetry_hops.map_or(String::new(), |hops| format!("telemetry_hops = {hops}\n"));
         format!(
@@ -67,7 +81,7 @@ thresholds = {thresholds}
 headroom = {{ {headroom} }}
 scheduler = {{ {} }}
 control_priority = "none"
-{ecn}{lossy}{backpressure}[host]
+{pause_rule}{ecn}{lossy}{backpressure}{ofc}[host]
 {telemetry_hops}payload = "{}B"
 ack_interval = {}
 ack_priority = {}

@@ -20,7 +20,8 @@ fn json_has_what_the_text_has() {
         all.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
     let expected = "backpressure_graph buffer_dependency buffers collisions expected_load \
-                    flow_paths hosts links lossless_priorities lossy paths queue_pauses shape static_routes switches";
+                    flow_paths flow_pauses hosts links lossless_priorities lossy paths queue_pauses shape static_routes \
+                    switches";
     assert_eq!(keys.join(" "), expected);
     insta::assert_snapshot!(json_of(&bfc, "paths"), @r#"
     [

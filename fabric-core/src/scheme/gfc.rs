@@ -1,0 +1,158 @@
+//! GFC, Gentle Flow Control (Qian, Cheng, Zhang and Ren, SIGCOMM 2019), for Ethernet: an ingress queue that fills tells its
+//! neighbour a lower rate in stages, instead of stopping it, so that no port of a circle of buffers ever holds and waits.
+//!
+//! [`settings`] has the two forms: that of the paper, whose rates halve and never are zero, and that of OFC's text, whose
+//! rate "goes down step by step to zero". [`state`] has what is kept. The paper is not public with all of its formulas; what is
+//! certain is the abstract. The rest here:
+//!
+//! - A queue is in stage k if it holds at least `B_k` in the shared pool, and the rate of stage k is told when a packet that
+//!   comes or leaves has brought it into another stage, up or down. One message tells the final stage, however many a packet
+//!   jumped over.
+//! - The message is a frame of hop control with the rate ([`HopControl::Rate`]), where the paper puts the stage into a PFC
+//!   frame's time.
+//! - The neighbour paces an egress port and priority by gaps: the next packet starts a packet's time at that rate after the last
+//!   start. So a new rate changes a gap that is running. All queues of the priority share it.
+//! - PFC stays, as a safety net: above `X_off` a queue pauses. That is OFC's rate of zero, too. A queue that pauses tells its
+//!   stage when packets leave.
+//! - A rate is not repeated. If a wire loses its frame, the neighbour keeps the rate before until the queue's next change of
+//!   stage.
+
+pub mod settings;
+pub mod state;
+
+use super::pfc::Pfc;
+use super::{Arriving, Changes, Ingress, Leaving, Room, Scheme, Verdict, pfc};
+use crate::drop_reason::DropReason;
+use crate::hop_control::{HopControl, LINE_RATE, Order};
+use crate::map_abi::Pool;
+use crate::policy::Policy;
+use crate::priority;
+use crate::queue::QueueSet;
+use crate::tables::Tables;
+use units::Nanos;
+
+pub use settings::{Form, Settings};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Gfc;
+
+impl Scheme for Gfc {
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        Pfc::admit(packet)
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        let at = &packet.ingress;
+        if !pfc::pause(at, Self::threshold(at), pool, send) {
+            tell_stage(at, send);
+        }
+    }
+
+    /// Notes when a packet starts: the gap before the next one begins then.
+    #[inline(always)]
+    fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
+        let at = &packet.ingress;
+        if let (Some(line), Some(stages)) = (
+            state::queue(at.tables, at.config.ports, packet.egress_port, at.priority),
+            state::stages(at.tables),
+        ) {
+            line.start_ns.store(packet.now.0);
+            line.bytes.store(packet.length + u64::from(stages.overhead_bytes.load()));
+        }
+        Verdict::Send(Changes::default())
+    }
+
+    #[inline(always)]
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        let at = &packet.ingress;
+        if let Some(order) = Self::resume(at) {
+            send(&order);
+        }
+        tell_stage(at, send);
+    }
+
+    #[inline(always)]
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        Pfc::resume(at)
+    }
+
+    /// A rate of zero, and one of a priority that is not lossless, is an error of the neighbour's.
+    #[inline(always)]
+    fn receive<T: Tables>(
+        tables: &T,
+        _policy: Policy,
+        port: u32,
+        control: &HopControl,
+        _now: Nanos,
+    ) -> Result<(), DropReason> {
+        let HopControl::Rate { priority, kilobits_per_second } = *control else {
+            return Err(DropReason::UnexpectedHopControl);
+        };
+        let config = tables.config().ok_or(DropReason::BrokenTable)?;
+        if kilobits_per_second == 0 || !config.is_lossless(priority) {
+            return Err(DropReason::UnexpectedHopControl);
+        }
+        let rate = tables.port(port).ok_or(DropReason::BrokenTable)?.rate_bps.load();
+        let line = state::queue(tables, config.ports, port, priority);
+        let is_slow =
+            kilobits_per_second != LINE_RATE && u64::from(kilobits_per_second) * 1000 < rate;
+        let line = line.ok_or(DropReason::BrokenTable)?;
+        line.kilobits.store(if is_slow { kilobits_per_second } else { 0 });
+        Ok(())
+    }
+
+    /// The queues whose gap is not over.
+    fn paused<T: Tables>(tables: &T, _policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
+        let config = tables.config()?;
+        let mut paused = None;
+        for priority in priority::of_mask(config.lossless_classes) {
+            let line = state::queue(tables, config.ports, port, priority)?;
+            if line.opens() > now {
+                let queues = config.queues_of(priority).queues();
+                paused = Some(paused.map_or(queues, |others: QueueSet| others.or(queues)));
+            }
+        }
+        paused
+    }
+
+    fn reopens<T: Tables>(tables: &T, _policy: Policy, port: u32, now: Nanos) -> Option<Nanos> {
+        let config = tables.config()?;
+        let classes = priority::of_mask(config.lossless_classes);
+        let lines =
+            classes.filter_map(|priority| state::queue(tables, config.ports, port, priority));
+        lines.map(state::QueueLine::opens).filter(|&opens| opens > now).min()
+    }
+
+    fn room(_policy: Policy, ports: u32) -> Room {
+        Room { lines: state::lines(ports), blocks: 1 }
+    }
+}
+
+/// Tells the neighbour the rate of the queue's stage, if that is another one than it was told last.
+#[inline(always)]
+fn tell_stage<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
+    let config = at.config;
+    let (Some(stages), Some(line), Some(rates)) = (
+        state::stages(at.tables),
+        state::queue(at.tables, config.ports, at.port_number, at.priority),
+        state::rates(at.tables, at.port_number),
+    ) else {
+        return;
+    };
+    let stage = stages.of(at.queue.shared_bytes.load());
+    if stage == line.stage.load() {
+        return;
+    }
+    line.stage.store(stage);
+    send(&at.limit_rate(rates.of(stage), stages.begins(stage)));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Algorithm 1: which flows a switch tells its neighbours to pause, and when it lets them go on.
+//!
+//! In eBPF two of these functions are calls, with a stack of their own: that of the arrival program is full.
+
+use super::settings::Options;
+use super::state::{
+    self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, INGRESS, INGRESS_AT, NORMAL, PAUSED,
+    QUEUES, RESUMES_NEXT, TOLD,
+};
+use crate::hop_control::{FlowList, HopControl, MAX_FLOWS, Order, PauseLevel, next_pause};
+use crate::map_abi::class_row;
+use crate::priority::Priority;
+use crate::routing::flow_name;
+use crate::scheme::{Arriving, Ingress, Scheme};
+use crate::tables::Tables;
+
+use super::Ofc;
+
+/// Where a packet comes in and leaves, and its priority, in one word.
+#[derive(Clone, Copy)]
+struct Way(u32);
+
+impl Way {
+    #[inline(always)]
+    fn of<T: Tables>(packet: &Arriving<'_, T>) -> Self {
+        let at = &packet.ingress;
+        Self(packet.egress_port << 16 | class_row(at.port_number, at.priority))
+    }
+
+    #[inline(always)]
+    const fn egress(self) -> u32 {
+        self.0 >> 16
+    }
+
+    #[inline(always)]
+    const fn ingress(self) -> u32 {
+        self.0 >> 3 & 0x1fff
+    }
+
+    #[inline(always)]
+    const fn priority(self) -> Priority {
+        Priority::of_bits(self.0)
+    }
+}
+
+/// Counts a packet that has joined its normal queue (Algorithm 2, line 12), and tells the neighbour to pause flows if that
+/// is due, or their class if the packet's flow cannot be told from others. Returns the note of its descriptor: the number
+/// of its flow among those of the switch and 1, or 0.
+#[inline(always)]
+pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) -> u32 {
+    let at = &packet.ingress;
+    let (options, way) = (Options::of(at.policy).to_bits(), Way::of(packet));
+    let note = enter(at.tables, options, way, flow_name(packet.fields));
+    let Some(threshold) = congested(packet) else { return note };
+    if !name_flows(at.tables, options, way, note) {
+        return note;
+    }
+    // One order for both, as each takes its place on the stack.
+    let mut order = at.pause_queue(threshold);
+    if note == 0 {
+        at.queue.off.store(1);
+        order.pause = next_pause::<T>(&at.queue.pauses);
+    } else if let Some(flows) = named(at) {
+        order.control = HopControl::Flows { priority: at.priority, paused: true, flows };
+    }
+    send(&order);
+    note
+}
+
+/// The flows that [`name_flows`] has written.
+#[inline(always)]
+fn named<T: Tables>(at: &Ingress<'_, T>) -> Option<FlowList> {
+    let class = state::class(at.tables, at.config.ports, at.port_number, at.priority)?;
+    let [a, b, c, d] = &class.named;
+    Some(FlowList::of_padded(class.names.load() as u8, [a.load(), b.load(), c.load(), d.load()]))
+}
+
+/// Counts a packet of the flow with this name. Returns its note.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
+    let Some(config) = tables.config() else { return 0 };
+    let (ports, priority) = (config.ports, way.priority());
+    let Some(out) = state::class(tables, ports, way.egress(), priority) else { return 0 };
+    let table = FlowTable { options: Options::of_bits(options), ports, port: way.egress() };
+    out.found.store(table.find(tables, priority, name, true));
+    let note = out.found.load();
+    if let Some(flow) = table.flow(tables, note) {
+        flow.packets.add::<T>(1);
+        if !flow.has(TOLD) {
+            flow.comes_in_at(way.ingress());
+        }
+    } else {
+        out.unnamed_packets.add::<T>(1);
+    }
+    note
+}
+
+/// `X_off^c` if both ends of the switch hold that much, and not so much that the class is paused (lines 3 and 4).
+#[inline(always)]
+fn congested<T: Tables>(packet: &Arriving<'_, T>) -> Option<u64> {
+    let at = &packet.ingress;
+    let threshold = state::settings(at.tables)?.congested_bytes.load();
+    if at.queue.off.load() != 0 || held(at) < threshold {
+        return None;
+    }
+    let queues = at.config.queues_of(at.priority);
+    let mut length = packet.egress.bytes.load();
+    let mut backup = NORMAL + 1;
+    while backup < QUEUES as u32 {
+        let row = at.config.queue_row(packet.egress_port, queues.member(backup));
+        length += at.tables.egress_queue(row)?.bytes.load();
+        backup += 1;
+    }
+    (length >= threshold).then_some(threshold)
+}
+
+/// `q_in`.
+#[inline(always)]
+fn held<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+    at.queue.shared_bytes.load() + at.queue.headroom_bytes.load()
+}
+
+/// How many lines of a flow table are looked at for one PAUSE: the verifiers follow each of them by itself.
+const LINES_LOOKED_AT: u32 = 16;
+
+/// Writes the flows of which the neighbour is to be told into [`ClassLine::named`], and returns whether there are some: that of
+/// a packet with this note, if it is congested and the neighbour was not told of it, and then others of which it was not told
+/// either. Of a flow without an entry it returns whether the class is to be paused in its place, and writes nothing.
+#[cfg_attr(target_arch = "bpf", inline(never))]
+#[cfg_attr(not(target_arch = "bpf"), inline(always))]
+fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool {
+    let name = |ports| -> Option<()> {
+        let (options, priority) = (Options::of_bits(options), way.priority());
+        let class = state::class(tables, ports, way.ingress(), priority)?;
+        let out = state::class(tables, ports, way.egress(), priority)?;
+        // Local congestion, whose cause lies behind the egress port (line 8): only what that port's neighbour has paused.
+        let is_local = out.paused_flows.load() != 0;
+        let (flags, cause) = if is_local { (PAUSED | RESUMES_NEXT, PAUSED) } else { (0, 0) };
+        let Some(number) = note.checked_sub(1) else {
+            // It is none that the neighbour has paused, unless it could not be entered then either.
+            let is_congested = !is_local || out.unnamed_flows.load() != 0;
+            return is_congested.then(|| {
+                out.class_pauses.add::<T>(1);
+            });
+        };
+        let looked_at = state::of_priority(Priority::new(7)) | INGRESS | TOLD | flags;
+        let expected = state::of_priority(priority) | way.ingress() << INGRESS_AT | cause;
+        let flow = state::flow(tables, ports, number)?;
+        if flow.state.load() & looked_at != expected {
+            return None;
+        }
+        class.named.iter().for_each(|name| name.store(0));
+        tell(class, flow, number, 0);
+        let mut count = 1;
+        let first = state::first_flow(options, way.egress());
+        let lines = u32::from(options.flow_lines);
+        let own = number.wrapping_sub(first) / ENTRIES_IN_A_LINE;
+        let mut line = 0;
+        while line < LINES_LOOKED_AT && line < lines {
+            let from = first
+                .wrapping_add((own.wrapping_add(line) % lines).wrapping_mul(ENTRIES_IN_A_LINE));
+            let flows = state::flow_line(tables, ports, from / ENTRIES_IN_A_LINE)?;
+            let mut entry = 0;
+            while entry < ENTRIES_IN_A_LINE {
+                let other = flows.entry(entry);
+                if other.state.load() & looked_at == expected && count < MAX_FLOWS {
+                    tell(class, other, from.wrapping_add(entry), count);
+                    count += 1;
+                }
+                entry += 1;
+            }
+            line += 1;
+        }
+        class.pause_frames.add::<T>(1);
+        class.told_flows.add::<T>(count as u32);
+        class.names.store(count as u32);
+        Some(())
+    };
+    tables.config().and_then(|config| name(config.ports)).is_some()
+}
+
+/// Puts a flow into `pause_frame_tab` (line 14), and into the list of the frame.
+#[inline(always)]
+fn tell(class: &ClassLine, flow: &FlowEntry, number: u32, place: usize) {
+    flow.set(TOLD);
+    flow.link.store(class.told.load());
+    class.told.store(number.wrapping_add(1));
+    class.named[place & (MAX_FLOWS - 1)].store(flow.hash.load());
+}
+
+/// Lets all flows go on that were paused because of an ingress queue which has fallen to `X_on` (lines 16 to 19). There are
+/// as many frames as their list needs.
+#[inline(always)]
+pub fn resume<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
+    let options = Options::of(at.policy);
+    if !options.covers(at.priority) {
+        return;
+    }
+    let ports = at.config.ports;
+    let Some(class) = state::class(at.tables, ports, at.port_number, at.priority) else { return };
+    if class.told.load() != 0 {
+        let xon = Ofc::threshold(at).saturating_sub(at.config.xon_offset_bytes);
+        if held(at) <= xon {
+            resume_flows(at, class, xon, send);
+        }
+    }
+}
+
+#[cold]
+fn resume_flows<T: Tables>(
+    at: &Ingress<'_, T>,
+    class: &ClassLine,
+    xon: u64,
+    send: &mut impl FnMut(&Order),
+) {
+    let mut next = class.told.load();
+    class.told.store(0);
+    while next != 0 {
+        let (mut count, mut names) = (0, [0; MAX_FLOWS]);
+        while next != 0 && usize::from(count) < MAX_FLOWS {
+            let Some(flow) = state::flow(at.tables, at.config.ports, next - 1) else { return };
+            names[usize::from(count)] = flow.hash.load();
+            count += 1;
+            next = flow.link.load();
+            flow.clear(TOLD);
+        }
+        class.resume_frames.add::<T>(1);
+        if let Some(flows) = FlowList::of_first(count, names) {
+            send(&order(at, flows, xon));
+        }
+    }
+}
+
+/// A RESUME of flows that came to the ingress queue `at`.
+fn order<T: Tables>(at: &Ingress<'_, T>, flows: FlowList, threshold: u64) -> Order {
+    Order {
+        control: HopControl::Flows { priority: at.priority, paused: false, flows },
+        level: PauseLevel::Queue,
+        resumes: true,
+        pause: 0,
+        occupancy_bytes: held(at),
+        threshold_bytes: threshold,
+        shared_free_bytes: at.shared_free(),
+    }
+}

@@ -1,0 +1,172 @@
+//! OFC against a model with a queue for each flow, whatever comes in, leaves, is paused and resumed, in whatever order.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::held::{CONGESTED, Flow, Held, XOFF, XON, names};
+use crate::hop_control::HopControl;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Arrival(Flow),
+    Departure {
+        port: u32,
+    },
+    /// The neighbour at the flow's egress port changes its mind about it.
+    Told(Flow),
+    /// It pauses or resumes all flows.
+    All {
+        port: u32,
+        paused: bool,
+    },
+}
+
+fn any_flow(numbers: u16) -> impl Strategy<Value = Flow> {
+    (0..2u32, prop_oneof![1 => Just(0), 4 => Just(1u32)], 0..numbers)
+        .prop_map(|(from, to, number)| Flow { from, to, number })
+}
+
+fn any_event(numbers: u16) -> impl Strategy<Value = Event> {
+    prop_oneof![
+        5 => any_flow(numbers).prop_map(Event::Arrival),
+        4 => (0..2u32).prop_map(|port| Event::Departure { port }),
+        3 => any_flow(numbers).prop_map(Event::Told),
+        1 => (0..2u32, any::<bool>()).prop_map(|(port, paused)| Event::All { port, paused }),
+    ]
+}
+
+/// The flows that neighbours have paused, and those of which neighbours were told.
+struct Model {
+    held: Held,
+    numbers: u16,
+    paused: BTreeSet<Flow>,
+    told: BTreeSet<(u32, u32)>,
+    /// Whether every flow finds an entry.
+    has_room: bool,
+}
+
+impl Model {
+    fn new(flow_lines: u16, numbers: u16, has_room: bool) -> Self {
+        let (paused, told) = Default::default();
+        Self { held: Held::new(flow_lines), numbers, paused, told, has_room }
+    }
+
+    fn flows(&self, port: u32) -> Vec<Flow> {
+        let flow = |from, number| Flow { from, to: port, number };
+        (0..2).flat_map(|from| (0..self.numbers).map(move |number| flow(from, number))).collect()
+    }
+
+    fn is_local(&self, port: u32) -> bool {
+        self.paused.iter().any(|flow| flow.to == port)
+    }
+
+    fn tell(&mut self, port: u32, flows: &[Flow], paused: bool) {
+        let changes: Vec<Flow> =
+            flows.iter().copied().filter(|flow| self.paused.contains(flow) != paused).collect();
+        for list in changes.chunks(4) {
+            self.held.receive(port, paused, list);
+        }
+        for flow in changes {
+            if paused {
+                self.paused.insert(flow)
+            } else {
+                self.paused.remove(&flow)
+            };
+        }
+        let count = self.paused.iter().filter(|flow| flow.to == port).count();
+        assert_eq!(self.held.class(port).paused_flows.load() as usize, count);
+    }
+
+    fn arrive(&mut self, flow: Flow) {
+        let was_off = self.held.is_off(flow.from);
+        let Ok(orders) = self.held.arrive(flow) else { return };
+        for name in names(&orders, true) {
+            assert!(self.told.insert((flow.from, name)), "it was told of that before");
+        }
+        assert!(names(&orders, false).is_empty());
+        let turned_off = orders.iter().any(|order| matches!(order.control, HopControl::Classes(_)));
+        assert_eq!(turned_off, self.held.is_off(flow.from) && !was_off);
+        let (q_in, q_out) = (self.held.q_in(flow.from), self.held.q_out(flow.to));
+        if !self.has_room {
+            return;
+        }
+        assert_eq!(turned_off, !was_off && q_in >= XOFF);
+        let congested = q_in >= CONGESTED && q_out >= CONGESTED && !self.held.is_off(flow.from);
+        let cause = !self.is_local(flow.to) || self.paused.contains(&flow);
+        if congested && cause {
+            assert!(self.told.contains(&(flow.from, flow.name())));
+        } else {
+            assert!(names(&orders, true).is_empty());
+        }
+    }
+
+    /// Whether a packet left.
+    fn depart(&mut self, port: u32) -> bool {
+        let Some((flow, orders)) = self.held.depart(port) else {
+            if self.has_room {
+                let waiting = self.held.waiting(port);
+                assert!(waiting.is_subset(&self.paused), "{waiting:?} may go");
+            }
+            return false;
+        };
+        assert!(!self.has_room || !self.paused.contains(&flow), "{flow:?} is paused");
+        for name in names(&orders, false) {
+            assert!(self.told.remove(&(flow.from, name)), "nobody paused that");
+        }
+        if self.held.q_in(flow.from) <= XON {
+            assert!(!self.told.iter().any(|(port, _)| *port == flow.from));
+            assert!(!self.held.is_off(flow.from));
+        }
+        true
+    }
+
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Arrival(flow) => self.arrive(flow),
+            Event::Departure { port } => {
+                self.depart(port);
+            }
+            Event::Told(flow) => {
+                let paused = !self.paused.contains(&flow);
+                self.tell(flow.to, &[flow], paused);
+            }
+            Event::All { port, paused } => self.tell(port, &self.flows(port), paused),
+        }
+    }
+
+    /// All is resumed, and all leaves.
+    fn drain(&mut self) {
+        for port in 0..2 {
+            self.tell(port, &self.flows(port), false);
+            while self.depart(port) {}
+        }
+        assert!(self.told.is_empty());
+        self.held.assert_empty();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 512 }))]
+
+    /// Nothing is reordered within a flow or lost, no packet of a paused flow leaves and every other one may, a neighbour is
+    /// told of a flow once, and resumed by the time that X_on is reached; and tables are empty at the end.
+    #[test]
+    fn flows_have_queues_of_their_own(events in proptest::collection::vec(any_event(4), 0..200)) {
+        let mut model = Model::new(8, 4, true);
+        for event in events {
+            model.apply(event);
+        }
+        model.drain();
+    }
+
+    /// With room for four of 24 flows nothing is reordered or lost either, and nothing stays behind.
+    #[test]
+    fn a_full_table_loses_nothing(events in proptest::collection::vec(any_event(12), 0..200)) {
+        let mut model = Model::new(1, 12, false);
+        for event in events {
+            model.apply(event);
+        }
+        model.drain();
+    }
+}

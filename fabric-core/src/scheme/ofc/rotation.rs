@@ -1,0 +1,95 @@
+//! Algorithm 3: what becomes of a packet whose turn it is, and the rotation of the queues of a priority.
+
+use super::settings::Options;
+use super::state::{self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, PAUSED, PortLine, RESUMES_NEXT};
+use crate::priority::Priority;
+use crate::scheme::{Changes, Leaving, Verdict};
+use crate::tables::Tables;
+
+/// Begins a rotation: the paused queue is drained.
+#[inline(always)]
+pub fn begin(class: &ClassLine) {
+    class.begin_rotation();
+}
+
+/// Sends a packet, unless the neighbour has paused its flow: then it goes to the paused queue (lines 7 to 14).
+#[inline(always)]
+pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
+    let at = &packet.ingress;
+    if Options::of(at.policy).covers(at.priority)
+        && flow_of(packet).is_some_and(|flow| flow.has(PAUSED))
+        && let Some(class) = class_of(packet)
+    {
+        let queues = at.config.queues_of(at.priority);
+        let paused = class.paused(queues);
+        let is_last = packet.egress.bytes.load() == packet.length;
+        if is_last && class.drained(queues) == Some(packet.queue) {
+            // The paused queue will hold this packet.
+            end(packet, class, true);
+        }
+        return Verdict::Requeue(paused);
+    }
+    Verdict::Send(Changes::default())
+}
+
+/// A packet has left, to be sent or dropped (lines 9 to 12).
+#[inline(always)]
+pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>) {
+    if let Some(flow) = flow_of(packet)
+        && flow.packets.sub::<T>(1) == 0
+    {
+        flow.clear(if flow.has(RESUMES_NEXT) { PAUSED | RESUMES_NEXT } else { 0 });
+    }
+    let Some(class) = class_of(packet) else { return };
+    if class.is_draining() && packet.egress.bytes.load() == 0 {
+        let at = &packet.ingress;
+        let queues = at.config.queues_of(at.priority);
+        if class.drained(queues) == Some(packet.queue) {
+            let row = at.config.queue_row(packet.egress_port, class.paused(queues));
+            let row = at.tables.egress_queue(row);
+            end(packet, class, row.is_some_and(|row| row.bytes.load() != 0));
+        }
+    }
+}
+
+#[inline(always)]
+fn class_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a ClassLine> {
+    let at = &packet.ingress;
+    state::class(at.tables, at.config.ports, packet.egress_port, at.priority)
+}
+
+/// The entry that counts a packet, if one does.
+#[inline(always)]
+fn flow_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a FlowEntry> {
+    let at = &packet.ingress;
+    state::flow(at.tables, at.config.ports, packet.note.checked_sub(1)?)
+}
+
+/// Ends a rotation; flows that wait for it are resumed, and so begin another one if the paused queue holds packets.
+#[cold]
+fn end<T: Tables>(packet: &Leaving<'_, T>, class: &ClassLine, paused_queue_holds: bool) {
+    let at = &packet.ingress;
+    if class.end_rotation() {
+        resume_waiting(at.tables, Options::of(at.policy), at.config.ports, packet);
+        if paused_queue_holds {
+            class.begin_rotation();
+        }
+    }
+    let port: Option<&PortLine> = state::port(at.tables, packet.egress_port);
+    if let Some(port) = port {
+        class.show(port, at.config.queues_of(at.priority));
+    }
+}
+
+/// Resumes the flows of the packet's egress port and priority that wait for the end of a rotation.
+fn resume_waiting<T: Tables>(tables: &T, options: Options, ports: u32, packet: &Leaving<'_, T>) {
+    let first = state::first_flow(options, packet.egress_port);
+    let entries = u32::from(options.flow_lines) * ENTRIES_IN_A_LINE;
+    let priority: Priority = packet.ingress.priority;
+    for number in first..first + entries {
+        let Some(flow) = state::flow(tables, ports, number) else { return };
+        if flow.is_of(priority) && flow.has(RESUMES_NEXT) {
+            flow.clear(PAUSED | RESUMES_NEXT);
+        }
+    }
+}

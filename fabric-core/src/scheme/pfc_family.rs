@@ -1,0 +1,231 @@
+//! The PFC family: PFC that may also pause an ingress queue before it is above `X_off`. These are the schemes with which OFC
+//! (Xiao et al., Sections IV-A4 and V) is compared.
+//!
+//! | rule | also pauses | source |
+//! | --- | --- | --- |
+//! | [`CongestionAware`](Settings::CongestionAware) | from `X_low` on, for a packet whose egress queue is congested | caPFC: Avci, Li and Liu, IFIP Networking 2016 |
+//! | [`MeanOfEgress`](Settings::MeanOfEgress) | from `X_low` on, for a packet whose egress queue is as long as the mean | P-PFC, as OFC describes it |
+//! | [`Predictive`](Settings::Predictive) | a queue that will have reached `X_off` at a horizon | P-PFC: Tian et al., IEEE TPDS 31(6), 2020 |
+//! | [`PriorityAware`](Settings::PriorityAware) | low priorities, from `X_low` of their port on | G-PFC: Cui and Rim, APNOMS 2020 |
+//!
+//! No text of the four papers with formulas is public. The first, second and fourth are reconstructed from what OFC says of
+//! them, the third from the abstract of its paper, which watches the derivative of the occupation. [`settings`] and
+//! [`slope`] say what is decided here.
+//!
+//! Everything else is PFC's ([`pfc`]): pools, each queue's own headroom, `X_off` = T(t), `X_on` below it. A rule never puts a
+//! PAUSE off, so headroom that is enough for PFC is enough here. What a queue or port holds is what it holds in the shared
+//! pool, as for `X_off`; it includes the packet that has just been admitted, and so does the egress queue's length. All
+//! thresholds of a rule are reached at equality, as in OFC's Algorithm 1.
+//!
+//! **RESUME.** A queue resumes at or below `X_on`, but not where its rule would pause it again whatever comes: from `X_low` on.
+//! (The rule for caPFC in its literal form also asks that no egress queue with packets of the ingress queue be congested; below
+//! `X_low` that no longer matters.) With fixed thresholds `X_on` is below `X_low`, and nothing is to be added.
+
+pub mod settings;
+pub mod slope;
+pub mod state;
+
+use super::{
+    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, highest_threshold, pfc,
+};
+use crate::drop_reason::DropReason;
+use crate::hop_control::Order;
+use crate::map_abi::Pool;
+use crate::policy::Policy;
+use crate::priority;
+use crate::tables::Tables;
+use crate::threshold;
+use units::Nanos;
+
+pub use settings::{MeanOf, Options, Rule, Settings};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct PfcFamily;
+
+impl Scheme for PfcFamily {
+    /// T(t). Under G-PFC it is the port's: less what its other lossless queues hold.
+    #[inline(always)]
+    fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+        threshold_of_port(at).saturating_sub(siblings(at))
+    }
+
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        pfc::admit(packet, Self::threshold(&packet.ingress))
+    }
+
+    #[inline(always)]
+    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool, bytes: u64) {
+        let at = &packet.ingress;
+        match Options::of(at.policy).rule {
+            Rule::MeanOfEgress => {
+                let Some(class) = state::class(at) else { return };
+                class.bytes.add::<T>(packet.length);
+                // The packet is counted in its egress queue later.
+                class.queues.add::<T>(u64::from(packet.egress.bytes.load() == 0));
+            }
+            Rule::PriorityAware if matches!(pool, Pool::Shared | Pool::PrivateAndShared) => {
+                if let Some(port) = state::port(at) {
+                    port.shared_bytes.add::<T>(bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn release<T: Tables>(packet: &Leaving<'_, T>, given_back: Released) {
+        let at = &packet.ingress;
+        match Options::of(at.policy).rule {
+            Rule::MeanOfEgress => {
+                let Some(class) = state::class(at) else { return };
+                class.bytes.sub::<T>(packet.length);
+                let is_last = packet.egress.bytes.load() == packet.length;
+                class.queues.sub::<T>(u64::from(is_last));
+            }
+            Rule::PriorityAware => {
+                if let Some(port) = state::port(at) {
+                    port.shared_bytes.sub::<T>(given_back.shared);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        let at = &packet.ingress;
+        let xoff = Self::threshold(at);
+        let early = early_limit(packet, xoff);
+        let is_due = pfc::is_due(at, xoff, pool);
+        let is_early = early.is_some_and(|limit| at.queue.shared_bytes.load() >= limit);
+        let limit = if is_due { xoff } else { early.unwrap_or(xoff) };
+        pfc::pause_if(at, is_due || is_early, limit, send);
+    }
+
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        let at = &packet.ingress;
+        match Options::of(at.policy).rule {
+            Rule::CongestionAware | Rule::MeanOfEgress => Self::resume(at).iter().for_each(send),
+            Rule::Predictive => resume_by_slope(at, packet.now).iter().for_each(send),
+            // What its siblings may hold has grown as well.
+            Rule::PriorityAware => {
+                let classes = priority::of_mask(at.config.lossless_classes);
+                let queues = classes.filter_map(|class| at.sibling(class));
+                queues.filter_map(|queue| Self::resume(&queue)).for_each(|order| send(&order));
+            }
+        }
+    }
+
+    /// A renewal looks at lengths alone, not at slopes: the PAUSE of a queue from which nothing departs may end by what has
+    /// departed from others.
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        let xon = xon(at, Self::threshold(at), siblings(at))?;
+        pfc::resume_at(at, xon)
+    }
+
+    /// As [`Self::resume`], if nothing but what is stuck is left: other queues of the port may be empty then.
+    fn may_resume<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        computed: Policy,
+        stays: u64,
+    ) -> bool {
+        let highest = highest_threshold::<Self, T>(at, computed, stays);
+        level == PauseLevel::Queue
+            && at.queue.headroom_bytes.load() == 0
+            && xon(at, highest, 0).is_some_and(|xon| at.queue.shared_bytes.load() <= xon)
+    }
+
+    fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
+        at.queue.stored_threshold_bytes.store(threshold_of_port(at));
+    }
+
+    fn room(policy: Policy, ports: u32) -> Room {
+        Room { lines: state::lines(Options::of(policy).rule, ports), blocks: 1 }
+    }
+}
+
+/// T(t), whatever other queues of the port hold.
+#[inline(always)]
+fn threshold_of_port<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+    threshold::evaluate(at.policy, at.config, at.switch, at.port, at.queue)
+}
+
+/// What the other lossless queues of the port hold, if the rule counts by port.
+#[inline(always)]
+fn siblings<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+    match Options::of(at.policy).rule {
+        Rule::PriorityAware => state::port(at).map_or(0, |port| {
+            port.shared_bytes.load().saturating_sub(at.queue.shared_bytes.load())
+        }),
+        _ => 0,
+    }
+}
+
+/// From where on the rule pauses the queue of a packet that was admitted and counted; `None` if it does not.
+#[inline(always)]
+fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
+    let at = &packet.ingress;
+    let settings = state::settings(at.tables)?;
+    let low = settings.low_bytes.load();
+    let held = packet.egress.bytes.load();
+    match Options::of(at.policy).rule {
+        Rule::CongestionAware => (held >= settings.egress_bytes.load()).then_some(low),
+        Rule::MeanOfEgress => {
+            let class = state::class(at)?;
+            let queues = if settings.of_non_empty.load() != 0 {
+                class.queues.load()
+            } else {
+                let of_port = at.config.queues_of(at.priority).count.max(1);
+                u64::from(at.config.ports) * u64::from(of_port)
+            };
+            // The product of any numbers, in tests of tables that nobody has counted in.
+            (held.wrapping_mul(queues) >= class.bytes.load()).then_some(low)
+        }
+        Rule::Predictive => {
+            let growth = slope::sample(at, settings, packet.now)?;
+            // A queue that holds nothing would have nothing to resume it.
+            (growth > 0).then(|| xoff.saturating_sub(growth.unsigned_abs()).max(1))
+        }
+        Rule::PriorityAware => {
+            let is_low = at.priority.is_in(settings.low_classes.load() as u8);
+            is_low.then(|| low.saturating_sub(siblings(at)))
+        }
+    }
+}
+
+/// `X_on` of a queue whose T(t) is `threshold`, the others of its port holding `siblings`; `None` if the rule pauses it
+/// whatever it holds.
+fn xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64, siblings: u64) -> Option<u64> {
+    let xon = threshold.saturating_sub(at.config.xon_offset_bytes);
+    let settings = state::settings(at.tables)?;
+    let has_low = match Options::of(at.policy).rule {
+        Rule::CongestionAware | Rule::MeanOfEgress => true,
+        Rule::Predictive => false,
+        Rule::PriorityAware => at.priority.is_in(settings.low_classes.load() as u8),
+    };
+    if !has_low {
+        return Some(xon);
+    }
+    let below = settings.low_bytes.load().saturating_sub(siblings).checked_sub(1)?;
+    Some(xon.min(below))
+}
+
+/// Resumes a queue that will have fallen to `X_on` at the horizon, as its length goes on, or that is empty: its slope may be old,
+/// and nothing departs any more that would measure it again.
+fn resume_by_slope<T: Tables>(at: &Ingress<'_, T>, now: Nanos) -> Option<Order> {
+    let growth = slope::sample(at, state::settings(at.tables)?, now)?;
+    let xon = PfcFamily::threshold(at).saturating_sub(at.config.xon_offset_bytes);
+    let length = at.queue.shared_bytes.load();
+    let then = length.saturating_add_signed(growth);
+    (then <= xon || length == 0).then(|| pfc::end_pause(at, xon)).flatten()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! The configuration of the PFC family.
+
+use super::state::{self, SettingsLine};
+use crate::policy::Policy;
+use crate::tables::Tables;
+use units::{Bytes, Nanos};
+
+/// When a queue pauses before it is above `X_off`: a constant of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// caPFC.
+    #[default]
+    CongestionAware,
+    /// P-PFC, as OFC describes it.
+    MeanOfEgress,
+    /// P-PFC, after its abstract.
+    Predictive,
+    /// G-PFC.
+    PriorityAware,
+}
+
+/// The policy's options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The rule.
+    pub rule: Rule,
+}
+
+impl Options {
+    /// Every form that a program can have.
+    pub const EVERY: [Self; 4] = [
+        Self { rule: Rule::CongestionAware },
+        Self { rule: Rule::MeanOfEgress },
+        Self { rule: Rule::Predictive },
+        Self { rule: Rule::PriorityAware },
+    ];
+
+    /// As [`Policy::options`].
+    pub const fn to_bits(self) -> u32 {
+        match self.rule {
+            Rule::CongestionAware => 0,
+            Rule::MeanOfEgress => 1,
+            Rule::Predictive => 2,
+            Rule::PriorityAware => 3,
+        }
+    }
+
+    /// Those of a policy.
+    #[inline(always)]
+    pub const fn of(policy: Policy) -> Self {
+        let rule = match policy.options {
+            1 => Rule::MeanOfEgress,
+            2 => Rule::Predictive,
+            3 => Rule::PriorityAware,
+            _ => Rule::CongestionAware,
+        };
+        Self { rule }
+    }
+}
+
+/// Over which egress queues a mean is taken: those of the packet's priority, at all ports of the switch. Where a priority has
+/// several queues at a port, each counts by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MeanOf {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that hold packets.
+    NonEmpty,
+}
+
+/// A rule with its thresholds. `low` is `X_low` of an ingress queue, above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settings {
+    /// Also pauses from `low` on, for a packet whose egress queue holds at least `egress`.
+    CongestionAware {
+        /// `X_low`.
+        low: Bytes,
+        /// `X_egress`.
+        egress: Bytes,
+    },
+    /// Also pauses from `low` on, for a packet whose egress queue is at least as long as the mean.
+    MeanOfEgress {
+        /// `X_low`.
+        low: Bytes,
+        /// Which mean.
+        of: MeanOf,
+    },
+    /// Also pauses a queue that grows, and will have reached `X_off` at the horizon if it goes on; resumes one that will have
+    /// fallen to `X_on`.
+    Predictive {
+        /// H: how far ahead; above zero, at most 100 ms.
+        horizon: Nanos,
+        /// The least time from one measurement of a slope to the next, above zero. A queue is measured when packets come or
+        /// leave.
+        interval: Nanos,
+        /// -log2 of the weight of the latest slope in its average; at most 6.
+        weight_shift: u8,
+    },
+    /// Also pauses low priorities from `low` on. Both it and `X_off` are of a port: what counts are all its lossless ingress
+    /// queues together. Each priority is paused when a packet of it comes.
+    PriorityAware {
+        /// `X_low`.
+        low: Bytes,
+        /// The low priorities, a bit each.
+        classes: u8,
+    },
+}
+
+impl Settings {
+    /// One of each rule.
+    pub const EVERY: [Self; 4] = [
+        Self::CongestionAware { low: Bytes(68_000), egress: Bytes(68_000) },
+        Self::MeanOfEgress { low: Bytes(68_000), of: MeanOf::All },
+        Self::Predictive { horizon: Nanos(2000), interval: Nanos(1000), weight_shift: 0 },
+        Self::PriorityAware { low: Bytes(68_000), classes: 1 << 3 },
+    ];
+
+    /// What is a constant of the program.
+    pub const fn options(&self) -> Options {
+        let rule = match self {
+            Self::CongestionAware { .. } => Rule::CongestionAware,
+            Self::MeanOfEgress { .. } => Rule::MeanOfEgress,
+            Self::Predictive { .. } => Rule::Predictive,
+            Self::PriorityAware { .. } => Rule::PriorityAware,
+        };
+        Options { rule }
+    }
+
+    /// Writes the settings into the scheme's state.
+    ///
+    /// # Panics
+    /// If the tables have no room for it.
+    pub fn write<T: Tables>(&self, tables: &T) {
+        let line = state::settings(tables).expect("the tables have room for the scheme's state");
+        self.write_line(line);
+    }
+
+    fn write_line(&self, line: &SettingsLine) {
+        match *self {
+            Self::CongestionAware { low, egress } => {
+                line.low_bytes.store(low.0);
+                line.egress_bytes.store(egress.0);
+            }
+            Self::MeanOfEgress { low, of } => {
+                line.low_bytes.store(low.0);
+                line.of_non_empty.store(u32::from(of == MeanOf::NonEmpty));
+            }
+            Self::Predictive { horizon, interval, weight_shift } => {
+                line.horizon_ns.store(horizon.0);
+                line.interval_ns.store(interval.0);
+                line.weight_shift.store(weight_shift.into());
+            }
+            Self::PriorityAware { low, classes } => {
+                line.low_bytes.store(low.0);
+                line.low_classes.store(classes.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+
+    #[test]
+    fn options_are_what_they_were_made_of() {
+        let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+        for (options, settings) in Options::EVERY.into_iter().zip(Settings::EVERY) {
+            let policy = plain.with_scheme(SchemeKind::PfcFamily, options.to_bits());
+            assert_eq!(Options::of(policy), options);
+            assert_eq!(settings.options(), options);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Kind "ofc" of `switch.backpressure`: pauses of flows.
+
+use fabric_core::scheme::{SchemeSettings, ofc};
+use serde::Serialize;
+use units::Bytes;
+
+use crate::document::Document;
+use crate::priority::Priorities;
+use crate::quantity::{self, Quantity, Size};
+use crate::ratio::Ratio;
+use crate::report::ScenarioError;
+use crate::switch::Switch;
+use crate::threshold::Threshold;
+
+/// The parameters of OFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ofc {
+    /// Priorities whose flows are paused; lossless ones.
+    pub priorities: Priorities,
+    /// `X_off^c` as a part of `X_off`, alpha in the paper, if it is given like this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<Ratio>,
+    /// `X_off^c` itself otherwise.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub congested: Option<Bytes>,
+    /// Entries of an egress port's flow table, a multiple of four.
+    pub flow_table: u32,
+}
+
+/// The paper's middle value (Section IV-C2).
+const DEFAULT_ALPHA: Ratio = Ratio::new(9, 10);
+
+pub(super) const fn default_flow_table() -> u32 {
+    256
+}
+
+pub(super) fn resolve(
+    priorities: Priorities,
+    alpha: Option<Ratio>,
+    congested: Option<Size>,
+    flow_table: u32,
+    document: &Document<'_>,
+) -> Result<Ofc, ScenarioError> {
+    let wrong = |key: &str, title: &str, help: &str| {
+        Err(document.error(&format!("switch.backpressure.{key}"), title, help))
+    };
+    if priorities.count() == 0 {
+        return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
+    }
+    let Some(options) = ofc::Options::new(priorities.0, flow_table) else {
+        let title = format!("a flow table of {flow_table} entries");
+        let help = format!("write 1 to {}", ofc::Options::MOST_ENTRIES);
+        return wrong("flow_table", &title, &help);
+    };
+    let congested = congested.map(|Quantity(bytes)| bytes);
+    let alpha = match (alpha, congested) {
+        (Some(_), Some(_)) => {
+            let help = "`alpha` is the same as a part of `xoff`: write one of the two";
+            return wrong("congested", "two thresholds for flows", help);
+        }
+        (None, None) => Some(DEFAULT_ALPHA),
+        (alpha, _) => alpha,
+    };
+    Ok(Ofc { priorities, alpha, congested, flow_table: options.entries() })
+}
+
+impl Ofc {
+    /// `X_off^c` beside this `X_off`: an ingress queue and the egress queue from which on a flow's neighbour is told to pause
+    /// it.
+    pub fn congested(&self, xoff: Bytes) -> Bytes {
+        match (self.congested, self.alpha) {
+            (Some(bytes), _) => bytes,
+            (None, Some(alpha)) => Bytes(alpha.of(xoff.0)),
+            (None, None) => xoff,
+        }
+    }
+
+    /// What a switch with this `X_off` is set to.
+    pub(super) fn settings(&self, xoff: Bytes) -> SchemeSettings {
+        let options = ofc::Options::new(self.priorities.0, self.flow_table);
+        SchemeSettings::Ofc(ofc::Settings {
+            options: options.expect("it was checked"),
+            congested: self.congested(xoff),
+        })
+    }
+
+    /// Checks what it has to do with other keys of switches.
+    pub(super) fn check(
+        &self,
+        switch: &Switch,
+        document: &Document<'_>,
+    ) -> Result<(), ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+        let key = "switch.backpressure.priorities";
+        if let Some(lossy) = self.priorities.iter().find(|&it| !switch.lossless.contains(it)) {
+            let title = format!("flows of priority {lossy} are paused, and it is lossy");
+            return wrong(key, &title, "name it in switch.lossless, or leave it out");
+        }
+        if switch.control_priority.is_some_and(|it| self.priorities.contains(it)) {
+            let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
+            return wrong(key, "the control priority is not paused", help);
+        }
+        let Threshold::Static { xoff, xon } = switch.threshold else {
+            let help = "its three thresholds are fixed: write threshold = { kind = \"static\", xoff = \"75kB\", \
+                        xon = \"45kB\" }, say";
+            return wrong("switch.threshold", "OFC without a fixed `xoff` and `xon`", help);
+        };
+        let congested = self.congested(xoff);
+        if congested <= xon || congested >= xoff {
+            let title = format!(
+                "flows are paused from {} on, which is not between xon ({}) and xoff ({})",
+                quantity::display(congested),
+                quantity::display(xon),
+                quantity::display(xoff)
+            );
+            let (key, help) = if self.congested.is_some() {
+                ("switch.backpressure.congested", "write a size between them, without these")
+            } else {
+                (
+                    "switch.backpressure.alpha",
+                    "write an `alpha` above xon / xoff and below 1 (Section III-C of the paper), or `congested`",
+                )
+            };
+            return wrong(key, &title, help);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,453 @@
+//! `switch.pause_rule`: when a lossless ingress queue pauses, or slows its neighbour down, before it is above `X_off` (the PFC
+//! family with which OFC is compared).
+
+use fabric_core::scheme::gfc::state::MOST_STAGES;
+use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::SwitchId;
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use super::document::Document;
+use super::headroom::PowerOfTwo;
+use super::priority::Priorities;
+use super::quantity::{self, Quantity, Size, Time, display};
+use super::ratio::Ratio;
+use super::report::ScenarioError;
+use super::{Headroom, Scenario, Threshold};
+
+/// A longer one would not fit the switch's arithmetic: the change of a queue of 1 GiB times it has 60 bits.
+const LONGEST_HORIZON: Picos = Picos(100_000_000_000);
+
+/// When a queue pauses before it is above `X_off`; bytes are those in the shared pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind")]
+pub enum PauseRule {
+    /// From `xlow` on, for a packet whose egress queue holds at least `xegress`.
+    #[serde(rename = "capfc")]
+    CaPfc {
+        /// `X_low`, above zero and at most `X_off`.
+        #[serde(serialize_with = "quantity::serialize")]
+        xlow: Bytes,
+        /// `X_egress`, above zero and at most the buffer.
+        #[serde(serialize_with = "quantity::serialize")]
+        xegress: Bytes,
+    },
+    /// From `xlow` on, for a packet whose egress queue is at least as long as the mean.
+    #[serde(rename = "p-pfc-ofc")]
+    PPfcOfc {
+        /// `X_low`, above zero and at most `X_off`.
+        #[serde(serialize_with = "quantity::serialize")]
+        xlow: Bytes,
+        /// Which mean.
+        mean_of: MeanOf,
+    },
+    /// If the queue will have reached `X_off`.
+    #[serde(rename = "p-pfc-predict")]
+    PPfcPredict {
+        /// How far ahead; a nanosecond to 100 ms.
+        #[serde(serialize_with = "quantity::serialize")]
+        horizon: Picos,
+        /// The least time between two slopes; a nanosecond at least.
+        #[serde(serialize_with = "quantity::serialize")]
+        interval: Picos,
+        /// Weight of the latest slope; at most 1.
+        weight: PowerOfTwo,
+    },
+    /// Low priorities from `xlow` of their port on.
+    #[serde(rename = "g-pfc")]
+    GPfc {
+        /// `X_low`, above zero and at most `X_off`.
+        #[serde(serialize_with = "quantity::serialize")]
+        xlow: Bytes,
+        /// The low priorities, lossless all.
+        low: Priorities,
+    },
+    /// Rates that halve, never to zero.
+    #[serde(rename = "gfc")]
+    Gfc {
+        /// `B_1`, above zero.
+        #[serde(serialize_with = "quantity::serialize")]
+        b1: Bytes,
+        /// `B_m`, above `b1` and at most `X_off`.
+        #[serde(serialize_with = "quantity::serialize")]
+        bm: Bytes,
+        /// Stages below line rate, 1 to 14.
+        stages: u8,
+    },
+    /// Rates that fall by even steps, to zero at `X_off`.
+    #[serde(rename = "gfc-ofc")]
+    GfcOfc {
+        /// `B_1`, above zero and below `X_off`, which is fixed.
+        #[serde(serialize_with = "quantity::serialize")]
+        b1: Bytes,
+        /// Stages below line rate, 1 to 14.
+        stages: u8,
+    },
+}
+
+/// Over which egress queues a mean is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeanOf {
+    /// All.
+    #[default]
+    All,
+    /// Those that hold packets.
+    NonEmpty,
+}
+
+/// When a lossless ingress queue pauses before it is above `X_off`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub(super) enum PauseRuleKeys {
+    /// caPFC, as OFC describes it: a fixed threshold of egress queues on top of PFC.
+    #[serde(rename = "capfc")]
+    CaPfc {
+        /// An ingress queue with at least as many bytes pauses for a packet whose egress queue is congested. Above zero; with
+        /// fixed thresholds above `xon` and at most `xoff`. OFC's own such threshold is "68kB", where `xoff` is "75kB".
+        xlow: Size,
+        /// An egress queue with at least as many bytes is congested. Above zero, at most the buffer of each switch.
+        xegress: Size,
+    },
+    /// P-PFC, as OFC describes it: the threshold of egress queues is their mean length.
+    #[serde(rename = "p-pfc-ofc")]
+    PPfcOfc {
+        /// An ingress queue with at least as many bytes pauses for a packet whose egress queue is at least as long as the
+        /// mean. As of "capfc".
+        xlow: Size,
+        /// "all": the mean of the egress queues that the packet's priority has at all ports of the switch. "non-empty": of
+        /// those that hold packets. Default "all".
+        #[serde(default)]
+        mean_of: MeanOf,
+    },
+    /// P-PFC, after the abstract of its paper: an ingress queue pauses if, growing as it does, it will have reached
+    /// `X_off` at the horizon, and resumes if it will have fallen to `X_on`.
+    #[serde(rename = "p-pfc-predict")]
+    PPfcPredict {
+        /// How far ahead; above zero, at most "100ms". What a PAUSE takes to have an effect is the least that makes sense.
+        horizon: Time,
+        /// The least time from one measurement of a slope to the next, a nanosecond at least. Queues are measured when
+        /// packets come or leave. Default "1us".
+        #[serde(default = "default_interval")]
+        interval: Time,
+        /// Weight of the latest slope in its average: "1", "1/2", "1/4" .. "1/64". Default "1".
+        #[serde(default = "default_weight")]
+        weight: Ratio,
+    },
+    /// G-PFC, as OFC describes it: low priorities pause first. Its thresholds, X_off and X_on too, are of an ingress port:
+    /// what counts is what all its lossless priorities hold.
+    #[serde(rename = "g-pfc")]
+    GPfc {
+        /// A port with at least as many bytes pauses the low priorities, each when a packet of it comes. As of "capfc".
+        xlow: Size,
+        /// The low priorities, one or more of the lossless ones.
+        low: Priorities,
+    },
+    /// GFC, the buffer-based form of its paper: a queue that fills tells its neighbour a lower rate in stages. Each is half as
+    /// wide as the one before and has half of its rate, which is never zero.
+    #[serde(rename = "gfc")]
+    Gfc {
+        /// Where the first stage begins (`B_1`): half of the link's rate. Above zero, below `bm`. A queue whose neighbour obeys
+        /// after tau never reaches `bm` if this is at most `bm` - 2 x rate x tau.
+        b1: Size,
+        /// What the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
+        bm: Size,
+        /// Stages below line rate: 1 to 14. Default 8.
+        #[serde(default = "default_stages")]
+        stages: u8,
+    },
+    /// GFC, as OFC describes it: several thresholds below X_off, at each of which the rate goes down by one step, to zero at
+    /// X_off, which is PFC's PAUSE. Thresholds are fixed ones.
+    #[serde(rename = "gfc-ofc")]
+    GfcOfc {
+        /// The first of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
+        b1: Size,
+        /// How many: 1 to 14. Default 4.
+        #[serde(default = "default_steps")]
+        stages: u8,
+    },
+}
+
+const fn default_stages() -> u8 {
+    8
+}
+
+const fn default_steps() -> u8 {
+    4
+}
+
+const fn default_interval() -> Time {
+    Quantity(Picos(1_000_000))
+}
+
+const fn default_weight() -> Ratio {
+    Ratio::new(1, 1)
+}
+
+impl PauseRule {
+    /// `X_low`, if there is one.
+    const fn xlow(&self) -> Option<Bytes> {
+        match *self {
+            Self::CaPfc { xlow, .. } | Self::PPfcOfc { xlow, .. } | Self::GPfc { xlow, .. } => {
+                Some(xlow)
+            }
+            Self::PPfcPredict { .. } | Self::Gfc { .. } | Self::GfcOfc { .. } => None,
+        }
+    }
+
+    /// What a switch is set to whose `X_off` is this, if it is fixed, and on whose wires a frame has so much more.
+    pub(crate) fn scheme(&self, xoff: Bytes, overhead: Bytes) -> SchemeSettings {
+        let gfc = |form, first, most, stages| {
+            SchemeSettings::Gfc(gfc::Settings { form, first, most, stages, overhead })
+        };
+        match *self {
+            Self::Gfc { b1, bm, stages } => gfc(gfc::Form::Halving, b1, bm, stages),
+            Self::GfcOfc { b1, stages } => gfc(gfc::Form::Linear, b1, xoff, stages),
+            _ => self.family().map_or_else(SchemeSettings::default, SchemeSettings::PfcFamily),
+        }
+    }
+
+    fn family(&self) -> Option<pfc_family::Settings> {
+        Some(match *self {
+            Self::Gfc { .. } | Self::GfcOfc { .. } => return None,
+            Self::CaPfc { xlow: low, xegress: egress } => {
+                pfc_family::Settings::CongestionAware { low, egress }
+            }
+            Self::PPfcOfc { xlow: low, mean_of } => pfc_family::Settings::MeanOfEgress {
+                low,
+                of: match mean_of {
+                    MeanOf::All => pfc_family::MeanOf::All,
+                    MeanOf::NonEmpty => pfc_family::MeanOf::NonEmpty,
+                },
+            },
+            Self::PPfcPredict { horizon, interval, weight } => pfc_family::Settings::Predictive {
+                horizon: horizon.to_nanos_ceil(),
+                interval: interval.to_nanos_ceil(),
+                weight_shift: weight.right_shift(),
+            },
+            Self::GPfc { xlow: low, low: classes } => {
+                pfc_family::Settings::PriorityAware { low, classes: classes.0 }
+            }
+        })
+    }
+}
+
+impl PauseRuleKeys {
+    pub(super) fn resolve(
+        self,
+        lossless: Priorities,
+        document: &Document<'_>,
+    ) -> Result<PauseRule, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            document.error(&format!("switch.pause_rule.{key}"), title, help)
+        };
+        let some = |key: &str, size: Size, help: &str| match size.0 {
+            Bytes(0) => Err(wrong(key, "a threshold of no bytes", help)),
+            bytes => Ok(bytes),
+        };
+        let low = |size| {
+            let help = "a queue would never resume: write a size between `xon` and `xoff`";
+            some("xlow", size, help)
+        };
+        if lossless.count() == 0 {
+            let help = "only lossless priorities pause: name some in `switch.lossless`, or leave this key out";
+            let title = "a rule for pauses, and no lossless priority";
+            return Err(document.error("switch.pause_rule", title, help));
+        }
+        match self {
+            Self::CaPfc { xlow, xegress } => {
+                let help = "every egress queue would be congested: write a size such as \"68kB\"";
+                Ok(PauseRule::CaPfc { xlow: low(xlow)?, xegress: some("xegress", xegress, help)? })
+            }
+            Self::PPfcOfc { xlow, mean_of } => Ok(PauseRule::PPfcOfc { xlow: low(xlow)?, mean_of }),
+            Self::PPfcPredict { horizon, interval, weight } => {
+                if horizon.0 < Picos::from_nanos(Nanos(1)) || horizon.0 > LONGEST_HORIZON {
+                    let title = format!("a horizon of {}", display(horizon.0));
+                    let help =
+                        "write a nanosecond to \"100ms\"; without one, leave `pause_rule` out";
+                    return Err(wrong("horizon", &title, help));
+                }
+                if interval.0 < Picos::from_nanos(Nanos(1)) {
+                    let help = "a switch counts nanoseconds: write a time such as \"1us\"";
+                    return Err(wrong("interval", "an interval of less than a nanosecond", help));
+                }
+                let weight = PowerOfTwo::of(weight).filter(|power| power.exponent <= 0).ok_or_else(
+                    || {
+                        let help = "a switch shifts instead of multiplying: write \"1\", \"1/2\", \"1/4\" .. \
+                                    \"1/64\"";
+                        wrong("weight", &format!("a weight of {weight}"), help)
+                    },
+                )?;
+                Ok(PauseRule::PPfcPredict { horizon: horizon.0, interval: interval.0, weight })
+            }
+            Self::GPfc { xlow, low: classes } => {
+                let help = "name one or more of the lossless priorities";
+                if classes.count() == 0 {
+                    return Err(wrong("low", "no low priority", help));
+                }
+                if let Some(lossy) =
+                    (0..8).find(|&it| classes.contains(it) && !lossless.contains(it))
+                {
+                    let title = format!("priority {lossy} is not lossless, so nothing pauses it");
+                    return Err(wrong("low", &title, help));
+                }
+                Ok(PauseRule::GPfc { xlow: low(xlow)?, low: classes })
+            }
+            Self::Gfc { stages, .. } | Self::GfcOfc { stages, .. }
+                if !(1..=MOST_STAGES).contains(&stages) =>
+            {
+                let help = format!("write 1 to {MOST_STAGES}");
+                Err(wrong("stages", &format!("{stages} stages"), &help))
+            }
+            Self::Gfc { b1, bm, stages } => {
+                let width = bm.0.0.saturating_sub(b1.0.0);
+                if width >> (stages - 1) == 0 {
+                    let (b1, bm) = (display(b1.0), display(bm.0));
+                    let title =
+                        format!("b1 ({b1}) and bm ({bm}) leave no room for {stages} stages");
+                    let help = "each stage has half of what is left to bm: write a smaller b1, or fewer stages";
+                    return Err(wrong("b1", &title, help));
+                }
+                let help =
+                    "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
+                Ok(PauseRule::Gfc { b1: some("b1", b1, help)?, bm: bm.0, stages })
+            }
+            Self::GfcOfc { b1, stages } => {
+                let help =
+                    "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
+                Ok(PauseRule::GfcOfc { b1: some("b1", b1, help)?, stages })
+            }
+        }
+    }
+}
+
+impl Scenario {
+    /// Checks what the rule has to do with other keys.
+    pub(crate) fn check_pause_rule(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Some(rule) = self.switch.pause_rule else { return Ok(()) };
+        let beside = |what: &str, help: &str| {
+            let title = format!("a rule for pauses beside {what}");
+            Err(document.error("switch.pause_rule", &title, help))
+        };
+        if matches!(self.switch.threshold, Threshold::Spfc(_)) {
+            return beside("SPFC", "leave this key out, or write a `threshold` of another kind");
+        }
+        if self.switch.backpressure.is_some() {
+            let help = "a switch runs one scheme: leave out one of the two keys";
+            return beside("`switch.backpressure`", help);
+        }
+        match self.switch.headroom {
+            Headroom::Sih { .. } | Headroom::Adaptive { .. } => {}
+            Headroom::Oversubscribed { .. } => {
+                return beside("oversubscribed headroom", "write headroom = { kind = \"sih\" }");
+            }
+            Headroom::Dsh(_) => return beside("DSH", "write headroom = { kind = \"sih\" }"),
+        }
+        for switch in (0..self.fabric().switch_count()).map(SwitchId) {
+            self.check_rule_at(rule, switch, document)?;
+        }
+        Ok(())
+    }
+
+    fn check_rule_at(
+        &self,
+        rule: PauseRule,
+        switch: SwitchId,
+        document: &Document<'_>,
+    ) -> Result<(), ScenarioError> {
+        let name = &self.fabric().switch(switch).name;
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.pause_rule.{key}"), title, help))
+        };
+        let buffer = self.switch_at(switch).buffer;
+        if let PauseRule::CaPfc { xegress, .. } = rule
+            && xegress > buffer
+        {
+            let (xegress, buffer) = (display(xegress), display(buffer));
+            let title = format!("xegress ({xegress}) is above the buffer of `{name}` ({buffer})");
+            return wrong("xegress", &title, "no egress queue could be congested: write less");
+        }
+        let (xoff, highest) = match self.switch.threshold {
+            Threshold::Static { .. } | Threshold::EqualShares { .. } => {
+                (Some(self.static_xoff(switch)), self.static_xoff(switch))
+            }
+            Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.highest_threshold(switch)),
+        };
+        let what = if xoff.is_some() { "X_off" } else { "the highest X_off" };
+        match rule {
+            PauseRule::Gfc { bm, .. } if bm > highest => {
+                let (bm, highest) = (display(bm), display(highest));
+                let title = format!("bm ({bm}) is above {what} of `{name}` ({highest})");
+                return wrong("bm", &title, "the queue would pause before: write less");
+            }
+            PauseRule::GfcOfc { .. } if xoff.is_none() => {
+                let help = "its rate is zero at a fixed X_off: write threshold = { kind = \"static\", .. }";
+                let title = "GFC as OFC describes it, and thresholds that move";
+                return Err(document.error("switch.pause_rule", title, help));
+            }
+            PauseRule::GfcOfc { b1, stages } if highest.0 < b1.0 + u64::from(stages) => {
+                let (b1, highest) = (display(b1), display(highest));
+                let title = format!(
+                    "b1 ({b1}) and X_off of `{name}` ({highest}) leave no room for {stages} stages"
+                );
+                return wrong("b1", &title, "write a smaller b1, or fewer stages");
+            }
+            _ => {}
+        }
+        let Some(xlow) = rule.xlow() else { return Ok(()) };
+        if xlow > highest {
+            let title = format!(
+                "xlow ({}) is above {what} of `{name}` ({})",
+                display(xlow),
+                display(highest)
+            );
+            return wrong("xlow", &title, "PFC alone would pause earlier: write less");
+        }
+        let Some(xoff) = xoff else { return Ok(()) };
+        let xon = Bytes(xoff.0.saturating_sub(self.switch.threshold.xon_offset().0));
+        if xlow <= xon {
+            let title = format!(
+                "xlow ({}) is not above X_on of `{name}` ({})",
+                display(xlow),
+                display(xon)
+            );
+            return wrong("xlow", &title, "a queue resumes at X_on: write more, or a lower X_on");
+        }
+        Ok(())
+    }
+
+    /// The highest threshold of DT that a queue can meet at a switch: it holds as much, and no other queue anything.
+    fn highest_threshold(&self, switch: SwitchId) -> Bytes {
+        let fabric = self.fabric();
+        let wires = fabric.switch(switch).ports.iter().map(|&wire| fabric.wire(wire));
+        let alphas = wires.filter_map(|wire| self.switch.threshold.alpha(wire.rate));
+        let shared = self.buffer_pools(switch).shared.0;
+        // T = alpha x (shared - T).
+        let highest = alphas.map(|alpha| alpha.part_beside(shared)).max();
+        Bytes(highest.unwrap_or(shared))
+    }
+
+    /// What a user of GFC probably did not mean.
+    pub(crate) fn warnings_of_pause_rule(&self) -> Vec<String> {
+        let Some(PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule else { return Vec::new() };
+        let frame = self.longest_frame().0 + self.frame_time().overhead;
+        // tau: a frame blocks the message, and one has just begun at the neighbour; the message, and what is on the wire.
+        let in_flight = |rate: BitsPerSecond, delay: Picos| {
+            2 * frame + rate.bytes_in(Picos(delay.0.saturating_mul(2))).0
+        };
+        let wires = self.fabric().wires().iter();
+        let most = wires.map(|wire| 2 * in_flight(wire.rate, wire.delay)).max().unwrap_or(0);
+        if b1.0 + most <= bm.0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "a queue may pass GFC's bm ({}), because its neighbour sends up to {} until its stages have slowed it down: \
+             write a `switch.pause_rule.b1` of {} or less, if there is room for it",
+            display(bm),
+            display(Bytes(most)),
+            display(Bytes(bm.0.saturating_sub(most)))
+        )]
+    }
+}

@@ -1,0 +1,186 @@
+//! The PFC family in a whole fabric: which queues pause, and because of what.
+
+use std::path::Path;
+
+use super::results::Row;
+use super::{Run, Runner, shipped};
+
+/// The scenario that ships, with OFC's thresholds.
+pub fn scenario() -> String {
+    shipped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/ofc/family.toml"))
+}
+
+const XOFF: u64 = 75_000;
+const LOW: u64 = 68_000;
+
+/// PFC alone: the rule asks for more than the buffer ever holds.
+const PFC: &str = "\"capfc\", xlow = \"75kB\", xegress = \"2MB\"";
+
+fn run_of(run: Runner, rule: &str) -> Run {
+    let run = run(&scenario(), &[&format!("switch.pause_rule={{ kind = {rule} }}")]);
+    run.assert_lossless();
+    run
+}
+
+fn pauses(run: &Run, look: impl Fn(&Row) -> bool) -> usize {
+    run.pauses().with("event", "xoff").filter(|row| look(row)).count()
+}
+
+/// Which threshold a PAUSE is because of, as a whole.
+fn by_threshold(run: &Run, bytes: u64) -> usize {
+    pauses(run, |row| row.number("threshold_bytes") == bytes)
+}
+
+/// PFC pauses at X_off only, the rules with a lower threshold there too if that is due to them; RESUMEs are at X_on.
+pub fn rules_pause_at_their_own_threshold(run: Runner) {
+    let pfc = run_of(run, PFC);
+    assert!(by_threshold(&pfc, XOFF) > 0);
+    assert_eq!(by_threshold(&pfc, XOFF), pauses(&pfc, |_| true));
+    for rule in [
+        "\"capfc\", xlow = \"68kB\", xegress = \"68kB\"",
+        "\"p-pfc-ofc\", xlow = \"68kB\"",
+        "\"p-pfc-ofc\", xlow = \"68kB\", mean_of = \"non-empty\"",
+    ] {
+        let run = run_of(run, rule);
+        let (low, high) = (by_threshold(&run, LOW), by_threshold(&run, XOFF));
+        assert!(low > 0, "{rule}");
+        assert_eq!(low + high, pauses(&run, |_| true), "{rule}");
+        let early = pauses(&run, |row| {
+            row.number("threshold_bytes") == LOW && row.number("occupancy_bytes") < LOW
+        });
+        assert_eq!(early, 0, "{rule}");
+        let resumed = run.pauses();
+        let mut resumed = resumed.with("event", "xon");
+        assert!(resumed.all(|row| row.number("threshold_bytes") == 45_000), "{rule}");
+    }
+}
+
+/// With an egress threshold that is hardly ever reached, or a mean over queues most of which are empty, the rules differ.
+pub fn the_egress_queue_decides(run: Runner) {
+    let rules = [
+        "\"capfc\", xlow = \"68kB\", xegress = \"68kB\"",
+        "\"capfc\", xlow = \"68kB\", xegress = \"260kB\"",
+    ];
+    let [often, seldom] = rules.map(|rule| by_threshold(&run_of(run, rule), LOW));
+    assert!(seldom < often, "{seldom}, {often}");
+}
+
+/// A prediction pauses a queue that is far from X_off, so the switch never holds as much.
+pub fn predictions_come_early(run: Runner) {
+    let pfc = run_of(run, PFC);
+    let predicted = run_of(run, "\"p-pfc-predict\", horizon = \"3us\"");
+    assert!(pauses(&predicted, |row| row.number("threshold_bytes") < LOW) > 0);
+    let most = |run: &Run| *run.summary.buffer_max_bytes.values().max().expect("a switch");
+    assert!(most(&predicted) < most(&pfc), "{} {}", most(&predicted), most(&pfc));
+}
+
+/// A slope that was measured long ago holds no queue back that is empty: every flow completes.
+pub fn old_slopes_hold_nobody_back(run: Runner) {
+    let link = |a: &str, b: &str, gigabits: u32| {
+        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gigabits}Gbps\", delay = \"20ns\" }},\n")
+    };
+    let text = format!(
+        "name = \"old-slopes\"\nduration = \"2ms\"\n[topology]\nkind = \"custom\"\nswitches = [\"s\"]\n\
+         hosts = [\"h0\", \"h1\", \"h2\", \"r\"]\nlinks = [{}]\n[switch]\nbuffer = \"2MB\"\n\
+         private_per_queue = \"0B\"\nlossless = [3]\n\
+         threshold = {{ kind = \"static\", xoff = \"75kB\", xon = \"45kB\" }}\n\
+         pause_rule = {{ kind = \"p-pfc-predict\", horizon = \"100us\", interval = \"10us\" }}\n[host]\n\
+         payload = \"1442B\"\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n\
+         [[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\"]\nreceiver = \"r\"\nbytes = \"1MB\"\n",
+        [link("h0", "s", 40), link("h1", "s", 40), link("h2", "s", 40), link("s", "r", 100)]
+            .concat()
+    );
+    for resume_test in ["departure", "refresh"] {
+        for weight in ["1", "1/64"] {
+            let rule = format!("switch.pause_rule.weight=\"{weight}\"");
+            let run = run(&text, &[&format!("switch.resume_test=\"{resume_test}\""), &rule]);
+            run.assert_lossless();
+            assert!(pauses(&run, |row| row.number("threshold_bytes") < XOFF) > 0);
+            assert_eq!(run.summary.flows_completed, 3, "{resume_test} {weight}");
+        }
+    }
+}
+
+/// What priority 4 holds of h1's port makes priority 3 pause earlier, and ahead of priority 4, which pauses at X_off of the port.
+pub fn low_priorities_pause_first(run: Runner) {
+    let run = run_of(run, "\"g-pfc\", xlow = \"68kB\", low = [3]");
+    let pauses = run.pauses();
+    let of = |peer: &str| -> Vec<(u64, u64, u64)> {
+        let rows = pauses.with("event", "xoff").filter(|row| row.text("peer") == peer);
+        let numbers = ["priority", "occupancy_bytes", "threshold_bytes"];
+        rows.map(|row| numbers.map(|name| row.number(name)).into()).collect()
+    };
+    // Both priorities come from h1: what one holds counts for the other.
+    let (first, second) = (of("h1")[0], of("h1")[1]);
+    assert_eq!((first.0, second.0), (3, 4));
+    assert!(first.1 < LOW && second.1 < XOFF, "{first:?} {second:?}");
+    assert!(of("h1").iter().all(|&(class, _, bytes)| bytes <= if class == 3 { LOW } else { XOFF }));
+    // One of them alone: X_low for the low one, X_off for the high one.
+    assert!(of("h2").iter().all(|&(class, _, threshold)| (class, threshold) == (3, LOW)));
+    assert!(of("h4").iter().all(|&(class, _, threshold)| (class, threshold) == (4, XOFF)));
+}
+
+/// X_off far above what GFC's stages end at, 75 kB.
+const FAR: &str = "switch.threshold={ kind = \"static\", xoff = \"150kB\", xon = \"100kB\" }";
+const GFC: &str = "switch.pause_rule={ kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\" }";
+
+/// GFC pauses nobody where PFC does, although all that its queues hold stays below `B_m`, at which PFC pauses.
+pub fn rates_instead_of_pauses(run: Runner) {
+    let pfc = run_of(run, PFC);
+    assert!(pauses(&pfc, |_| true) > 0);
+    let gfc = run(&scenario(), &[GFC, FAR]);
+    gfc.assert_lossless();
+    assert_eq!(pauses(&gfc, |_| true), 0);
+    let most = *gfc.summary.buffer_max_bytes.values().max().expect("a switch");
+    // The ports of h0 to h4, h1's with two priorities, and a frame that may jump over the end.
+    assert!(most <= 6 * (75_000 + 1500), "{most}");
+    // PFC alone, with the same X_off: it pauses, and holds more.
+    let alone = "switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"2MB\" }";
+    let far = run(&scenario(), &[alone, FAR]);
+    assert!(pauses(&far, |_| true) > 0);
+    assert!(*far.summary.buffer_max_bytes.values().max().expect("a switch") > most);
+    let linear = run_of(run, "\"gfc-ofc\", b1 = \"60kB\"");
+    assert!(pauses(&linear, |_| true) < pauses(&pfc, |_| true));
+}
+
+/// Links of 8 Tbit/s, more than a rate can say: they are as fast as under PFC once nothing waits any more.
+pub fn the_fastest_links_are_not_slowed_for_good(run: Runner) {
+    let text = "name = \"fast\"\n[topology]\nkind = \"star\"\nhosts = 4\n\
+                host_link = { rate = \"8Tbps\", delay = \"20ns\" }\n[switch]\nbuffer = \"20MB\"\n\
+                private_per_queue = \"0B\"\nthreshold = { kind = \"static\", xoff = \"750kB\", xon = \"450kB\" }\n\
+                pause_rule = { kind = \"gfc\", b1 = \"300kB\", bm = \"750kB\" }\n[host]\n\
+                transport = { kind = \"roce-rc\", congestion_control = \"none\" }\n\
+                [[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\"]\nreceiver = \"h3\"\nbytes = \"1MB\"\n\
+                [[flows]]\nkind = \"one\"\nlabel = \"later\"\nsrc = \"h0\"\ndst = \"h3\"\nbytes = \"1MB\"\nstart = \"100us\"\n";
+    let run = run(text, &[]);
+    run.assert_lossless();
+    assert_eq!(pauses(&run, |_| true), 0);
+    let later = run.flows();
+    let later = later.only("label", "later");
+    assert_eq!(later.number("fct_ns"), later.number("ideal_ns"));
+}
+
+/// What a rate does to a switch: the uplink of five times the rate of the receiver's link never gets a PAUSE, nor do hosts.
+pub fn switches_obey_rates(run: Runner) {
+    let flow = |src: &str| {
+        format!("[[flows]]\nkind = \"one\"\nsrc = \"{src}\"\ndst = \"h5\"\nbytes = \"400kB\"\n")
+    };
+    let text = format!(
+        "name = \"rates\"\n[topology]\nkind = \"dumbbell\"\nleft = 5\nright = 1\n\
+         host_link = {{ rate = \"40Gbps\", delay = \"20ns\" }}\n\
+         bottleneck = {{ rate = \"200Gbps\", delay = \"20ns\" }}\n[switch]\nprivate_per_queue = \"0B\"\n\
+         threshold = {{ kind = \"static\", xoff = \"150kB\", xon = \"100kB\" }}\n\
+         [host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n{}",
+        ["h0", "h1", "h2", "h3", "h4"].map(flow).concat()
+    );
+    let gfc = run(&text, &[GFC]);
+    gfc.assert_lossless();
+    assert_eq!(pauses(&gfc, |_| true), 0);
+    assert!(gfc.scenario.warnings().is_empty(), "{:?}", gfc.scenario.warnings());
+    let pfc = run(
+        &text,
+        &["switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"16MB\" }"],
+    );
+    let of_switch = |run: &Run| pauses(run, |row| !row.text("peer").starts_with('h'));
+    assert!(of_switch(&pfc) > 0, "{}", pfc.text("pauses.csv"));
+}

@@ -1,0 +1,43 @@
+//! The PFC family, on the real kernel and as in memory. Needs root.
+
+use tests::fabric::{on_both, pfc_family};
+
+#[test]
+fn a_rule_pauses_at_its_own_threshold() {
+    pfc_family::rules_pause_at_their_own_threshold(on_both);
+}
+
+#[test]
+fn an_egress_queue_decides() {
+    pfc_family::the_egress_queue_decides(on_both);
+}
+
+#[test]
+fn a_prediction_comes_early() {
+    pfc_family::predictions_come_early(on_both);
+}
+
+#[test]
+fn a_low_priority_pauses_first() {
+    pfc_family::low_priorities_pause_first(on_both);
+}
+
+#[test]
+fn gfc_slows_down_instead_of_pausing() {
+    pfc_family::rates_instead_of_pauses(on_both);
+}
+
+#[test]
+fn a_switch_obeys_a_rate() {
+    pfc_family::switches_obey_rates(on_both);
+}
+
+#[test]
+fn an_old_slope_holds_nobody_back() {
+    pfc_family::old_slopes_hold_nobody_back(on_both);
+}
+
+#[test]
+fn a_link_that_is_faster_than_rates_is_not_slowed_for_good() {
+    pfc_family::the_fastest_links_are_not_slowed_for_good(on_both);
+}

@@ -1,0 +1,89 @@
+//! What switches do that pause flows.
+
+use std::fmt;
+
+use fabric_core::scheme::ofc::state::FlowEntry;
+use scenario::{Scenario, Threshold};
+use serde_json::{Value, json};
+use units::Bytes;
+
+use super::text::bytes;
+
+/// How flows are paused, at all switches alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPauses {
+    /// The priorities whose flows are paused.
+    pub priorities: Vec<u8>,
+    /// What an ingress queue holds when flows are resumed, when they are paused, and when their class is: `X_on`, `X_off^c`,
+    /// `X_off`.
+    pub thresholds: [Bytes; 3],
+    /// Flows that a port's table has room for.
+    pub flow_entries: u32,
+}
+
+impl FlowPauses {
+    /// Those of a scenario, if its switches pause flows.
+    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+        let ofc = scenario.switch.ofc()?;
+        let Threshold::Static { xoff, xon } = scenario.switch.threshold else { return None };
+        Some(Self {
+            priorities: ofc.priorities.iter().collect(),
+            thresholds: [xon, ofc.congested(xoff), xoff],
+            flow_entries: ofc.flow_table,
+        })
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let Self { priorities, thresholds: [xon, congested, xoff], flow_entries } = self;
+        json!({
+            "priorities": priorities,
+            "xon_bytes": xon.0,
+            "congested_bytes": congested.0,
+            "xoff_bytes": xoff.0,
+            "flow_entries": flow_entries,
+        })
+    }
+}
+
+impl fmt::Display for FlowPauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { priorities, thresholds: [xon, congested, xoff], flow_entries } = self;
+        let priorities: Vec<String> = priorities.iter().map(u8::to_string).collect();
+        let table = u64::from(*flow_entries) * size_of::<FlowEntry>() as u64;
+        writeln!(f, "pauses of flows")?;
+        writeln!(
+            f,
+            "  a port: 3 queues for priority {}, {} of flow table",
+            priorities.join(", and for priority "),
+            bytes(Bytes(table)),
+        )?;
+        writeln!(
+            f,
+            "  flows are paused from {} on, their class from {}, and resumed at {}",
+            bytes(*congested),
+            bytes(*xoff),
+            bytes(*xon),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_paused_by_three_thresholds() {
+        let text = include_str!("../../../scenarios/ofc/fig01.toml");
+        let scenario = Scenario::parse(text, "fig01.toml".as_ref(), &[]).unwrap();
+        let pauses = FlowPauses::of(&scenario).expect("it is OFC");
+        assert_eq!(pauses.thresholds, [45_000, 68_000, 75_000].map(Bytes));
+        insta::assert_snapshot!(pauses, @"
+        pauses of flows
+          a port: 3 queues for priority 3, 4.1 kB of flow table
+          flows are paused from 68 kB on, their class from 75 kB, and resumed at 45 kB
+        ");
+        assert!(super::super::report(&scenario).contains(&pauses.to_string()));
+        let json: Value = serde_json::from_str(&super::super::json(&scenario)).unwrap();
+        assert_eq!(json["flow_pauses"], pauses.to_json());
+    }
+}
