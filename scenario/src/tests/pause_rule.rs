@@ -197,7 +197,7 @@ fn a_lower_threshold_that_is_not_between_the_others() {
     let rule = "pause_rule = { kind = \"p-pfc-ofc\", xlow = \"17MB\" }";
     let dynamic = report(&format!("[switch]\n{rule}\n{SMALL}"));
     assert_snapshot!(dynamic, @r#"
-    error: xlow (17MB) is above the shared pool of `s0` (15894346B)
+    error: xlow (17MB) is above the highest X_off of `s0` (934961B)
      --> bad.toml:2:43
       |
     2 | pause_rule = { kind = "p-pfc-ofc", xlow = "17MB" }
@@ -339,5 +339,9 @@ fn a_rule_has_no_scheme_beside_it() {
     "#);
     let bfc = "host.ack_priority = 0\n[switch]\nlossless = [3]\nbackpressure = { kind = \"bfc\" }";
     let text = format!("{bfc}\n{rule}\n{SMALL}");
-    assert!(report(&text).contains("a rule for pauses beside BFC"), "{}", report(&text));
+    assert!(
+        report(&text).contains("a rule for pauses beside `switch.backpressure`"),
+        "{}",
+        report(&text)
+    );
 }
