@@ -197,7 +197,7 @@ fn a_lower_threshold_that_is_not_between_the_others() {
     let rule = "pause_rule = { kind = \"p-pfc-ofc\", xlow = \"17MB\" }";
     let dynamic = report(&format!("[switch]\n{rule}\n{SMALL}"));
     assert_snapshot!(dynamic, @r#"
-    error: xlow (17MB) is above the highest X_off of `s0` (934961B)
+    error: xlow (17MB) is above the shared pool of `s0` (15894346B)
      --> bad.toml:2:43
       |
     2 | pause_rule = { kind = "p-pfc-ofc", xlow = "17MB" }
@@ -344,4 +344,23 @@ fn a_rule_has_no_scheme_beside_it() {
         "{}",
         report(&text)
     );
+}
+
+#[test]
+fn a_rule_that_dynamic_thresholds_never_reach_is_told() {
+    let warnings = |rule: &str, alpha: &str| {
+        let threshold = format!("threshold = {{ kind = \"dt\", alpha = \"{alpha}\" }}");
+        let text = format!("[switch]\n{threshold}\npause_rule = {{ {rule} }}\n{SMALL}");
+        parse(&text).unwrap_or_else(|error| panic!("{error}")).warnings().join("\n")
+    };
+    let rules =
+        ["kind = \"p-pfc-ofc\", xlow = \"1MB\"", "kind = \"gfc\", b1 = \"1MB\", bm = \"2MB\""];
+    for (rule, key) in rules.into_iter().zip(["xlow", "b1"]) {
+        // 15.9 MB of shared pool: at most 0.93 MB with 1/16, and 7.9 MB with 1.
+        let idle = format!(
+            "`switch.pause_rule.{key}` (1MB) is above the highest X_off that DT gives (934961B)"
+        );
+        assert!(warnings(rule, "1/16").contains(&idle), "{}", warnings(rule, "1/16"));
+        assert!(!warnings(rule, "1").contains("above the highest"), "{}", warnings(rule, "1"));
+    }
 }
