@@ -12,6 +12,7 @@ pub mod import;
 pub mod inspect;
 #[cfg(feature = "kernel")]
 pub mod live;
+mod replace;
 pub mod report;
 pub mod reproduce;
 pub mod sweep;

@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 use run::Run;
 use sweep::Sweep;
 
+use crate::sweep::CELLS_TABLE;
+
 /// What is wrong with results that a report is asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -101,7 +103,7 @@ pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
     for folder in folders {
         let name = name(folder, folders);
-        if folder.join(sweep::FILE).exists() {
+        if folder.join(CELLS_TABLE).exists() {
             sweeps.push(Sweep::read(folder, name)?);
         } else {
             runs.push(Run::read(folder, name)?);

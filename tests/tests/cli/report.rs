@@ -134,7 +134,7 @@ fn a_sweep_has_intervals() {
     assert_eq!(numbers.len(), 2);
     let drawn = &chart(&data, "sweep0-slowdown-mean")["series"][0];
     for (place, [mean, low, high]) in numbers.into_iter().enumerate() {
-        assert_eq!(drawn["points"][place][1].as_f64(), Some(mean));
+        assert_eq!(drawn["points"][place][0].as_f64(), Some(mean));
         let interval = &drawn["intervals"][place];
         assert_eq!([&interval[0], &interval[1]].map(Value::as_f64), [Some(low), Some(high)]);
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Exit;
+use crate::replace::replace;
 use crate::report;
 
 /// Arguments of `xoff report`.
@@ -55,15 +56,4 @@ fn write(arguments: &Arguments) -> Result<String, String> {
     replace(out, &report.html)
         .map_err(|error| format!("cannot write {}: {error}", out.display()))?;
     Ok(pictures)
-}
-
-/// Writes a file whole, or leaves what was there.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let new = path.with_file_name(name);
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
-        // The error to show is the first one.
-        let _ = fs::remove_file(&new);
-    })
 }

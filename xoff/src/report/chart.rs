@@ -11,6 +11,8 @@ use super::number;
 
 /// In pixels.
 const SIZE: (u32, u32) = (900, 360);
+/// A line of a chart of names, what the names have at the left, and what is around the lines.
+const NAMES: (u32, u32, u32) = (22, 330, 70);
 /// What names of series take at the right, and of each its line.
 const LEGEND: (u32, i32) = (230, 20);
 /// Readable on white and on black; another series than the eighth begins again.
@@ -55,8 +57,8 @@ pub enum Shape {
     Line,
     /// A value holds until the next point.
     Steps,
-    /// Not at all.
-    Points,
+    /// Not at all: each has a line of its own and a name.
+    Named,
 }
 
 /// A line of a chart.
@@ -66,7 +68,7 @@ pub struct Series {
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,
-    /// The interval of each point, if it has one.
+    /// The interval of each value, if the shape is [`Shape::Named`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<(f64, f64)>,
 }
@@ -82,7 +84,7 @@ pub struct Chart {
     pub about: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical one, which has no names.
+    /// The vertical one. It has names if the shape is [`Shape::Named`], whose first is at the top.
     pub y: Axis,
     /// How points are joined.
     pub shape: Shape,
@@ -116,9 +118,20 @@ impl Chart {
     /// # Panics
     /// Never: what cannot be drawn in memory does not exist.
     pub fn svg(&self) -> String {
+        let names = match &self.y.scale {
+            Scale::Names(names) => Some(names),
+            _ => None,
+        };
+        let size = names.map_or(SIZE, |names| {
+            (SIZE.0, NAMES.2 + NAMES.0 * u32::try_from(names.len()).unwrap_or(u32::MAX / 1000))
+        });
         let mut text = String::new();
-        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        self.draw(&area).expect("a picture in memory takes every line");
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        let drawn = match names {
+            Some(names) => self.draw_names(&area, names),
+            None => self.draw(&area),
+        };
+        drawn.expect("a picture in memory takes every line");
         drop(area);
         text
     }
@@ -202,7 +215,7 @@ impl Chart {
             .draw()?;
         for (series, color) in self.series.iter().zip(COLORS.iter().cycle()) {
             let points = || series.points.iter().map(|&(x, y)| (to_x(x), y));
-            if self.shape == Shape::Points || self.few_points(series) {
+            if self.few_points(series) {
                 chart.draw_series(points().map(|at| Circle::new(at, 3, color.filled())))?;
             }
             let line = color.stroke_width(2);
@@ -214,7 +227,48 @@ impl Chart {
                     let corners = steps(&series.points).map(|(x, y)| (to_x(x), y));
                     chart.draw_series(LineSeries::new(corners, line))?;
                 }
-                Shape::Points => draw_intervals(series, to_x, *color, &mut chart)?,
+                Shape::Named => {}
+            }
+        }
+        area.present()
+    }
+
+    /// The chart of [`Shape::Named`], on its side.
+    fn draw_names<'a>(&self, area: &Svg<'a>, names: &[String]) -> Result<(), Failure<'a>> {
+        // The range has both its ends.
+        let last = i32::try_from(names.len()).unwrap_or(i32::MAX).max(1) - 1;
+        let (_, (low, high)) = self.x_range();
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .margin_right(24)
+            .x_label_area_size(46)
+            .y_label_area_size(NAMES.1)
+            .build_cartesian_2d(low..high * 1.02, (0..last).into_segmented())?;
+        // The first name is at the top.
+        let line = |place: f64| SegmentValue::CenterOf(last - place as i32);
+        let name = |value: &SegmentValue<i32>| match value {
+            SegmentValue::CenterOf(line) => {
+                usize::try_from(last - line).ok().and_then(|place| names.get(place)).cloned()
+            }
+            _ => None,
+        };
+        chart
+            .configure_mesh()
+            .x_desc(&*self.x.label)
+            .y_labels(names.len())
+            .x_label_formatter(&|x| number::short(*x))
+            .y_label_formatter(&|value| name(value).unwrap_or_default())
+            .bold_line_style(GRID.mix(0.35))
+            .light_line_style(TRANSPARENT)
+            .axis_style(GRID)
+            .label_style(("sans-serif", 12))
+            .axis_desc_style(("sans-serif", 13))
+            .draw()?;
+        for (series, color) in self.series.iter().zip(COLORS.iter().cycle()) {
+            for (&(x, place), &(low, high)) in series.points.iter().zip(&series.intervals) {
+                let whisker = [(low, line(place)), (high, line(place))];
+                chart.draw_series(LineSeries::new(whisker, color.stroke_width(2)))?;
+                chart.draw_series([Circle::new((x, line(place)), 4, color.filled())])?;
             }
         }
         area.present()
@@ -237,40 +291,20 @@ impl Chart {
     }
 
     fn x_range(&self) -> (Scale, (f64, f64)) {
-        bounds(
-            || self.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x),
-            &self.x.scale,
-        )
-    }
-
-    fn y_range(&self) -> (Scale, (f64, f64)) {
         let values = || {
-            let points = self.series.iter().flat_map(|series| &series.points).map(|&(_, y)| y);
+            let points = self.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x);
             let ends = self.series.iter().flat_map(|series| &series.intervals);
             points.chain(ends.flat_map(|&(low, high)| [low, high]))
         };
+        bounds(values, &self.x.scale)
+    }
+
+    fn y_range(&self) -> (Scale, (f64, f64)) {
+        let values = || self.series.iter().flat_map(|series| &series.points).map(|&(_, y)| y);
         let (scale, (low, high)) = bounds(values, &self.y.scale);
         let room = if scale == Scale::Log { 1.1 } else { 1.05 };
         (scale, (low, high * room))
     }
-}
-
-/// The intervals of a series, as whiskers.
-fn draw_intervals<'a, X>(
-    series: &Series,
-    to_x: impl Fn(f64) -> X::ValueType,
-    color: RGBColor,
-    chart: &mut ChartContext<'_, SVGBackend<'a>, Cartesian2d<X, impl Ranged<ValueType = f64>>>,
-) -> Result<(), Failure<'a>>
-where
-    X: Ranged,
-    X::ValueType: Clone + Debug + 'static,
-{
-    let whiskers = series.points.iter().zip(&series.intervals);
-    chart.draw_series(whiskers.map(|(&(x, y), &(low, high))| {
-        ErrorBar::new_vertical(to_x(x), low, y, high, color.filled(), 8)
-    }))?;
-    Ok(())
 }
 
 /// How an axis of these values runs, and from where to where: a linear one from zero on, and none has no length.

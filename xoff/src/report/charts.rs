@@ -103,7 +103,7 @@ pub fn of_sweep(sweep: &Sweep, id: &str) -> Vec<Chart> {
     let chart = |metric: &super::sweep::Metric| {
         let names = metric.cells.iter().map(|(cell, _)| cell.clone()).collect();
         let places = (0..).map(|place: u32| f64::from(place));
-        let points = places.zip(&metric.cells).map(|(place, (_, of))| (place, of.mean)).collect();
+        let points = places.zip(&metric.cells).map(|(place, (_, of))| (of.mean, place)).collect();
         let intervals = metric.cells.iter().map(|(_, of)| of.interval).collect();
         Chart {
             id: format!("{id}-{}", metric.key.replace(['.', '_'], "-")),
@@ -112,9 +112,9 @@ pub fn of_sweep(sweep: &Sweep, id: &str) -> Vec<Chart> {
                 "<code>{}</code>: the mean over seeds and its 95 % interval (<code>summary.csv</code>).",
                 metric.key
             ),
-            x: Axis { label: "cell".into(), scale: Scale::Names(names) },
-            y: Axis::linear(&metric.label),
-            shape: Shape::Points,
+            x: Axis::linear(&metric.label),
+            y: Axis { label: "cell".into(), scale: Scale::Names(names) },
+            shape: Shape::Named,
             series: vec![Series { name: sweep.name.clone(), points, intervals }],
         }
     };

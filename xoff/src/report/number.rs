@@ -24,26 +24,6 @@ pub fn short(value: f64) -> String {
     format!("{text}{prefix}")
 }
 
-/// A time in nanoseconds as a number of seconds with a prefix, such as 1.5m or 20u; "s" is to follow.
-pub fn short_time(nanoseconds: f64) -> String {
-    let (scale, prefix) = match nanoseconds {
-        1e9.. => (1e9, ""),
-        1e6.. => (1e6, "m"),
-        1e3.. => (1e3, "u"),
-        _ => (1.0, "n"),
-    };
-    format!("{} {prefix}", short(nanoseconds / scale))
-}
-
-/// Digits in groups of three, such as 1,234,567.
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let first = (digits.len() + 2) % 3 + 1;
-    let (head, tail) = digits.split_at(first);
-    let tail = tail.as_bytes().chunks(3).map(|three| String::from_utf8_lossy(three));
-    tail.fold(head.to_owned(), |text, three| text + "," + &three)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,11 +32,5 @@ mod tests {
     fn prefixes_and_digits() {
         let texts = [0.0, 0.25, 1.0, 999.0, 1500.0, 20e6, 1.234e9, -4096.0].map(short);
         assert_eq!(texts, ["0", "0.25", "1", "999", "1.5k", "20M", "1.23G", "-4.1k"]);
-    }
-
-    #[test]
-    fn groups() {
-        let texts = [0, 12, 123, 1234, 123_456, 1_234_567].map(grouped);
-        assert_eq!(texts, ["0", "12", "123", "1,234", "123,456", "1,234,567"]);
     }
 }

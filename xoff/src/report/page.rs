@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use results::Summary;
+use results::{Summary, count};
 use serde::Serialize;
 
 use super::chart::Chart;
-use super::number::grouped;
 use super::run::Run;
 use super::sweep::Sweep;
 use super::timeline::Timeline;
@@ -115,14 +114,14 @@ impl Page {
         let none = || "-".to_owned();
         let most = |of: &std::collections::BTreeMap<String, u64>| {
             let most = of.iter().max_by_key(|(_, bytes)| **bytes);
-            most.map_or_else(none, |(name, bytes)| format!("{} ({name})", grouped(*bytes)))
+            most.map_or_else(none, |(name, bytes)| format!("{} ({name})", count(*bytes)))
         };
         let rows = [
             line("verdict", &verdict),
             line("seed", &|it| it.seed.to_string()),
             line("emulated, us", &|it| format!("{:.3}", it.emulated_ns as f64 / 1e3)),
             line("flows completed", &|it| {
-                format!("{} of {}", grouped(it.flows_completed), grouped(it.flows_total))
+                format!("{} of {}", count(it.flows_completed), count(it.flows_total))
             }),
             line("mean slowdown", &|it| {
                 it.slowdown.as_ref().map_or_else(none, |of| of.mean.to_string())
@@ -130,14 +129,14 @@ impl Page {
             line("p99 slowdown", &|it| {
                 it.slowdown.as_ref().map_or_else(none, |of| of.p99.to_string())
             }),
-            line("PAUSE frames", &|it| grouped(it.pause_frames)),
+            line("PAUSE frames", &|it| count(it.pause_frames)),
             line("paused, us", &|it| format!("{:.3}", it.paused_ns as f64 / 1e3)),
             line("most in a buffer, bytes", &|it| most(&it.buffer_max_bytes)),
             line("most in headroom, bytes", &|it| most(&it.headroom_max_bytes)),
-            line("dropped", &|it| grouped(it.drops.lost())),
-            line("ECN marks", &|it| grouped(it.ecn_marked)),
-            line("CNPs", &|it| grouped(it.cnps)),
-            line("packets sent again", &|it| grouped(it.retransmitted_packets)),
+            line("dropped", &|it| count(it.drops.lost())),
+            line("ECN marks", &|it| count(it.ecn_marked)),
+            line("CNPs", &|it| count(it.cnps)),
+            line("packets sent again", &|it| count(it.retransmitted_packets)),
             line("deadlocks", &|it| it.deadlock.deadlocks.to_string()),
         ];
         self.table(&header, &rows);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use results::Summary;
+use results::{Summary, count};
 use scenario::Scenario;
 
 use super::ReportError;
@@ -192,7 +192,7 @@ fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
         slowdowns.push(slowdown);
         if slowest.len() < SHOWN || slowest.last().is_some_and(|(least, _)| slowdown > *least) {
             let [flow, label, src, dst] = [0, 1, 2, 3].map(|column| row.text(column).to_owned());
-            let bytes = super::number::grouped(row.number(4)? as u64);
+            let bytes = count(row.number(4)? as u64);
             let shown =
                 [flow, label, src, dst, bytes, format!("{:.3}", fct / 1e3), row.text(6).into()];
             let place = slowest.partition_point(|(other, _)| *other >= slowdown);

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::ReportError;
+use crate::sweep::CELLS_TABLE;
 
-/// The table of its cells.
-pub const FILE: &str = "summary.csv";
 /// Cells at most.
 pub const CELLS: usize = 80;
 /// Metrics that have a chart, if the sweep has measured them, and what they are.
@@ -57,7 +56,7 @@ pub struct Sweep {
 impl Sweep {
     /// Reads a sweep's folder.
     pub fn read(folder: &Path, name: String) -> Result<Self, ReportError> {
-        let path = folder.join(FILE);
+        let path = folder.join(CELLS_TABLE);
         let failed = |source: csv::Error| ReportError::Table { path: path.clone(), source };
         let mut reader = csv::Reader::from_path(&path).map_err(failed)?;
         let header = reader.headers().map_err(failed)?.clone();

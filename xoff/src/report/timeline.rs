@@ -1,11 +1,12 @@
 //! Who paused whom, over time.
 
+use results::span;
 use serde::Serialize;
 use svg::node::element::{Group, Line, Rectangle, SVG, Text, Title};
 use svg::{Document, Node as _};
+use units::Nanos;
 
 use super::chart::COLORS;
-use super::number;
 use super::run::Run;
 
 /// In pixels.
@@ -103,12 +104,12 @@ impl Timeline {
                 let place = |time: f64| (time / self.end_ns * SPAN * 100.0).round() / 100.0;
                 // A pause is never too short to be seen.
                 let wide = (place(end) - place(start)).max(SPAN / 2000.0);
-                let span = Rectangle::new()
+                let shape = Rectangle::new()
                     .set("x", place(start))
                     .set("y", y + 2.0)
                     .set("width", wide)
                     .set("height", ROW - 4.0);
-                spans.append(span);
+                spans.append(shape);
             }
             plot.append(spans);
         }
@@ -120,7 +121,7 @@ impl Timeline {
             let line = Line::new().set("x1", x).set("x2", x).set("y1", y).set("y2", y + 4.0);
             axis.append(line.set("stroke", "#9a9a9a"));
             let time = self.end_ns * f64::from(tick) / 4.0;
-            let text = Text::new(format!("{}s", number::short_time(time)));
+            let text = Text::new(span(Nanos(time.round() as u64)));
             axis.append(text.set("x", x).set("y", y + 18.0));
         }
         document.append(axis);
