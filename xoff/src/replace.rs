@@ -6,8 +6,9 @@ use std::{fs, io};
 /// What a file is called while it is written.
 pub const PARTIAL: &str = ".xoff-partial-";
 
-/// Writes a file whole, or leaves what was there.
+/// Writes a file whole, or leaves what was there. A link stays, and the file that it names is replaced.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!("{PARTIAL}{}-{name}", std::process::id()));
     fs::write(&partial, text).and_then(|()| fs::rename(&partial, path)).inspect_err(|_| {

@@ -15,7 +15,7 @@ const SIZE: (u32, u32) = (900, 360);
 const NAMES: (u32, u32, u32) = (22, 330, 70);
 /// What names of series take at the right, and of each its line.
 const LEGEND: (u32, i32) = (230, 20);
-/// Readable on white and on black; another series than the eighth begins again.
+/// Readable on white and on black.
 pub const COLORS: [RGBColor; 8] = [
     RGBColor(0x2a, 0x78, 0xd6),
     RGBColor(0xe0, 0x8a, 0x00),
@@ -27,6 +27,16 @@ pub const COLORS: [RGBColor; 8] = [
     RGBColor(0xa8, 0x8b, 0x2c),
 ];
 const GRID: RGBColor = RGBColor(0x9a, 0x9a, 0x9a);
+
+/// The colour of a series: there are as many as one likes, the first eight easy to tell apart.
+fn color(number: usize) -> RGBColor {
+    COLORS.get(number).copied().unwrap_or_else(|| {
+        // Hues of which each is far from those before it.
+        let hue = (number as f64 * 0.618_034).fract();
+        let (red, green, blue) = HSLColor(hue, 0.55, 0.5).to_backend_color().rgb;
+        RGBColor(red, green, blue)
+    })
+}
 
 /// How an axis runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,7 +80,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// The interval of each value, if the shape is [`Shape::Named`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub intervals: Vec<(f64, f64)>,
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 /// A chart.
@@ -116,28 +126,30 @@ impl Chart {
     /// The chart as an SVG document without a ground.
     ///
     /// # Panics
-    /// Never: what cannot be drawn in memory does not exist.
+    /// Never: writing into a string does not fail.
     pub fn svg(&self) -> String {
         let names = match &self.y.scale {
             Scale::Names(names) => Some(names),
             _ => None,
         };
-        let size = names.map_or(SIZE, |names| {
+        // A legend of many lines needs its height.
+        let legend = u32::try_from(self.series.len()).unwrap_or(0) * LEGEND.1.unsigned_abs() + 40;
+        let size = names.map_or((SIZE.0, SIZE.1.max(legend)), |names| {
             (SIZE.0, NAMES.2 + NAMES.0 * u32::try_from(names.len()).unwrap_or(u32::MAX / 1000))
         });
         let mut text = String::new();
         let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
         let drawn = match names {
             Some(names) => self.draw_names(&area, names),
-            None => self.draw(&area),
+            None => self.draw(&area, size.0),
         };
         drawn.expect("a picture in memory takes every line");
         drop(area);
         text
     }
 
-    fn draw<'a>(&self, area: &Svg<'a>) -> Result<(), Failure<'a>> {
-        let (plot, legend) = area.split_horizontally(SIZE.0 - LEGEND.0);
+    fn draw<'a>(&self, area: &Svg<'a>, width: u32) -> Result<(), Failure<'a>> {
+        let (plot, legend) = area.split_horizontally(width - LEGEND.0);
         self.draw_legend(&legend)?;
         let (x_scale, x) = self.x_range();
         let (y_scale, y) = self.y_range();
@@ -213,7 +225,7 @@ impl Chart {
             .label_style(("sans-serif", 12))
             .axis_desc_style(("sans-serif", 13))
             .draw()?;
-        for (series, color) in self.series.iter().zip(COLORS.iter().cycle()) {
+        for (series, color) in self.series.iter().zip((0..).map(color)) {
             let points = || series.points.iter().map(|&(x, y)| (to_x(x), y));
             if self.few_points(series) {
                 chart.draw_series(points().map(|at| Circle::new(at, 3, color.filled())))?;
@@ -264,10 +276,12 @@ impl Chart {
             .label_style(("sans-serif", 12))
             .axis_desc_style(("sans-serif", 13))
             .draw()?;
-        for (series, color) in self.series.iter().zip(COLORS.iter().cycle()) {
-            for (&(x, place), &(low, high)) in series.points.iter().zip(&series.intervals) {
-                let whisker = [(low, line(place)), (high, line(place))];
-                chart.draw_series(LineSeries::new(whisker, color.stroke_width(2)))?;
+        for (series, color) in self.series.iter().zip((0..).map(color)) {
+            for (&(x, place), interval) in series.points.iter().zip(&series.intervals) {
+                if let Some((low, high)) = *interval {
+                    let whisker = [(low, line(place)), (high, line(place))];
+                    chart.draw_series(LineSeries::new(whisker, color.stroke_width(2)))?;
+                }
                 chart.draw_series([Circle::new((x, line(place)), 4, color.filled())])?;
             }
         }
@@ -280,7 +294,7 @@ impl Chart {
     }
 
     fn draw_legend<'a>(&self, area: &Svg<'a>) -> Result<(), Failure<'a>> {
-        let lines = self.series.iter().zip(COLORS.iter().cycle());
+        let lines = self.series.iter().zip((0..).map(color));
         for (line, (series, color)) in (0..).zip(lines) {
             let y = 18 + line * LEGEND.1;
             area.draw(&Rectangle::new([(4, y - 2), (22, y + 2)], color.filled()))?;
@@ -294,7 +308,7 @@ impl Chart {
         let values = || {
             let points = self.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x);
             let ends = self.series.iter().flat_map(|series| &series.intervals);
-            points.chain(ends.flat_map(|&(low, high)| [low, high]))
+            points.chain(ends.flatten().flat_map(|&(low, high)| [low, high]))
         };
         bounds(values, &self.x.scale)
     }
@@ -307,7 +321,7 @@ impl Chart {
     }
 }
 
-/// How an axis of these values runs, and from where to where: a linear one from zero on, and none has no length.
+/// How an axis of these values runs, and from where to where: a linear one from zero on. It is never empty.
 fn bounds<I: Iterator<Item = f64>>(values: impl Fn() -> I, scale: &Scale) -> (Scale, (f64, f64)) {
     let high = values().fold(0.0, f64::max);
     let low = values().filter(|&value| value > 0.0).fold(high, f64::min);
