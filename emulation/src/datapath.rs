@@ -25,6 +25,7 @@ use topology::{WireEnds, WireId};
 use units::{Nanos, Picos};
 
 use crate::partition::Partition;
+use crate::queue_pairs;
 use crate::wire_timing::Timing;
 pub use slab::FrameId;
 
@@ -228,6 +229,8 @@ pub trait FrameStore {
     fn flow(&self, frame: FrameId) -> Option<u32>;
     /// What a frame is.
     fn kind(&self, frame: FrameId) -> FrameKind;
+    /// What a log of frames says of it.
+    fn label(&self, frame: FrameId) -> FrameLabel;
     /// The bytes of a frame as it crosses `wire`. A store that keeps no bytes writes them to `buffer`.
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
 }
@@ -310,6 +313,49 @@ impl HostArrival {
             },
             _ => Packet::parse(bytes).map(Self::Packet),
         }
+    }
+}
+
+/// What a log of frames says of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameLabel {
+    /// A packet.
+    Packet {
+        /// What it is.
+        kind: FrameKind,
+        /// Its flow.
+        flow: u32,
+        /// Its PSN or sequence number; of an ACK of TCP, what it acknowledges.
+        sequence: u32,
+        /// Its priority.
+        priority: u8,
+    },
+    /// A message between neighbours about what may be sent.
+    HopControl(HopControl),
+    /// Something else.
+    Other,
+}
+
+impl FrameLabel {
+    /// Of a packet of RoCEv2.
+    pub fn of_roce(packet: &RocePacket) -> Self {
+        Self::Packet {
+            kind: FrameKind::of_roce(packet),
+            flow: queue_pairs::flow_of_roce(packet),
+            sequence: packet.psn.value(),
+            priority: packet.dscp >> 3,
+        }
+    }
+
+    /// Of a TCP segment.
+    pub fn of_segment<S>(segment: &TcpSegment<S>) -> Self {
+        let kind = FrameKind::of_segment(segment);
+        let sequence = match kind {
+            FrameKind::Data => segment.sequence,
+            _ => segment.acknowledgement,
+        };
+        let (flow, priority) = (queue_pairs::flow_of_segment(segment), segment.dscp >> 3);
+        Self::Packet { kind, flow, sequence, priority }
     }
 }
 

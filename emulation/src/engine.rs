@@ -50,6 +50,7 @@ mod tests;
 mod transmitter;
 mod upcoming;
 mod wait_graph;
+mod wire_logger;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -411,6 +412,26 @@ impl<'a, W: Wires> Engine<'a, W> {
             }
         }
         self.entries = entries;
+        if self.scenario.results.explain {
+            self.tell_wires()?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what was put on wires, in the order of (time, wire).
+    #[cold]
+    fn tell_wires(&mut self) -> Result<(), RunError> {
+        let mut records = Vec::new();
+        for part in &mut self.parts {
+            let logger = part.core.wire_logger.as_mut();
+            logger.into_iter().for_each(|logger| logger.give(&mut records));
+        }
+        if self.parts.len() > 1 {
+            records.sort_by_key(wire_logger::order);
+        }
+        for record in &records {
+            self.recorder.wire(record)?;
+        }
         Ok(())
     }
 

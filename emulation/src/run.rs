@@ -346,6 +346,7 @@ pub(crate) fn claim(
         held_flows: scenario.results.held_flows,
         port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
+        wire_log: scenario.results.explain,
         hpcc,
     };
     ResultsFolder::create(folder, &options)

@@ -99,6 +99,8 @@ pub struct Host {
     traces: bool,
     /// What [`named_queue`](Self::named_queue) returns.
     named_queue: QueueId,
+    /// What [`ready_since`](Self::ready_since) returns.
+    ready_since: Option<Picos>,
 }
 
 /// A sending end, and what the host keeps of it.
@@ -113,6 +115,8 @@ struct Sending {
     waits: bool,
     /// Whether the NIC knows it as one with something to send.
     scheduled: bool,
+    /// Since when its own rate, window and data let its next packet go.
+    since: Picos,
     /// Instant of its entry among the timers, if it has one.
     timer_entry: Option<Picos>,
 }
@@ -160,6 +164,7 @@ impl Host {
             flow_pauses: FlowPauses::default(),
             traces: false,
             named_queue: QueueId::CONTROL,
+            ready_since: None,
             counters: HostCounters::default(),
         }
     }
@@ -199,8 +204,15 @@ impl Host {
         } else {
             0
         };
-        let sending =
-            Sending { end, queue, name, waits: false, scheduled: false, timer_entry: None };
+        let sending = Sending {
+            end,
+            queue,
+            name,
+            waits: false,
+            scheduled: false,
+            since: now,
+            timer_entry: None,
+        };
         let slot = self.senders.insert(qp, sending);
         self.tell_change(now, slot);
         self.schedule(now, slot);
@@ -277,6 +289,7 @@ impl Host {
     /// The packet that starts onto the free port at `now`, if one may; after `poll_link_delay`.
     pub fn poll_transmit(&mut self, now: Picos) -> Option<Packet> {
         self.named_queue = QueueId::CONTROL;
+        self.ready_since = None;
         if let Some(packet) = self.nic.pop_control(now) {
             self.count_control(&packet);
             self.note_start(now, &packet);
@@ -294,6 +307,7 @@ impl Host {
                 if self.config.names_queues {
                     self.named_queue = sending.queue;
                 }
+                self.ready_since = Some(sending.since);
                 let packet = self.transmit_data(now, slot);
                 self.note_start(now, &packet);
                 return Some(packet);
@@ -320,6 +334,13 @@ impl Host {
     #[inline]
     pub const fn named_queue(&self) -> QueueId {
         self.named_queue
+    }
+
+    /// Since when its sender would have let go the data packet which [`poll_transmit`](Self::poll_transmit) has just returned: only
+    /// the port, pauses and other packets held it from then on. `None` of an ACK, NAK or CNP.
+    #[inline]
+    pub const fn ready_since(&self) -> Option<Picos> {
+        self.ready_since
     }
 
     /// The stamps of a packet that [`poll_transmit`](Self::poll_transmit) has just returned; none unless it echoes some.
@@ -464,6 +485,7 @@ impl Host {
         sending.scheduled = true;
         let queue = sending.queue;
         let start = sending.end.next_start();
+        sending.since = start.max(now);
         let remaining = || sending.end.remaining();
         if start > now {
             self.nic.schedule_at(queue, slot, start, remaining);

@@ -34,6 +34,7 @@ use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
 use super::watchdog::WatchdogRow;
+use super::wire_log::{WIRE_LOG_FILE, WireLog, WireLogRecord};
 
 /// The resolved scenario's name in the results folder.
 pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
@@ -66,6 +67,7 @@ const FILES: &[&str] = &[
     HpccFiles::FILES[1],
     HpccFiles::FILES[2],
     CAPTURE_FILE,
+    WIRE_LOG_FILE,
     Summary::FILE,
     Manifest::FILE,
 ];
@@ -98,6 +100,8 @@ pub struct ResultsOptions {
     pub port_states: bool,
     /// Whether there is a `watchdog.csv`.
     pub watchdog: bool,
+    /// Whether there is a `wire_log.bin`.
+    pub wire_log: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -120,6 +124,7 @@ pub struct ResultsFolder {
     hpcc: Option<HpccFiles>,
     link_delay: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
+    wire_log: Option<WireLog>,
     folder: PathBuf,
     staging: Staging,
 }
@@ -144,6 +149,10 @@ impl ResultsFolder {
             let (file, path) = (staging.create(CAPTURE_FILE)?, staging.path(CAPTURE_FILE));
             Some(Capture::new(file, &path, application, &options.wires, options.snap_bytes)?)
         };
+        let wire_log = options.wire_log.then(|| {
+            WireLog::new(staging.create(WIRE_LOG_FILE)?, &staging.path(WIRE_LOG_FILE))
+        });
+        let wire_log = wire_log.transpose()?;
         let mut flows = table::<FlowRow>(&staging)?;
         // A disk without any room is found before the run.
         flows.flush()?;
@@ -174,6 +183,7 @@ impl ResultsFolder {
             hpcc,
             link_delay: optional_table::<LinkDelayRow>(&staging, options.link_delay)?,
             capture,
+            wire_log,
             folder: folder.to_owned(),
             staging,
         })
@@ -332,6 +342,14 @@ impl ResultsFolder {
         capture.frame(wire, time, frame, comment)
     }
 
+    /// Adds a frame that was put on a wire, or a flow.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::wire_log`].
+    pub fn wire_log(&mut self, record: &WireLogRecord) -> Result<(), ResultsError> {
+        self.wire_log.as_mut().expect("wires are logged where it is asked for").record(record)
+    }
+
     /// Lets all files appear. The manifest's `tool` is filled in here.
     pub fn finish(
         self,
@@ -353,6 +371,9 @@ impl ResultsFolder {
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
+        }
+        if let Some(log) = self.wire_log {
+            log.finish()?;
         }
         let manifest = Manifest { tool: Manifest::TOOL.into(), ..manifest.clone() };
         let mut manifest =

@@ -55,6 +55,7 @@ mod throughput;
 mod unfinished;
 mod watchdog;
 mod window;
+mod wire_log;
 
 pub use active_flows::{ActiveFlows, ActiveFlowsSummary};
 pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
@@ -105,3 +106,6 @@ pub use throughput::{ThroughputMeter, ThroughputRow};
 pub use unfinished::{Keeper, appoint};
 pub use watchdog::{StormTraffic, WatchdogRow, WatchdogTotals};
 pub use window::{Window, WindowSummary};
+pub use wire_log::{
+    LoggedKind, NO_FLOW, NO_PRIORITY, WIRE_LOG_FILE, WireLogRecord, read_wire_log,
+};

@@ -39,6 +39,7 @@ use super::summary::Summary;
 use super::throughput::ThroughputMeter;
 use super::watchdog::{WatchdogRow, WatchdogTotals};
 use super::window::{Window, WindowSummary};
+use super::wire_log::WireLogRecord;
 use worst_flows::WorstFlows;
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
@@ -344,6 +345,11 @@ impl Record {
     /// Adds what was measured of headroom, if it was.
     pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
+    }
+
+    /// Adds a frame that was put on a wire, or a flow.
+    pub fn wire_log(&mut self, record: &WireLogRecord) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.wire_log(record))
     }
 
     /// Adds a captured frame, with a comment if there is one. `wire` counts in the order of the folder's wires.

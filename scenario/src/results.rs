@@ -46,6 +46,9 @@ pub struct Results {
     /// Whether `held_flows.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held_flows: bool,
+    /// Whether `wire_log.bin` is written, from which `xoff explain` tells why a flow was slow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
     /// Whether `queues.csv` has the thresholds of ingress queues, and `lossy_queues.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thresholds: bool,
@@ -148,6 +151,9 @@ pub(super) struct ResultsKeys {
     /// Whether `held_flows.csv` is written: which flows each pause of a single queue finds in it, not those that come later. Needs `switch.backpressure`. Default
     /// false.
     held_flows: bool,
+    /// Whether `wire_log.bin` is written: every frame that is put on a wire, 64 bytes each, from which `xoff explain` tells why a
+    /// flow was slow. Not in a live fabric. Default false.
+    explain: bool,
     /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
     /// it changed; and whether `lossy_queues.csv` is written: what lossy egress queues hold and may hold. Default false.
     thresholds: bool,
@@ -202,6 +208,7 @@ impl Default for ResultsKeys {
             link_bytes: false,
             distributions: false,
             held_flows: false,
+            explain: false,
             thresholds: false,
             throughput: None,
             flow_trace: None,
@@ -246,6 +253,7 @@ impl ResultsKeys {
             link_bytes: self.link_bytes,
             distributions: self.distributions,
             held_flows: self.held_flows,
+            explain: self.explain,
             thresholds: self.thresholds,
             throughput,
             flow_trace,

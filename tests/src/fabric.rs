@@ -17,6 +17,7 @@ pub mod dissection;
 pub mod distributions;
 pub mod drawn;
 pub mod exactness;
+pub mod explain;
 pub mod faults;
 pub mod flow_queues;
 pub mod flow_trace;
@@ -65,7 +66,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 26] = [
+const SAME_FILES: [&str; 27] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -91,6 +92,7 @@ const SAME_FILES: [&str; 26] = [
     "pfc.txt",
     "qlen.txt",
     "capture.pcapng",
+    "wire_log.bin",
     "summary.json",
 ];
 

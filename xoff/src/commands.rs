@@ -11,6 +11,7 @@ pub mod destroy;
 pub mod doctor;
 #[cfg(feature = "kernel")]
 pub mod exec;
+pub mod explain;
 pub mod graph;
 #[cfg(feature = "kernel")]
 pub mod impair;
@@ -80,6 +81,8 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Reproduces a paper's figures with sweeps that ship with xoff, and compares.
     Reproduce(reproduce::Arguments),
+    /// Says why flows were slow: what held them where, and which queue or host was the cause.
+    Explain(explain::Arguments),
     /// Makes one HTML file of runs and sweeps, with charts, that a browser opens.
     Report(report::Arguments),
     /// Checks a scenario without running it.
@@ -141,6 +144,7 @@ impl Arguments {
             Command::Run(arguments) => run::execute(arguments),
             Command::Sweep(arguments) => sweep::execute(arguments),
             Command::Reproduce(arguments) => reproduce::execute(arguments),
+            Command::Explain(arguments) => explain::execute(arguments),
             Command::Report(arguments) => report::execute(arguments),
             Command::Validate(arguments) => validate::execute(arguments),
             Command::Import(arguments) => import::execute(arguments),

@@ -2,9 +2,10 @@
 //!
 //! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
 //! papers, [`import`] reads the files of other programs, [`inspect`] says what a scenario will do before it
-//! runs, a [`report`] draws their results, `live` keeps fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
+//! runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
 pub mod commands;
+pub mod explain;
 pub mod graph;
 pub mod guardian;
 pub mod heap;

@@ -15,7 +15,7 @@ mod page;
 mod run;
 mod selection;
 mod sweep;
-mod table;
+pub(crate) mod table;
 mod timeline;
 
 #[cfg(test)]

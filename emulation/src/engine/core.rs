@@ -16,6 +16,7 @@ use super::journal::{Journal, Note};
 use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
 use super::upcoming::Upcoming;
+use super::wire_logger::WireLogger;
 use crate::datapath::{
     Aside, Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires,
 };
@@ -86,6 +87,8 @@ pub struct Core<W: Wires> {
     pub tally: Tally,
     /// What was measured of headroom, if it is.
     pub measured: Option<Box<Measurements>>,
+    /// What is logged of wires, if they are.
+    pub wire_logger: Option<Box<WireLogger>>,
     /// The beginning of the window that runs.
     window_start: Picos,
     /// Its end.
@@ -128,6 +131,7 @@ impl<W: Wires> Core<W> {
             journal: Journal::default(),
             tally: Tally::default(),
             measured: None,
+            wire_logger: None,
             window_start: Picos::ZERO,
             window_end: Picos::ZERO,
             flying: 0,
@@ -293,6 +297,9 @@ impl<W: Wires> Core<W> {
             return self.transmit_faulty(now, node, transmitter, frame, length);
         }
         let arrival = transmitter.start(now, length);
+        if self.wire_logger.is_some() {
+            self.log_sent(now, transmitter, frame, length, arrival);
+        }
         self.hand_over(arrival, transmitter, frame, length);
     }
 
@@ -307,6 +314,8 @@ impl<W: Wires> Core<W> {
         length: u32,
     ) {
         let passage = transmitter.start_faulty(now, length, self.frames.kind(frame));
+        let arrives = if matches!(passage.fate, Fate::Whole) { passage.arrival } else { Picos::MAX };
+        self.log_sent(now, transmitter, frame, length, arrives);
         let length = match passage.fate {
             Fate::Lost(reason) => {
                 return self.lose(now, node, transmitter, frame, (length, reason));
@@ -318,6 +327,21 @@ impl<W: Wires> Core<W> {
             }
         };
         self.hand_over(passage.arrival, transmitter, frame, length);
+    }
+
+    /// Logs a frame that is put on its wire, if that is asked for.
+    #[cold]
+    fn log_sent(
+        &mut self,
+        now: Picos,
+        transmitter: &Transmitter,
+        frame: FrameId,
+        length: u32,
+        arrives: Picos,
+    ) {
+        if let Some(logger) = &mut self.wire_logger {
+            logger.sent(now, transmitter, (frame, self.frames.label(frame)), length, arrives);
+        }
     }
 
     /// A frame that is sent will arrive.
@@ -360,6 +384,14 @@ impl<W: Wires> Core<W> {
             self.record(now, node, transmitter.wire, interface, frame, Some(reason));
         }
         self.note_lost(now, node, transmitter.wire, frame, (length, reason));
+    }
+
+    /// Logs a packet that a switch drops, if that is asked for.
+    #[inline]
+    pub fn log_dropped(&mut self, now: Picos, wire: WireId, frame: FrameId) {
+        if let Some(logger) = &mut self.wire_logger {
+            logger.dropped(now, wire, frame, self.frames.label(frame));
+        }
     }
 
     /// A frame arrives whose FCS is wrong: the MAC drops it, and nothing behind the MAC sees it.
@@ -419,6 +451,9 @@ impl<W: Wires> Core<W> {
             timing: receiver.timing,
             now,
         };
+        if let Some(logger) = &mut self.wire_logger {
+            logger.came(frame, now);
+        }
         if !receiver.captures.is_empty() {
             self.capture(now, node, receiver, frame);
         }

@@ -1,7 +1,7 @@
 //! What hosts are told to do: flows, when they start and end, on both of their hosts, and PFC storms.
 
 use host_agent::SenderCounts;
-use results::{FlowRow, FlowStart};
+use results::{FlowRow, FlowStart, WireLogRecord};
 use scenario::Scenario;
 use topology::HostId;
 use units::Picos;
@@ -97,6 +97,10 @@ impl<W: Wires> Engine<'_, W> {
         #[cfg(feature = "kernel")]
         self.tell_waiter(&row);
         self.recorder.flow(&row)?;
+        if self.scenario.results.explain {
+            let logged = WireLogRecord::of_flow(number, flow.start, Some(completion.at));
+            self.recorder.wire(&logged)?;
+        }
         Ok(())
     }
 
@@ -108,6 +112,10 @@ impl<W: Wires> Engine<'_, W> {
             let sender = &mut self.parts[place.part as usize].hosts[place.index as usize].host;
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
             self.recorder.flow(&flow_row(self.scenario, flow, None, counts))?;
+            if self.scenario.results.explain {
+                let logged = WireLogRecord::of_flow(flow.id, flow.start, None);
+                self.recorder.wire(&logged)?;
+            }
         }
         Ok(())
     }

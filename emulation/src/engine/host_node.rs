@@ -382,6 +382,10 @@ impl HostNode {
         let queue = self.host.named_queue();
         let frame = core.frames.packet(self.out.wire, &packet, queue, stamps);
         let length = core.frames.length_of(&packet);
+        if let Some(logger) = &mut core.wire_logger {
+            logger.made(frame, self.host.ready_since());
+            logger.left(frame, queue);
+        }
         core.transmit(now, self.node, &mut self.out, frame, length);
         if self.traces {
             self.take_events(core);

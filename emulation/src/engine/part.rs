@@ -75,6 +75,7 @@ impl<W: Wires> Part<W> {
         });
         let mut core = Core::new(number as u32, partition.parts(), nodes, medium, frames);
         core.measured = scenario.results.distributions.then(Box::default);
+        core.wire_logger = scenario.results.explain.then(Box::default);
         Self {
             hosts: hosts.collect(),
             switches: switches.collect(),
@@ -114,6 +115,9 @@ impl<W: Wires> Part<W> {
             block = next_block;
         }
         self.core.journal.sort();
+        if let Some(logger) = &mut self.core.wire_logger {
+            logger.sort();
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use results::{
     DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
     HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
     PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic,
-    WatchdogRow,
+    WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
@@ -74,6 +74,12 @@ impl<'a> Recorder<'a> {
     /// Tells the record of a circle of waiting that is over.
     pub fn deadlock(&mut self, row: &DeadlockRow<'_>) -> Result<(), ResultsError> {
         let told = self.record.deadlock(row);
+        self.survive(told)
+    }
+
+    /// Tells the record of a frame that was put on a wire, or of a flow that is over.
+    pub fn wire(&mut self, logged: &WireLogRecord) -> Result<(), ResultsError> {
+        let told = self.record.wire_log(logged);
         self.survive(told)
     }
 

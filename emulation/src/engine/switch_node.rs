@@ -193,6 +193,7 @@ impl SwitchNode {
             Outcome::Dropped(reason) => {
                 let inward = &self.ports[usize::from(port)].inward;
                 core.capture_dropped(now, self.node, inward, (frame, inward.wire), reason);
+                core.log_dropped(now, inward.wire, frame);
                 priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
             }
             Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
@@ -276,6 +277,9 @@ impl SwitchNode {
             if mark {
                 core.frames.mark(frame);
             }
+            if let Some(logger) = &mut core.wire_logger {
+                logger.left(frame, queue);
+            }
             self.stamp(core, now, port, frame, length, Some(queue));
             self.transmit(core, now, port, frame, length, more);
             if more && let Some(next) = self.switch.prefetch_next(port) {
@@ -323,6 +327,9 @@ impl SwitchNode {
             let Some(Transmission { frame, length, queue, mark, .. }) = staged else { break };
             if mark {
                 core.frames.mark(frame);
+            }
+            if let Some(logger) = &mut core.wire_logger {
+                logger.left(frame, queue);
             }
             self.stamp(core, now, port, frame, length, Some(queue));
         }
@@ -430,6 +437,7 @@ impl SwitchNode {
                 let [inward, out] =
                     [ingress, egress].map(|port| &self.ports[usize::from(port)].inward);
                 core.capture_dropped(now, self.node, inward, (frame, out.wire.reverse()), reason);
+                core.log_dropped(now, out.wire.reverse(), frame);
             }
             core.frames.discard(frame);
         }

@@ -65,7 +65,9 @@ impl Host {
                 self.flow_pauses.waiting.push(slot);
             } else {
                 sending.waits = false;
+                let since = sending.since;
                 self.schedule(now, slot);
+                self.senders.occupant(slot).since = since;
             }
         }
     }

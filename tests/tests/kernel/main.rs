@@ -11,6 +11,7 @@ mod fabric_device_queue;
 mod fabric_distributions;
 mod fabric_drawn;
 mod fabric_exactness;
+mod fabric_explain;
 mod fabric_faults;
 mod fabric_flow_queues;
 mod fabric_flow_trace;

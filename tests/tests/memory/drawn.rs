@@ -16,15 +16,16 @@ use tests::fabric::drawn::{
     Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
 };
 use tests::fabric::pause_obedience::assert_obeyed;
-use tests::fabric::{CAPTURE_ALL, Run, in_memory, in_memory_on};
+use tests::fabric::{CAPTURE_ALL, Run, explain, in_memory, in_memory_on};
 use tests::generated;
 
 const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");
 
 /// What follows a run, and must not change it.
-const OBSERVED: [&str; 6] = [
+const OBSERVED: [&str; 7] = [
     CAPTURE_ALL,
+    "results.explain=true",
     "results.occupancy=true",
     "results.link_bytes=true",
     "results.distributions=true",
@@ -122,6 +123,7 @@ fn observing_changes_nothing() {
                 "occupancy.csv",
                 "distributions.csv",
                 "capture.pcapng",
+                "wire_log.bin",
                 "summary.json",
             ],
         );
@@ -138,6 +140,20 @@ fn observing_changes_nothing() {
         };
         assert_eq!(summary(&observed), summary(&plain));
     });
+}
+
+#[test]
+fn explanations_add_up_to_the_picosecond() {
+    let (held, paused) = (Cell::new(0), Cell::new(0));
+    check(&scenarios(), |drawn| {
+        let run = drawn.run(in_memory, PLAIN, &["results.explain=true"]);
+        let explained = explain::assert_adds_up(&run);
+        held.set(held.get() + u32::from(explained.held > 0));
+        paused.set(paused.get() + u32::from(explained.paused > 0));
+    });
+    // Otherwise the draw shows nothing.
+    assert!(held.get() * 2 >= generated::count(CASES), "{held:?}");
+    assert!(paused.get() * 4 >= generated::count(CASES), "{paused:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod dissection;
 mod distributions;
 mod drawn;
 mod exactness;
+mod explain;
 mod faults;
 mod flow_queues;
 mod flow_trace;

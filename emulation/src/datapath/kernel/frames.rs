@@ -15,7 +15,7 @@ use topology::WireId;
 use units::Picos;
 
 use crate::datapath::slab::Slab;
-use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival, counted};
+use crate::datapath::{Aside, FrameId, FrameKind, FrameLabel, FrameStore, HostArrival, counted};
 use crate::queue_pairs;
 use crate::stations::naming;
 
@@ -184,6 +184,15 @@ impl FrameStore for KernelFrames {
             Some(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
             // Hosts and switches of the fabric make no other frames.
             Some(HostArrival::Foreign) | None => FrameKind::Foreign,
+        }
+    }
+
+    fn label(&self, frame: FrameId) -> FrameLabel {
+        match self.parse(frame) {
+            Some(HostArrival::Packet(Packet::Roce(packet))) => FrameLabel::of_roce(&packet),
+            Some(HostArrival::Packet(Packet::Tcp(segment))) => FrameLabel::of_segment(&segment),
+            Some(HostArrival::HopControl(control)) => FrameLabel::HopControl(control),
+            _ => FrameLabel::Other,
         }
     }
 

@@ -17,7 +17,7 @@ use host_agent::frame_length::FrameLengths;
 use topology::WireId;
 
 use crate::datapath::slab::Slab;
-use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival, counted};
+use crate::datapath::{Aside, FrameId, FrameKind, FrameLabel, FrameStore, HostArrival, counted};
 use crate::queue_pairs;
 use crate::stations::naming;
 
@@ -342,6 +342,15 @@ impl FrameStore for MemoryFrames {
             MemoryFrame::Tcp(segment) => FrameKind::of_segment(segment),
             MemoryFrame::HopControl(frame) => FrameKind::of_hop_control(&frame.control),
             MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
+        }
+    }
+
+    fn label(&self, frame: FrameId) -> FrameLabel {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => FrameLabel::of_roce(packet),
+            MemoryFrame::Tcp(segment) => FrameLabel::of_segment(segment),
+            MemoryFrame::HopControl(frame) => FrameLabel::HopControl(frame.control),
+            MemoryFrame::LinkDelay(_) => FrameLabel::Other,
         }
     }
 

@@ -1,0 +1,141 @@
+//! What is put on the wires of a part during a window, for `wire_log.bin`.
+
+use fabric_core::hop_control::{ClassPauses, HopControl};
+use fabric_core::priority;
+use fabric_core::queue::QueueId;
+use fabric_core::wire::pfc::quantum_duration;
+use results::{LoggedKind, NO_FLOW, NO_PRIORITY, WireLogRecord};
+use topology::WireId;
+use units::{BitsPerSecond, Picos};
+
+use super::transmitter::Transmitter;
+use crate::datapath::{FrameId, FrameKind, FrameLabel};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct WireLogger {
+    records: Vec<WireLogRecord>,
+    /// By frame: since when it is ready, and the queue that it left. Stale of frames that are no packets.
+    frames: Vec<(Picos, u8)>,
+}
+
+/// In which order records are written: no two frames begin at one instant on one wire, and what is dropped at one instant is dropped
+/// by one node.
+pub fn order(record: &WireLogRecord) -> (Picos, u32, LoggedKind) {
+    (record.started, record.wire, record.kind)
+}
+
+impl WireLogger {
+    /// A frame comes in at a node.
+    #[inline]
+    pub fn came(&mut self, frame: FrameId, at: Picos) {
+        *self.of(frame) = (at, 0);
+    }
+
+    /// A host has made a packet that was ready since an instant, if that is known.
+    pub fn made(&mut self, frame: FrameId, ready: Option<Picos>) {
+        *self.of(frame) = (ready.unwrap_or(Picos::MAX), 0);
+    }
+
+    /// A packet has left an egress queue.
+    pub fn left(&mut self, frame: FrameId, queue: QueueId) {
+        self.of(frame).1 = queue.number();
+    }
+
+    /// A frame is put on a wire, and arrives unless a fault takes it.
+    pub fn sent(
+        &mut self,
+        now: Picos,
+        out: &Transmitter,
+        (frame, label): (FrameId, FrameLabel),
+        length: u32,
+        arrives: Picos,
+    ) {
+        let mut record = WireLogRecord {
+            started: now,
+            ready: Picos::MAX,
+            ended: out.busy_until,
+            arrives,
+            wire: out.wire.0,
+            length,
+            kind: LoggedKind::Other,
+            priority: NO_PRIORITY,
+            queue: 0,
+            flow: NO_FLOW,
+            words: [0; 2],
+        };
+        match label {
+            FrameLabel::Packet { kind, flow, sequence, priority } => {
+                let (ready, queue) = *self.of(frame);
+                record.kind = match kind {
+                    FrameKind::Data => LoggedKind::Data,
+                    FrameKind::Nak => LoggedKind::Nak,
+                    FrameKind::Cnp => LoggedKind::Cnp,
+                    _ => LoggedKind::Ack,
+                };
+                (record.ready, record.queue) = (ready, queue);
+                (record.flow, record.priority) = (flow, priority);
+                record.words[0] = sequence.into();
+            }
+            FrameLabel::HopControl(control) => {
+                let [first, low, high] = control.to_words();
+                record.kind = LoggedKind::HopControl;
+                record.flow = (first & u64::from(u32::MAX)) as u32;
+                record.words = [low, high];
+                record.ready = match control {
+                    HopControl::Classes(pauses) => last_end(arrives, out.timing.rate, pauses),
+                    _ => Picos::MAX,
+                };
+            }
+            FrameLabel::Other => {}
+        }
+        self.records.push(record);
+    }
+
+    /// A switch drops a packet that came by a wire, or was to leave by it. Other frames are not of a flow.
+    pub fn dropped(&mut self, now: Picos, wire: WireId, frame: FrameId, label: FrameLabel) {
+        let FrameLabel::Packet { flow, sequence, priority, .. } = label else { return };
+        let (ready, queue) = *self.of(frame);
+        self.records.push(WireLogRecord {
+            started: now,
+            ready,
+            ended: now,
+            arrives: Picos::MAX,
+            wire: wire.0,
+            length: 0,
+            kind: LoggedKind::Dropped,
+            priority,
+            queue,
+            flow,
+            words: [sequence.into(), 0],
+        });
+    }
+
+    /// Puts the records of a window in order.
+    pub fn sort(&mut self) {
+        self.records.sort_by_key(order);
+    }
+
+    /// Moves the records to the end of `records`.
+    pub fn give(&mut self, records: &mut Vec<WireLogRecord>) {
+        records.append(&mut self.records);
+    }
+
+    #[inline]
+    fn of(&mut self, frame: FrameId) -> &mut (Picos, u8) {
+        let number = frame.0 as usize;
+        if number >= self.frames.len() {
+            self.frames.resize(number + 1, (Picos::MAX, 0));
+        }
+        &mut self.frames[number]
+    }
+}
+
+/// When the last of the pauses ends that a PFC frame begins where it arrives.
+fn last_end(arrives: Picos, rate: BitsPerSecond, pauses: ClassPauses) -> Picos {
+    if arrives == Picos::MAX {
+        return arrives;
+    }
+    let longest = priority::of_mask(pauses.named).map(|class| pauses.quanta[class.index()]).max();
+    arrives + quantum_duration(rate, longest.unwrap_or(0))
+}

@@ -1,0 +1,243 @@
+//! `wire_log.bin`: every frame that was put on a wire, and why it waited before.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+use units::Picos;
+
+use super::error::ResultsError;
+
+/// The log's name in the results folder.
+pub const WIRE_LOG_FILE: &str = "wire_log.bin";
+/// What the file begins with; its last byte is the version of the records.
+pub const WIRE_LOG_MAGIC: [u8; 8] = *b"xoffwl\x00\x01";
+/// Bytes of a record.
+pub const WIRE_LOG_RECORD: usize = 64;
+/// A flow, or a priority, that a frame has not.
+pub const NO_FLOW: u32 = u32::MAX;
+/// See [`NO_FLOW`].
+pub const NO_PRIORITY: u8 = u8::MAX;
+
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum LoggedKind {
+    /// RDMA WRITE, or a TCP segment of the end that sends data.
+    Data = 0,
+    /// ACK, of RoCEv2 or TCP.
+    Ack = 1,
+    /// NAK.
+    Nak = 2,
+    /// Congestion notification packet.
+    Cnp = 3,
+    /// Hop control frame, PFC or another.
+    HopControl = 4,
+    /// Anything else.
+    Other = 5,
+    /// No frame, but a flow: `started` is when its sender was given it, `arrives` when its last ACK came.
+    Flow = 6,
+    /// A packet that a switch dropped: `started` is when. The wire is the one that it came by or, if it had waited, the one that it
+    /// was to leave by.
+    Dropped = 7,
+}
+
+impl LoggedKind {
+    const ALL: [Self; 8] = [
+        Self::Data,
+        Self::Ack,
+        Self::Nak,
+        Self::Cnp,
+        Self::HopControl,
+        Self::Other,
+        Self::Flow,
+        Self::Dropped,
+    ];
+}
+
+/// A frame that was put on a wire. All instants are picoseconds since the run's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireLogRecord {
+    /// When its transmission began.
+    pub started: Picos,
+    /// Since when nothing but the port, pauses and other frames held it: at a switch when it came in, of data at a host
+    /// when its sender would let it go. [`Picos::MAX`] if that is not known (ACKs at the host that makes them). Of a PFC frame: when
+    /// the pauses end that it begins, or when it arrives if it begins none.
+    pub ready: Picos,
+    /// When the port was free again.
+    pub ended: Picos,
+    /// When its last bit arrives; [`Picos::MAX`] if a fault took it.
+    pub arrives: Picos,
+    /// The wire, by its place in `links.csv`.
+    pub wire: u32,
+    /// How long it counts, in bytes without FCS.
+    pub length: u32,
+    /// What it is.
+    pub kind: LoggedKind,
+    /// Its priority, or [`NO_PRIORITY`].
+    pub priority: u8,
+    /// The egress queue that it left, by its number at the port; 0 at a host whose queues have no names.
+    pub queue: u8,
+    /// Its flow, or [`NO_FLOW`]. Of hop control the low half of the message's first word.
+    pub flow: u32,
+    /// A packet's PSN or sequence number; of hop control the message's other words.
+    pub words: [u64; 2],
+}
+
+impl WireLogRecord {
+    /// What the log says of a flow: when it began and, unless it did not, when it completed.
+    pub const fn of_flow(flow: u32, started: Picos, completed: Option<Picos>) -> Self {
+        let arrives = match completed {
+            Some(at) => at,
+            None => Picos::MAX,
+        };
+        Self {
+            started,
+            ready: started,
+            ended: arrives,
+            arrives,
+            wire: u32::MAX,
+            length: 0,
+            kind: LoggedKind::Flow,
+            priority: NO_PRIORITY,
+            queue: 0,
+            flow,
+            words: [0; 2],
+        }
+    }
+
+    /// As bytes, little-endian.
+    pub fn to_bytes(&self) -> [u8; WIRE_LOG_RECORD] {
+        let mut bytes = [0; WIRE_LOG_RECORD];
+        let longs = [self.started.0, self.ready.0, self.ended.0, self.arrives.0];
+        for (place, long) in bytes.chunks_exact_mut(8).zip(longs) {
+            place.copy_from_slice(&long.to_le_bytes());
+        }
+        bytes[32..36].copy_from_slice(&self.wire.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.length.to_le_bytes());
+        bytes[40..44].copy_from_slice(&[self.kind as u8, self.priority, self.queue, 0]);
+        bytes[44..48].copy_from_slice(&self.flow.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.words[0].to_le_bytes());
+        bytes[56..64].copy_from_slice(&self.words[1].to_le_bytes());
+        bytes
+    }
+
+    /// The inverse of [`to_bytes`](Self::to_bytes); `None` if there is no such kind.
+    pub fn from_bytes(bytes: &[u8; WIRE_LOG_RECORD]) -> Option<Self> {
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
+        let int = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
+        Some(Self {
+            started: Picos(long(0)),
+            ready: Picos(long(8)),
+            ended: Picos(long(16)),
+            arrives: Picos(long(24)),
+            wire: int(32),
+            length: int(36),
+            kind: *LoggedKind::ALL.get(usize::from(bytes[40]))?,
+            priority: bytes[41],
+            queue: bytes[42],
+            flow: int(44),
+            words: [long(48), long(56)],
+        })
+    }
+}
+
+/// The log being written.
+pub struct WireLog {
+    file: BufWriter<File>,
+    path: std::path::PathBuf,
+}
+
+impl WireLog {
+    /// Begins the file; `path` is what errors name.
+    pub fn new(file: File, path: &Path) -> Result<Self, ResultsError> {
+        let mut log =
+            Self { file: BufWriter::with_capacity(1 << 18, file), path: path.to_owned() };
+        log.write(&WIRE_LOG_MAGIC)?;
+        Ok(log)
+    }
+
+    /// Adds a record.
+    pub fn record(&mut self, record: &WireLogRecord) -> Result<(), ResultsError> {
+        self.write(&record.to_bytes())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), ResultsError> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> Result<(), ResultsError> {
+        let flushed = self.file.flush();
+        flushed.map_err(|source| ResultsError::Write { path: self.path, source })
+    }
+}
+
+/// Reads a log.
+///
+/// # Errors
+/// A sentence about what is wrong with the file.
+pub fn read_wire_log(path: &Path) -> Result<Vec<WireLogRecord>, String> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    parse(&bytes).map_err(|what| format!("{}: {what}", path.display()))
+}
+
+fn parse(bytes: &[u8]) -> Result<Vec<WireLogRecord>, String> {
+    let Some(records) = bytes.strip_prefix(&WIRE_LOG_MAGIC) else {
+        return Err("it is no wire log of this version of xoff".to_owned());
+    };
+    let (records, rest) = records.as_chunks::<WIRE_LOG_RECORD>();
+    if !rest.is_empty() {
+        return Err(format!("it ends within a record, {} bytes after the last", rest.len()));
+    }
+    let record = |(number, bytes): (usize, _)| {
+        WireLogRecord::from_bytes(bytes)
+            .ok_or_else(|| format!("record {number} is of a kind that does not exist"))
+    };
+    records.iter().enumerate().map(record).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> WireLogRecord {
+        WireLogRecord {
+            started: Picos(1),
+            ready: Picos(2),
+            ended: Picos(3),
+            arrives: Picos::MAX,
+            wire: 5,
+            length: 6,
+            kind: LoggedKind::HopControl,
+            priority: 7,
+            queue: 8,
+            flow: 9,
+            words: [10, u64::MAX - 11],
+        }
+    }
+
+    #[test]
+    fn records_survive_their_bytes() {
+        for kind in LoggedKind::ALL {
+            let record = WireLogRecord { kind, ..record() };
+            assert_eq!(WireLogRecord::from_bytes(&record.to_bytes()), Some(record));
+        }
+        let bytes = record().to_bytes();
+        assert_eq!((bytes[0], bytes[32], bytes[40], bytes[44]), (1, 5, 4, 9));
+    }
+
+    #[test]
+    fn what_is_no_log_is_told() {
+        let whole = [&WIRE_LOG_MAGIC[..], &record().to_bytes()].concat();
+        assert_eq!(parse(&whole).unwrap(), [record()]);
+        assert!(parse(b"time_ns,flow\n").unwrap_err().contains("no wire log"));
+        assert!(parse(&whole[..40]).unwrap_err().contains("32 bytes after the last"));
+        let mut wrong = whole;
+        wrong[48] = 200;
+        assert!(parse(&wrong).unwrap_err().contains("record 0"));
+    }
+}

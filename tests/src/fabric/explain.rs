@@ -1,0 +1,232 @@
+//! Why a flow was slow: scenarios whose cause is known, and that the parts of any flow add up.
+
+use ::xoff::explain::journey::What;
+use ::xoff::explain::{Explainer, Explanation};
+use units::Picos;
+
+use super::{Run, Runner, shipped};
+use std::path::Path;
+
+const LOGGED: &str = "results.explain=true";
+
+/// How many flows waited, in a run whose explanations add up.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// Flows with a part beyond their own packets.
+    pub held: usize,
+    /// Flows of which something was paused.
+    pub paused: usize,
+}
+
+fn explainer(run: &Run) -> Explainer {
+    Explainer::read(run.folder()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The flow with a label: its explanation.
+fn of_label(run: &Run, label: &str) -> Explanation {
+    let flows = run.flows();
+    let flow = flows.with("label", label).next().expect("it is in the scenario").number("flow");
+    explainer(run).flow(u32::try_from(flow).unwrap()).unwrap()
+}
+
+fn scenario(name: &str) -> String {
+    shipped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(name))
+}
+
+/// Of each flow the spans follow each other from its start to its end, and so add up to its completion time; and nothing but what lies
+/// beyond its own packets makes it longer than that.
+pub fn assert_adds_up(run: &Run) -> Held {
+    let explainer = explainer(run);
+    let mut found = Held { held: 0, paused: 0 };
+    for row in run.flows().rows() {
+        let flow = u32::try_from(row.number("flow")).unwrap();
+        let spans = explainer.spans(flow).expect("every flow is in the log");
+        let explanation = explainer.flow(flow).unwrap();
+        let (mut cursor, mut sum) = (Picos(explanation.start_ps), 0);
+        for span in &spans {
+            assert_eq!(span.from, cursor, "flow {flow}: {span:?}");
+            assert!(span.to > span.from, "flow {flow}: {span:?}");
+            (cursor, sum) = (span.to, sum + span.to.since(span.from).0);
+        }
+        assert_eq!(explanation.time_ps, sum);
+        let parts: u64 = explanation.parts.iter().map(|part| part.ps).sum();
+        assert_eq!(explanation.own_ps + parts, sum, "{explanation:?}");
+        assert_eq!(explanation.completed, !row.text("fct_ns").is_empty());
+        if explanation.completed {
+            let fct = Picos(sum).to_nanos_ceil().0;
+            assert_eq!(fct, row.number("fct_ns"), "{explanation:?}");
+            assert!(spans.iter().all(|span| span.what != What::Unknown), "{explanation:?}");
+        }
+        found.held += usize::from(!explanation.parts.is_empty());
+        found.paused += usize::from(explanation.parts.iter().any(|part| part.cause == "paused"));
+    }
+    // Whatever the tables say, too.
+    let overview = explainer.overview();
+    assert!(overview.flows.len() <= ::xoff::explain::FLOWS_TOLD);
+    found
+}
+
+/// Hosts and switches of a star.
+const STAR: &str = r#"
+name = "explained"
+seed = 1
+duration = "20ms"
+[topology]
+kind = "star"
+hosts = 6
+host_link = { rate = "100Gbps", delay = "1us" }
+[switch]
+buffer = "1MB"
+lossless = [3]
+threshold = { kind = "dt", alpha = "1/8" }
+headroom = { kind = "sih" }
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+"#;
+
+fn flow(label: &str, from: &str, to: &str, bytes: &str, start: &str) -> String {
+    format!(
+        "[[flows]]\nkind = \"one\"\nlabel = {label:?}\nsrc = {from:?}\ndst = {to:?}\nbytes = {bytes:?}\n\
+         start = {start:?}\npriority = 3\n"
+    )
+}
+
+/// Four senders fill the queue to one receiver, which pauses all of them: the cause is their own, and nobody is a victim.
+pub fn incast(run: Runner) {
+    let flows: String = (1..5)
+        .map(|host| flow(&format!("f{host}"), &format!("h{host}"), "h0", "400kB", "0us"))
+        .collect();
+    let run = run(&format!("{STAR}{flows}"), &[LOGGED]);
+    run.assert_lossless();
+    for label in ["f1", "f2", "f3", "f4"] {
+        let told = of_label(&run, label);
+        let first = &told.parts[0];
+        assert_eq!(first.cause, "paused", "{told}");
+        let root = first.root.as_ref().unwrap();
+        assert_eq!((root.kind, root.at.as_str()), ("queue", "s0->h0"), "{told}");
+        assert_eq!(root.flows_total, 4, "{told}");
+        assert_eq!(told.victim_ps, 0, "{told}");
+    }
+    let overview = explainer(&run).overview();
+    assert_eq!(overview.trees.len(), 1, "{overview}");
+    assert_eq!((overview.trees[0].wires.len(), overview.trees[0].depth), (4, 1), "{overview}");
+}
+
+/// The victim of the shipped scenario waits for a queue that its way does not touch.
+pub fn victim(run: Runner) {
+    let run = run(&scenario("victim.toml"), &[LOGGED, "captures=[]"]);
+    run.assert_lossless();
+    let told = of_label(&run, "victim");
+    let first = &told.parts[0];
+    assert_eq!(first.cause, "paused", "{told}");
+    let root = first.root.as_ref().unwrap();
+    assert_eq!((root.kind, root.at.as_str()), ("queue", "leaf0->h0"), "{told}");
+    assert!(root.paused.len() >= 2, "{told}");
+    assert!(told.victim_ps * 2 > told.time_ps - told.own_ps, "{told}");
+    let overview = explainer(&run).overview();
+    assert_eq!(overview.flows[0].label, "victim", "{overview}");
+    assert_eq!(overview.trees[0].root.at, "leaf0->h0", "{overview}");
+    // The same of one pause, by the switch's port.
+    let pauses = run.pauses();
+    let pause = pauses.with("node", "leaf1").find(|row| row.text("peer") == "h15").unwrap();
+    let at = Picos(pause.number("time_ns") * 1000);
+    let by_port = explainer(&run).pause("leaf1", pause.text("port"), 3, at).unwrap();
+    let by_name = explainer(&run).pause("leaf1", "h15", 3, at).unwrap();
+    assert_eq!(by_port.root, by_name.root);
+    assert_eq!(by_port.root.at, "leaf0->h0", "{by_port}");
+    let victim = u32::try_from(told.flow).unwrap();
+    assert_eq!(by_port.victims, [victim], "{by_port}");
+}
+
+/// A host that pauses its switch is the root, also for a flow to another.
+pub fn storm(run: Runner) {
+    let run = run(&super::storm::scenario(), &["switch.watchdog.action=alert", LOGGED]);
+    let told = of_label(&run, "victim");
+    let root = told.parts[0].root.as_ref().unwrap_or_else(|| panic!("{told}"));
+    assert_eq!((told.parts[0].cause, root.kind, root.at.as_str()), ("paused", "host", "h3"), "{told}");
+    assert!(told.victim_ps > 4_000_000_000, "{told}");
+}
+
+/// Two flows share an uplink although there is another: one waits behind the other there.
+pub fn collision(run: Runner) {
+    let text = r#"
+name = "explained"
+seed = 1
+duration = "20ms"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+fabric_link = { rate = "100Gbps", delay = "1us" }
+[switch]
+buffer = "8MB"
+lossless = [3]
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+"#;
+    let flows = flow("one", "h0", "h2", "500kB", "0us") + &flow("other", "h1", "h3", "500kB", "0us");
+    let run = run(&format!("{text}{flows}"), &[LOGGED]);
+    run.assert_lossless();
+    let (one, other) = (of_label(&run, "one"), of_label(&run, "other"));
+    for (told, beside) in [(&one, &other), (&other, &one)] {
+        let first = &told.parts[0];
+        assert_eq!((first.cause, first.wire.as_str()), ("behind-others", "leaf0->spine0"), "{told}");
+        assert_eq!((first.flows_total, first.flows[0].flow), (1, beside.flow), "{told}");
+    }
+}
+
+/// A sender whose congestion control is slower than its way.
+pub fn slow_sender(run: Runner) {
+    let window = "host.transport.window=8kB";
+    let run = run(&format!("{STAR}{}", flow("slow", "h1", "h0", "400kB", "0us")), &[LOGGED, window]);
+    run.assert_lossless();
+    let told = of_label(&run, "slow");
+    assert_eq!((told.parts[0].cause, told.parts.len()), ("paced", 1), "{told}");
+    assert!(told.parts[0].ps > told.own_ps, "{told}");
+}
+
+/// A fault takes a packet.
+pub fn loss(run: Runner) {
+    let fault = r#"
+[[faults]]
+kind = "loss"
+wires = ["h1->s0"]
+frames = [10]
+"#;
+    let run = run(&format!("{STAR}{}{fault}", flow("hit", "h1", "h0", "40kB", "0us")), &[LOGGED]);
+    run.assert_complete();
+    let told = of_label(&run, "hit");
+    assert_eq!(told.parts[0].cause, "retransmission", "{told}");
+    let [lost] = &told.lost[..] else { panic!("{told}") };
+    assert_eq!((lost.how, lost.at.as_str(), lost.packets), ("fault", "h1->s0", 1), "{told}");
+}
+
+/// Headroom that is too small: the switch drops lossless packets, which go again.
+pub fn short_headroom(run: Runner) {
+    let flows: String = (1..6)
+        .map(|host| flow(&format!("f{host}"), &format!("h{host}"), "h0", "400kB", "0us"))
+        .collect();
+    let short = "switch.headroom={ kind = \"oversubscribed\", pool = \"20kB\" }";
+    let run = run(&format!("{STAR}{flows}"), &[LOGGED, short]);
+    run.assert_complete();
+    let overview = explainer(&run).overview();
+    let all: Vec<Explanation> = (0..5).map(|flow| explainer(&run).flow(flow).unwrap()).collect();
+    let dropped: Vec<&Explanation> = all.iter().filter(|told| !told.lost.is_empty()).collect();
+    assert!(!dropped.is_empty(), "{overview}");
+    for told in dropped {
+        assert_eq!((told.lost[0].how, told.lost[0].at.as_str()), ("dropped", "s0"), "{told}");
+        assert_eq!(told.parts[0].cause, "retransmission", "{told}");
+    }
+}
+
+/// A circle of pauses.
+pub fn deadlock(run: Runner) {
+    let run = run(&scenario("deadlock.toml"), &[LOGGED]);
+    let overview = explainer(&run).overview();
+    let told = overview.flows.iter().find(|flow| !flow.completed).unwrap_or_else(|| panic!("{overview}"));
+    let roots: Vec<&str> = told.parts.iter().filter_map(|part| Some(part.root.as_ref()?.kind)).collect();
+    assert_eq!(roots.first(), Some(&"deadlock"), "{told}");
+    assert!(overview.trees.iter().any(|tree| tree.root.kind == "deadlock"), "{overview}");
+}

@@ -1,0 +1,44 @@
+//! Why a flow was slow, on the real kernel and as in memory. Needs root.
+
+use tests::fabric::{explain, on_both};
+
+#[test]
+fn incast() {
+    explain::incast(on_both);
+}
+
+#[test]
+fn victim() {
+    explain::victim(on_both);
+}
+
+#[test]
+fn storm() {
+    explain::storm(on_both);
+}
+
+#[test]
+fn collision() {
+    explain::collision(on_both);
+}
+
+#[test]
+fn slow_sender() {
+    explain::slow_sender(on_both);
+}
+
+#[test]
+fn loss() {
+    explain::loss(on_both);
+}
+
+#[test]
+fn short_headroom() {
+    explain::short_headroom(on_both);
+}
+
+#[test]
+fn deadlock() {
+    explain::deadlock(on_both);
+}
+

@@ -1,0 +1,572 @@
+//! Why was it slow? What a run's wire log (`results.explain`) tells of flows and pauses.
+//!
+//! [`log`] finds packets again on all their wires, [`pauses`] says what was paused when, [`journey`] splits a flow's time, [`root`]
+//! follows a pause to its cause; here they become what a person asks for, as values for JSON and as [`text`].
+//!
+//! All comes from what crossed the wires, so it is the same on both datapaths, and no scheme is known by name: what PFC, BFC, OFC or
+//! GFC forbid is a pause of a class or a queue, or a port that stands idle while packets wait.
+
+pub mod journey;
+pub mod log;
+pub mod pauses;
+pub mod root;
+pub mod text;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use results::{Summary, WIRE_LOG_FILE, read_wire_log};
+use serde::Serialize;
+use units::Picos;
+
+use crate::report::ReportError;
+use crate::report::table::rows;
+use journey::{Span, What};
+use log::{Log, Loss, Wire};
+use pauses::{Pause, Pauses};
+use root::{Root, Trace};
+
+/// How many flows are told of where none is asked for.
+pub const FLOWS_TOLD: usize = 5;
+/// How many flows are named where many share something.
+const SHARES: usize = 8;
+
+/// Why results explain nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    /// The run was not asked to keep what it takes.
+    #[error(
+        "{} has no {WIRE_LOG_FILE}: run the scenario with `--set results.explain=true --out DIR`, or write `explain = true` \
+         under [results]",
+        .0.display()
+    )]
+    NoLog(PathBuf),
+    /// The log cannot be read.
+    #[error("{0}")]
+    Log(String),
+    /// Neither can a table.
+    #[error(transparent)]
+    Table(#[from] ReportError),
+    /// There is no such flow.
+    #[error("there is no flow {flow}: flows.csv has {flows}")]
+    NoFlow {
+        /// What was asked for.
+        flow: u32,
+        /// The flows that there are.
+        flows: String,
+    },
+    /// There is no such pause.
+    #[error("{0}")]
+    NoPause(String),
+}
+
+/// A flow, as `flows.csv` names it.
+#[derive(Clone, Debug)]
+struct Named {
+    label: String,
+    source: String,
+    destination: String,
+    ideal_ns: u64,
+}
+
+/// A run that can be asked.
+#[derive(Debug)]
+pub struct Explainer {
+    log: Log,
+    pauses: Pauses,
+    flows: BTreeMap<u32, Named>,
+    /// By switch and port: the neighbour, as far as `pauses.csv` names it.
+    peers: HashMap<(String, String), String>,
+}
+
+/// Where the time of a flow went. Spans are in picoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The flow.
+    pub flow: u32,
+    /// Its label.
+    pub label: String,
+    /// Its sender.
+    pub src: String,
+    /// Its receiver.
+    pub dst: String,
+    /// When its sender was given it.
+    pub start_ps: u64,
+    /// Whether it completed; if not, `time_ps` goes to the run's end.
+    pub completed: bool,
+    /// From its start to its end: the sum of all parts.
+    pub time_ps: u64,
+    /// What it takes on an idle fabric, as in `flows.csv`: rounded up to nanoseconds.
+    pub ideal_ps: u64,
+    /// What its own packets took: on wires, and behind each other. Beside the ideal it has what packets were sent beside it.
+    pub own_ps: u64,
+    /// The parts beyond that, the largest first.
+    pub parts: Vec<Part>,
+    /// Where its packets, ACKs too, were lost.
+    pub lost: Vec<Lost>,
+    /// How long it was paused for causes that lie beside its way.
+    pub victim_ps: u64,
+    /// The wires that its data took.
+    pub way: Vec<String>,
+}
+
+/// Packets that were lost at one place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lost {
+    /// `dropped` by a switch, or `fault` on a wire.
+    pub how: &'static str,
+    /// The switch or the wire.
+    pub at: String,
+    /// How many.
+    pub packets: u64,
+}
+
+/// One part: one cause at one place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// What held it: `paced`, `retransmission`, `behind-others`, `behind-control`, `paused`, `held-back`, `receiver` or `unknown`.
+    pub cause: &'static str,
+    /// The wire before which it waited.
+    pub wire: String,
+    /// How long, all together.
+    pub ps: u64,
+    /// When it began first.
+    pub first_ps: u64,
+    /// Of these, behind which flows, the largest share first; of `behind-others` only, and at most eight.
+    pub flows: Vec<Share>,
+    /// How many flows there are in all.
+    pub flows_total: usize,
+    /// Who paused, and why: of the longest pause among these.
+    pub root: Option<RootCause>,
+}
+
+/// A flow's share of a wait (picoseconds) or a queue (bytes).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// The flow.
+    pub flow: u32,
+    /// Its share.
+    pub amount: u64,
+}
+
+/// Where the cause of a pause lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RootCause {
+    /// `queue`, `host`, `deadlock` or `buffer`.
+    pub kind: &'static str,
+    /// The queue's wire, the host, the first wire of the circle, or the switch.
+    pub at: String,
+    /// Who were paused one after another, from the one that was asked for on: wires.
+    pub paused: Vec<String>,
+    /// What the queue held when it began to pause.
+    pub bytes: u64,
+    /// Of which flows, the largest share first, at most eight.
+    pub flows: Vec<Share>,
+    /// Of how many flows.
+    pub flows_total: usize,
+    /// Since when the queue had not been empty, in picoseconds.
+    pub since_ps: Option<u64>,
+}
+
+/// All pauses with one root.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tree {
+    /// The root, as of the longest of its pauses.
+    pub root: RootCause,
+    /// How many pauses.
+    pub pauses: usize,
+    /// The sum of their durations.
+    pub paused_ps: u64,
+    /// When the first began.
+    pub from_ps: u64,
+    /// When the last ended.
+    pub to_ps: u64,
+    /// The wires whose senders it stopped.
+    pub wires: Vec<String>,
+    /// The longest chain of pauses from the root.
+    pub depth: usize,
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// The flows that suffered most from what they did not cause, at most five: by the time that they were paused for causes beside
+    /// their way, then by their time beyond their own.
+    pub flows: Vec<Explanation>,
+    /// Congestion trees, the one with most paused time first.
+    pub trees: Vec<Tree>,
+}
+
+/// One pause.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplainedPause {
+    /// The wire whose sender had to stop.
+    pub wire: String,
+    /// Its priority.
+    pub priority: u8,
+    /// When it stopped.
+    pub from_ps: u64,
+    /// When it went on.
+    pub to_ps: u64,
+    /// Why.
+    pub root: RootCause,
+    /// Flows that waited there meanwhile although their way does not lead to the cause.
+    pub victims: Vec<u32>,
+}
+
+impl Explainer {
+    /// Reads a run's folder.
+    pub fn read(folder: &Path) -> Result<Self, ExplainError> {
+        let path = folder.join(WIRE_LOG_FILE);
+        let mut wires = Vec::new();
+        rows(folder, "links.csv", ["wire", "from", "to"], |row| {
+            let [name, from, to] = [0, 1, 2].map(|column| row.text(column).to_owned());
+            wires.push(Wire { name, from, to });
+            Ok(())
+        })?;
+        if !path.exists() {
+            return Err(ExplainError::NoLog(folder.to_owned()));
+        }
+        let mut flows = BTreeMap::new();
+        rows(folder, "flows.csv", ["flow", "label", "src", "dst", "ideal_ns"], |row| {
+            let named = Named {
+                label: row.text(1).to_owned(),
+                source: row.text(2).to_owned(),
+                destination: row.text(3).to_owned(),
+                ideal_ns: row.number(4)? as u64,
+            };
+            flows.insert(row.number(0)? as u32, named);
+            Ok(())
+        })?;
+        let mut peers = HashMap::new();
+        rows(folder, "pauses.csv", ["node", "port", "peer"], |row| {
+            let [node, port, peer] = [0, 1, 2].map(|column| row.text(column).to_owned());
+            peers.insert((node, port), peer);
+            Ok(())
+        })?;
+        let summary = folder.join("summary.json");
+        let end = std::fs::read(&summary)
+            .map_err(|source| ReportError::Read { path: summary.clone(), source })?;
+        let end: Summary = serde_json::from_slice(&end)
+            .map_err(|source| ReportError::Summary { path: summary, source })?;
+        let records = read_wire_log(&path).map_err(ExplainError::Log)?;
+        let last = records.iter().map(|record| record.started).max().unwrap_or(Picos::ZERO);
+        let end = last.max(Picos(end.emulated_ns.saturating_mul(1000)));
+        let log = Log::new(records, wires, end)
+            .map_err(|what| ExplainError::Log(format!("{}: {what}", path.display())))?;
+        let pauses = Pauses::of(&log);
+        Ok(Self { log, pauses, flows, peers })
+    }
+
+    /// Why a flow took as long as it did.
+    pub fn flow(&self, flow: u32) -> Result<Explanation, ExplainError> {
+        let mut traces = HashMap::new();
+        self.explain(flow, &mut traces).ok_or_else(|| {
+            let (first, last) = (self.flows.keys().next(), self.flows.keys().next_back());
+            let flows = match first.zip(last) {
+                Some((first, last)) => format!("{first} to {last}"),
+                None => "none".to_owned(),
+            };
+            ExplainError::NoFlow { flow, flows }
+        })
+    }
+
+    /// The spans of a flow, from its start to its end.
+    pub fn spans(&self, flow: u32) -> Option<Vec<Span>> {
+        journey::of_flow(&self.log, &self.pauses, flow)
+    }
+
+    /// Flows that suffered, and what made them.
+    pub fn overview(&self) -> Overview {
+        let mut traces = HashMap::new();
+        let mut all: Vec<Explanation> =
+            self.flows.keys().filter_map(|&flow| self.explain(flow, &mut traces)).collect();
+        all.retain(|flow| !flow.parts.is_empty());
+        let beyond = |flow: &Explanation| flow.time_ps.saturating_sub(flow.own_ps);
+        all.sort_by_key(|flow| {
+            let by_size = (std::cmp::Reverse(flow.victim_ps), std::cmp::Reverse(beyond(flow)));
+            (by_size, flow.flow)
+        });
+        all.truncate(FLOWS_TOLD);
+        Overview { flows: all, trees: self.trees(&mut traces) }
+    }
+
+    /// The pause of a priority at `switch`, told out of its `port` (a number or the neighbour's name) at an instant, or else the next
+    /// one.
+    pub fn pause(
+        &self,
+        switch: &str,
+        port: &str,
+        priority: u8,
+        at: Picos,
+    ) -> Result<ExplainedPause, ExplainError> {
+        let peer = self.peers.get(&(switch.to_owned(), port.to_owned()));
+        let peer = peer.map_or(port, String::as_str);
+        let to_switch = |wire: &&Wire| wire.from == peer && wire.to == switch;
+        let wire = self.log.wires.iter().position(|wire| to_switch(&wire)).ok_or_else(|| {
+            ExplainError::NoPause(format!(
+                "{switch} has told nobody at port {port} to stop: name the switch, and its port as in pauses.csv or the neighbour there"
+            ))
+        })?;
+        let wire = wire as u32;
+        let pauses = self.pauses.of_class(wire, priority);
+        let pause = pauses.iter().find(|pause| at < pause.to).copied().ok_or_else(|| {
+            let last = pauses.last().map_or_else(
+                || "no pause of that priority came to it".to_owned(),
+                |pause| format!("the last pause of it ended at {} ns", pause.to.to_nanos().0),
+            );
+            ExplainError::NoPause(format!(
+                "no pause of priority {priority} holds {peer} at {} ns or later: {last}",
+                at.to_nanos().0
+            ))
+        })?;
+        let trace = root::of_pause(&self.log, &self.pauses, wire, priority, pause.told);
+        let mut victims = BTreeSet::new();
+        for (flow, _) in &self.flows {
+            let spans = || self.spans(*flow).unwrap_or_default();
+            let way = root::way(&self.log, *flow);
+            if !way.contains(&wire) || self.leads_to(*flow, &way, &trace.root) {
+                continue;
+            }
+            let waited = |span: &Span| {
+                span.what == What::Paused
+                    && span.wire == wire
+                    && span.from < pause.to
+                    && pause.from < span.to
+            };
+            if spans().iter().any(waited) {
+                victims.insert(*flow);
+            }
+        }
+        Ok(ExplainedPause {
+            wire: self.name(wire),
+            priority,
+            from_ps: pause.from.0,
+            to_ps: pause.to.0,
+            root: self.cause(&trace),
+            victims: victims.into_iter().collect(),
+        })
+    }
+
+    fn explain(&self, flow: u32, traces: &mut Traces) -> Option<Explanation> {
+        let spans = self.spans(flow)?;
+        let named = self.flows.get(&flow)?;
+        let life = self.log.flows.get(&flow)?;
+        let way = root::way(&self.log, flow);
+        let mut own = 0;
+        let mut victim = 0;
+        let mut groups: BTreeMap<(&'static str, u32), Group> = BTreeMap::new();
+        for span in &spans {
+            let took = span.to.since(span.from).0;
+            let Some(cause) = cause(span.what) else {
+                own += took;
+                continue;
+            };
+            let group = groups.entry((cause, span.wire)).or_default();
+            group.ps += took;
+            group.first = group.first.min(span.from.0);
+            if let What::Behind(other) = span.what {
+                *group.flows.entry(other).or_default() += took;
+            }
+            if matches!(span.what, What::Paused | What::HeldBack) {
+                let trace = self.trace(span, traces);
+                if !self.leads_to(flow, &way, &trace.root) {
+                    victim += took;
+                }
+                if took > group.longest {
+                    (group.longest, group.trace) = (took, Some(trace));
+                }
+            }
+        }
+        let mut parts: Vec<Part> = groups
+            .into_iter()
+            .map(|((cause, wire), group)| {
+                let (flows, flows_total) = shares(group.flows);
+                let root = group.trace.map(|trace| self.cause(&trace));
+                let (ps, first_ps) = (group.ps, group.first);
+                Part { cause, wire: self.name(wire), ps, first_ps, flows, flows_total, root }
+            })
+            .collect();
+        parts.sort_by(|a, b| b.ps.cmp(&a.ps).then_with(|| a.first_ps.cmp(&b.first_ps)));
+        Some(Explanation {
+            flow,
+            label: named.label.clone(),
+            src: named.source.clone(),
+            dst: named.destination.clone(),
+            start_ps: life.start.0,
+            completed: life.end.is_some(),
+            time_ps: spans.iter().map(|span| span.to.since(span.from).0).sum(),
+            ideal_ps: named.ideal_ns.saturating_mul(1000),
+            own_ps: own,
+            parts,
+            lost: self.log.losses(flow).map(lost).collect(),
+            victim_ps: victim,
+            way: way.into_iter().map(|wire| self.name(wire)).collect(),
+        })
+    }
+
+    /// The trace of the pause in a span; of an idle port, what held it then.
+    fn trace(&self, span: &Span, traces: &mut Traces) -> Trace {
+        let Span { wire, priority, queue, from, .. } = *span;
+        let pause = self.pauses.at(wire, priority, queue, from);
+        let told = pause.map_or(from, |pause| pause.told);
+        let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, told);
+        traces.entry((wire, priority, told)).or_insert_with(trace).clone()
+    }
+
+    /// Whether a flow has a part in the cause of a pause.
+    fn leads_to(&self, flow: u32, way: &BTreeSet<u32>, root: &Root) -> bool {
+        match root {
+            Root::Host(host) => self.flows.get(&flow).is_some_and(|flow| &flow.destination == host),
+            Root::Queue(queue) => way.contains(&queue.wire),
+            Root::Circle(wires) => wires.iter().any(|wire| way.contains(wire)),
+            Root::Nothing(_) => false,
+        }
+    }
+
+    fn trees(&self, traces: &mut Traces) -> Vec<Tree> {
+        let mut trees: BTreeMap<(&'static str, String, u8), Growing> = BTreeMap::new();
+        for (wire, priority, pause) in self.pauses.all() {
+            let Pause { from, to, told } = pause;
+            let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, told);
+            let trace = traces.entry((wire, priority, told)).or_insert_with(trace);
+            let (kind, at) = self.place(&trace.root);
+            let tree = trees.entry((kind, at, priority)).or_default();
+            let took = to.since(from).0;
+            tree.pauses += 1;
+            tree.paused += took;
+            tree.from = tree.from.min(from.0);
+            tree.to = tree.to.max(to.0);
+            tree.depth = tree.depth.max(trace.wires.len());
+            tree.wires.insert(wire);
+            if tree.trace.is_none() || took > tree.longest {
+                (tree.longest, tree.trace) = (took, Some(trace.clone()));
+            }
+        }
+        let finish = |tree: Growing| {
+            Some(Tree {
+                root: self.cause(tree.trace.as_ref()?),
+                pauses: tree.pauses,
+                paused_ps: tree.paused,
+                from_ps: tree.from,
+                to_ps: tree.to,
+                wires: tree.wires.iter().map(|&wire| self.name(wire)).collect(),
+                depth: tree.depth,
+            })
+        };
+        let mut trees: Vec<Tree> = trees.into_values().filter_map(finish).collect();
+        trees.sort_by(|a, b| b.paused_ps.cmp(&a.paused_ps).then_with(|| a.root.at.cmp(&b.root.at)));
+        trees
+    }
+
+    /// What kind of root it is, and where.
+    fn place(&self, root: &Root) -> (&'static str, String) {
+        match root {
+            Root::Host(host) => ("host", host.clone()),
+            Root::Queue(queue) => ("queue", self.name(queue.wire)),
+            Root::Circle(wires) => {
+                ("deadlock", wires.iter().min().map_or_else(String::new, |&wire| self.name(wire)))
+            }
+            Root::Nothing(switch) => ("buffer", switch.clone()),
+        }
+    }
+
+    fn cause(&self, trace: &Trace) -> RootCause {
+        let (kind, at) = self.place(&trace.root);
+        let paused = trace.wires.iter().map(|&wire| self.name(wire)).collect();
+        let mut cause = RootCause {
+            kind,
+            at,
+            paused,
+            bytes: 0,
+            flows: Vec::new(),
+            flows_total: 0,
+            since_ps: None,
+        };
+        if let Root::Queue(queue) = &trace.root {
+            (cause.flows, cause.flows_total) = shares(queue.flows.iter().copied());
+            (cause.bytes, cause.since_ps) = (queue.bytes, Some(queue.since.0));
+        }
+        cause
+    }
+
+    fn name(&self, wire: u32) -> String {
+        self.log.wires.get(wire as usize).map_or_else(String::new, |wire| wire.name.clone())
+    }
+}
+
+/// Traces of pauses that were followed already, by wire, priority and the instant at which they were told.
+type Traces = HashMap<(u32, u8, Picos), Trace>;
+
+struct Group {
+    ps: u64,
+    first: u64,
+    flows: BTreeMap<u32, u64>,
+    longest: u64,
+    trace: Option<Trace>,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self { ps: 0, first: u64::MAX, flows: BTreeMap::new(), longest: 0, trace: None }
+    }
+}
+
+struct Growing {
+    pauses: usize,
+    paused: u64,
+    from: u64,
+    to: u64,
+    depth: usize,
+    wires: BTreeSet<u32>,
+    longest: u64,
+    trace: Option<Trace>,
+}
+
+impl Default for Growing {
+    fn default() -> Self {
+        Self {
+            pauses: 0,
+            paused: 0,
+            from: u64::MAX,
+            to: 0,
+            depth: 0,
+            wires: BTreeSet::new(),
+            longest: 0,
+            trace: None,
+        }
+    }
+}
+
+fn lost((loss, packets): (&Loss, u64)) -> Lost {
+    let (how, at) = match loss {
+        Loss::Dropped(switch) => ("dropped", switch.clone()),
+        Loss::OnWire(wire) => ("fault", wire.clone()),
+    };
+    Lost { how, at, packets }
+}
+
+/// The largest shares, and how many there are.
+fn shares(flows: impl IntoIterator<Item = (u32, u64)>) -> (Vec<Share>, usize) {
+    let all = flows.into_iter().map(|(flow, amount)| Share { flow, amount });
+    let mut all: Vec<Share> = all.collect();
+    let total = all.len();
+    all.sort_by_key(|share| (std::cmp::Reverse(share.amount), share.flow));
+    all.truncate(SHARES);
+    (all, total)
+}
+
+/// What a part is called; `None` of what an idle fabric has, too.
+const fn cause(what: What) -> Option<&'static str> {
+    match what {
+        What::Sending | What::Way | What::OwnAhead => None,
+        What::Pace => Some("paced"),
+        What::Retransmission => Some("retransmission"),
+        What::Behind(_) => Some("behind-others"),
+        What::BehindControl => Some("behind-control"),
+        What::Paused => Some("paused"),
+        What::HeldBack => Some("held-back"),
+        What::Receiver => Some("receiver"),
+        What::Unknown => Some("unknown"),
+    }
+}

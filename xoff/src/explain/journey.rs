@@ -1,0 +1,275 @@
+//! Where the time of a flow went, along the packets that decided it.
+//!
+//! A flow is over when the ACK of its last packet comes. Backwards from there: the ACK's way, the way of the packet that it answers, and
+//! what the sender did from the flow's start to that packet. These spans follow each other without a gap, so that their sum is the
+//! completion time to the picosecond.
+
+use std::collections::BTreeSet;
+
+use results::{LoggedKind, WireLogRecord};
+use units::Picos;
+
+use super::log::{Log, NO_QUEUE};
+use super::pauses::Pauses;
+
+/// What happened in a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum What {
+    /// The sender put the flow's packets on its wire.
+    Sending,
+    /// The deciding packet, or its ACK, was on a wire.
+    Way,
+    /// A packet waited behind others of its own flow.
+    OwnAhead,
+    /// The sender let nothing go: congestion control's rate or window.
+    Pace,
+    /// A loss had to be noticed, or packets went again.
+    Retransmission,
+    /// Ready at its sender's NIC or a switch's port, behind a frame of another flow.
+    Behind(u32),
+    /// Behind a frame between neighbours: a PAUSE, say.
+    BehindControl,
+    /// Its class or queue was paused.
+    Paused,
+    /// The port stood idle while it waited: a pause of its flow, or a rate of its class.
+    HeldBack,
+    /// The receiver had not yet answered.
+    Receiver,
+    /// It is not known by which wire it would have gone on.
+    Unknown,
+}
+
+impl What {
+    /// Whether an idle fabric has this, too.
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::Sending | Self::Way | Self::OwnAhead)
+    }
+}
+
+/// A part of a flow's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub from: Picos,
+    /// When it ended.
+    pub to: Picos,
+    /// What happened.
+    pub what: What,
+    /// Where: the wire, or the one to be sent on.
+    pub wire: u32,
+    /// The priority of the packet that waited.
+    pub priority: u8,
+    /// Its queue.
+    pub queue: u8,
+}
+
+/// A packet that waits before a wire.
+#[derive(Clone, Copy)]
+struct Waiter {
+    wire: u32,
+    priority: u8,
+    queue: u8,
+    flow: u32,
+    /// What an idle port means.
+    idle: What,
+}
+
+/// The spans of a flow from its start to its end, or to the run's if it has not completed; `None` if there is no such flow.
+pub fn of_flow(log: &Log, pauses: &Pauses, flow: u32) -> Option<Vec<Span>> {
+    let life = *log.flows.get(&flow)?;
+    let mut walk = Walk { log, pauses, flow, backwards: Vec::new() };
+    let end = life.end.unwrap_or(log.end).max(life.start);
+    let of_sender = match life.end {
+        Some(end) => walk.completed(end),
+        None => walk.unfinished(end),
+    };
+    walk.sender(life.start, end, of_sender);
+    walk.backwards.reverse();
+    walk.backwards.retain(|span| span.from < span.to);
+    Some(walk.backwards)
+}
+
+struct Walk<'a> {
+    log: &'a Log,
+    pauses: &'a Pauses,
+    flow: u32,
+    /// From the end of the flow to its start.
+    backwards: Vec<Span>,
+}
+
+impl Walk<'_> {
+    /// Goes from the ACK that came at `end` to the record of the packet that it answers on its first wire.
+    fn completed(&mut self, end: Picos) -> Option<u32> {
+        let is_last = |record: &WireLogRecord| {
+            matches!(record.kind, LoggedKind::Ack | LoggedKind::Nak) && record.arrives == end
+        };
+        let of_flow = self.log.of_flow(self.flow);
+        let answer = *of_flow.iter().rev().find(|&&number| is_last(self.log.record(number)))?;
+        let first = self.back(answer);
+        let record = *self.log.record(first);
+        let receiver = &self.log.wire(record.wire).from;
+        // What the receiver answers is the last that came to it.
+        let came = |number: &&u32| {
+            let data = self.log.record(**number);
+            data.kind == LoggedKind::Data
+                && data.arrives <= record.started
+                && &self.log.wire(data.wire).to == receiver
+        };
+        let data = *of_flow.iter().filter(came).max_by_key(|&&number| {
+            let data = self.log.record(number);
+            (data.arrives, number)
+        })?;
+        let arrived = self.log.record(data).arrives;
+        self.wait(arrived, record.started, self.waiter(&record, What::Receiver));
+        Some(self.back(data))
+    }
+
+    /// The same from what an unfinished flow waits for at `end`.
+    fn unfinished(&mut self, end: Picos) -> Option<u32> {
+        let of_flow = self.log.of_flow(self.flow).iter().copied();
+        let waits = |&number: &u32| {
+            let record = self.log.record(number);
+            let is_under_way = record.arrives != Picos::MAX && !self.log.goes_on(number);
+            let to = &self.log.wire(record.wire).to;
+            record.kind == LoggedKind::Data
+                && is_under_way
+                && (record.arrives > end || !self.log.is_host(to))
+        };
+        let oldest = of_flow.clone().filter(waits).min_by_key(|&number| self.log.record(number).arrives)?;
+        let record = *self.log.record(oldest);
+        if record.arrives < end {
+            let node = &self.log.wire(record.wire).to;
+            match self.log.route(self.flow, node) {
+                Some(wire) => {
+                    let queue = NO_QUEUE;
+                    let waiter = Waiter { wire, queue, ..self.waiter(&record, What::HeldBack) };
+                    self.wait(record.arrives, end, waiter);
+                }
+                None => self.push(record.arrives, end, What::Unknown, &record),
+            }
+        }
+        Some(self.back_until(oldest, end))
+    }
+
+    /// Goes back along a packet's wires to its first record.
+    fn back(&mut self, number: u32) -> u32 {
+        self.back_until(number, Picos::MAX)
+    }
+
+    /// The same of a packet that is looked at until `end`.
+    fn back_until(&mut self, mut number: u32, end: Picos) -> u32 {
+        loop {
+            let record = *self.log.record(number);
+            self.push(record.started.min(end), record.arrives.min(end), What::Way, &record);
+            let Some(previous) = self.log.previous(number) else { return number };
+            self.wait(record.ready, record.started.min(end), self.waiter(&record, What::HeldBack));
+            number = previous;
+        }
+    }
+
+    /// What the sender did from `start` until it sent the record `last`, or until `end`.
+    fn sender(&mut self, start: Picos, end: Picos, last: Option<u32>) {
+        let until = last.map_or(end, |last| self.log.record(last).started);
+        let mut forwards = Walk { log: self.log, pauses: self.pauses, flow: self.flow, backwards: Vec::new() };
+        let sent: Vec<WireLogRecord> = self
+            .log
+            .of_flow(self.flow)
+            .iter()
+            .filter(|&&number| self.log.previous(number).is_none())
+            .map(|&number| *self.log.record(number))
+            .filter(|record| record.kind == LoggedKind::Data && record.started <= until)
+            .collect();
+        let mut seen = BTreeSet::new();
+        let mut cursor = start;
+        for record in &sent {
+            let is_again = !seen.insert(record.words[0]);
+            let gap = if is_again { What::Retransmission } else { What::Pace };
+            let ready = record.ready.clamp(cursor, record.started.max(cursor));
+            forwards.push(cursor, ready, gap, record);
+            // Forwards, so that the parts of the wait stand in order.
+            forwards.wait_forwards(ready, record.started, forwards.waiter(record, What::HeldBack));
+            let ended = record.ended.min(until).max(record.started);
+            let sending = if is_again { What::Retransmission } else { What::Sending };
+            forwards.push(record.started, ended, sending, record);
+            cursor = ended.max(cursor);
+        }
+        if cursor < until {
+            // Nothing of it has been sent since: its class may be paused.
+            match sent.last() {
+                Some(record) => {
+                    let waiter = forwards.waiter(record, What::Pace);
+                    forwards.wait_forwards(cursor, until, waiter);
+                }
+                None => forwards.backwards.push(Span {
+                    from: cursor,
+                    to: until,
+                    what: What::Unknown,
+                    wire: 0,
+                    priority: u8::MAX,
+                    queue: NO_QUEUE,
+                }),
+            }
+        }
+        self.backwards.extend(forwards.backwards.into_iter().rev());
+    }
+
+    const fn waiter(&self, record: &WireLogRecord, idle: What) -> Waiter {
+        let WireLogRecord { wire, priority, queue, .. } = *record;
+        Waiter { wire, priority, queue, flow: self.flow, idle }
+    }
+
+    fn push(&mut self, from: Picos, to: Picos, what: What, record: &WireLogRecord) {
+        let WireLogRecord { wire, priority, queue, .. } = *record;
+        self.backwards.push(Span { from, to, what, wire, priority, queue });
+    }
+
+    /// Splits a wait, from its end on.
+    fn wait(&mut self, from: Picos, to: Picos, waiter: Waiter) {
+        let at = self.backwards.len();
+        self.wait_forwards(from, to, waiter);
+        self.backwards[at..].reverse();
+    }
+
+    /// Splits a wait by what held the packet: a pause before all, then the frames that the port sent, and else what an idle port means.
+    fn wait_forwards(&mut self, from: Picos, to: Picos, waiter: Waiter) {
+        let Waiter { wire, priority, queue, .. } = waiter;
+        let mut span = |from: Picos, to: Picos, what| {
+            if from < to {
+                self.backwards.push(Span { from, to, what, wire, priority, queue });
+            }
+        };
+        let mut cursor = from;
+        for (stop, go) in self.pauses.within(wire, (priority, queue), from, to) {
+            unpaused(self.log, waiter, cursor, stop, &mut span);
+            span(stop, go, What::Paused);
+            cursor = go;
+        }
+        unpaused(self.log, waiter, cursor, to, &mut span);
+    }
+}
+
+fn unpaused(
+    log: &Log,
+    waiter: Waiter,
+    from: Picos,
+    to: Picos,
+    span: &mut impl FnMut(Picos, Picos, What),
+) {
+    let mut cursor = from;
+    if from >= to {
+        return;
+    }
+    for record in log.during(waiter.wire, from, to) {
+        let (began, ended) = (record.started.max(cursor), record.ended.min(to));
+        span(cursor, began, waiter.idle);
+        let what = match record.kind {
+            LoggedKind::Data | LoggedKind::Ack | LoggedKind::Nak | LoggedKind::Cnp => {
+                if record.flow == waiter.flow { What::OwnAhead } else { What::Behind(record.flow) }
+            }
+            _ => What::BehindControl,
+        };
+        span(began, ended, what);
+        cursor = ended.max(cursor);
+    }
+    span(cursor, to, waiter.idle);
+}

@@ -1,0 +1,215 @@
+//! What was paused when, by the hop control frames that arrived.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fabric_core::hop_control::HopControl;
+use fabric_core::map_abi::PRIORITIES;
+use results::{LoggedKind, WireLogRecord};
+use units::Picos;
+
+use super::log::Log;
+
+/// One pause of a class or a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When it came to the sender.
+    pub from: Picos,
+    /// When it ended there.
+    pub to: Picos,
+    /// When the neighbour sent the frame that began it.
+    pub told: Picos,
+}
+
+/// A pause that has not ended yet: it will at an instant, unless more is said.
+#[derive(Clone, Copy)]
+struct Open {
+    pause: Pause,
+    until: Picos,
+}
+
+/// All pauses, each in order of time and without overlaps.
+#[derive(Debug)]
+pub struct Pauses {
+    /// By wire whose sender must stop, and class.
+    classes: Vec<[Vec<Pause>; PRIORITIES]>,
+    /// By wire and queue of its sender.
+    queues: BTreeMap<(u32, u8), Vec<Pause>>,
+    /// By wire and queue that is paused by itself: the priority of its packets.
+    priorities: HashMap<(u32, u8), u8>,
+}
+
+/// One class or queue, while its pauses are read.
+#[derive(Default)]
+struct Lane {
+    done: Vec<Pause>,
+    open: Option<Open>,
+}
+
+impl Lane {
+    /// It is paused at an instant, until another.
+    fn stop(&mut self, at: Picos, until: Picos, told: Picos) {
+        self.expire(at);
+        match &mut self.open {
+            Some(open) => open.until = until,
+            None => self.open = Some(Open { pause: Pause { from: at, to: until, told }, until }),
+        }
+    }
+
+    /// It is resumed.
+    fn go(&mut self, at: Picos) {
+        self.expire(at);
+        if let Some(Open { pause, .. }) = self.open.take() {
+            self.done.push(Pause { to: at, ..pause });
+        }
+    }
+
+    fn expire(&mut self, at: Picos) {
+        if let Some(Open { pause, until }) = self.open
+            && until < at
+        {
+            self.done.push(Pause { to: until, ..pause });
+            self.open = None;
+        }
+    }
+
+    fn finish(mut self, end: Picos) -> Vec<Pause> {
+        if let Some(Open { pause, until }) = self.open {
+            self.done.push(Pause { to: until.min(end), ..pause });
+        }
+        self.done
+    }
+}
+
+impl Pauses {
+    /// Of a log.
+    pub fn of(log: &Log) -> Self {
+        let mut queues = BTreeMap::new();
+        let mut priorities = HashMap::new();
+        let mut classes = Vec::new();
+        for wire in 0..log.wires.len() as u32 {
+            let mut lanes: [Lane; PRIORITIES] = Default::default();
+            let mut by_queue: HashMap<u8, Lane> = HashMap::new();
+            // What comes by the other direction of the link.
+            for &number in log.of_wire(wire ^ 1) {
+                hear(log.record(number), &mut lanes, &mut by_queue);
+            }
+            classes.push(lanes.map(|lane| lane.finish(log.end)));
+            if !by_queue.is_empty() {
+                let sent = log.of_wire(wire).iter().map(|&number| log.record(number));
+                let data = sent.filter(|record| record.kind == LoggedKind::Data);
+                priorities.extend(data.map(|record| ((wire, record.queue), record.priority)));
+            }
+            for (queue, lane) in by_queue {
+                queues.insert((wire, queue), lane.finish(log.end));
+            }
+        }
+        Self { classes, queues, priorities }
+    }
+
+    /// Pauses of a class of a wire's sender.
+    pub fn of_class(&self, wire: u32, priority: u8) -> &[Pause] {
+        self.classes[wire as usize].get(usize::from(priority)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Pauses of a queue of a wire's sender.
+    pub fn of_queue(&self, wire: u32, queue: u8) -> &[Pause] {
+        self.queues.get(&(wire, queue)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The pause of a packet's class, or else of its queue, at an instant.
+    pub fn at(&self, wire: u32, priority: u8, queue: u8, at: Picos) -> Option<Pause> {
+        let find = |pauses: &[Pause]| {
+            let next = pauses.partition_point(|pause| pause.from <= at);
+            let last = pauses[..next].last().copied();
+            last.filter(|pause| at < pause.to)
+        };
+        find(self.of_class(wire, priority)).or_else(|| find(self.of_queue(wire, queue)))
+    }
+
+    /// The parts of `[from, to)` in which a packet's class or queue was paused, in order and without overlaps.
+    pub fn within(
+        &self,
+        wire: u32,
+        (priority, queue): (u8, u8),
+        from: Picos,
+        to: Picos,
+    ) -> Vec<(Picos, Picos)> {
+        let both = [self.of_class(wire, priority), self.of_queue(wire, queue)];
+        let mut spans: Vec<(Picos, Picos)> = Vec::new();
+        for pauses in both {
+            let first = pauses.partition_point(|pause| pause.to <= from);
+            let within = pauses[first..].iter().take_while(|pause| pause.from < to);
+            spans.extend(within.map(|pause| (pause.from.max(from), pause.to.min(to))));
+        }
+        spans.sort_unstable();
+        let mut merged: Vec<(Picos, Picos)> = Vec::new();
+        for (from, to) in spans {
+            match merged.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        merged
+    }
+
+    /// All pauses of classes, and of queues that sent something: the wire, the priority and the pause.
+    pub fn all(&self) -> impl Iterator<Item = (u32, u8, Pause)> {
+        let classes = (0..).zip(&self.classes).flat_map(|(wire, classes)| {
+            (0..).zip(classes).flat_map(move |(class, pauses)| {
+                pauses.iter().map(move |&pause| (wire, class, pause))
+            })
+        });
+        let queues = self.queues.iter().filter_map(|(key, pauses)| {
+            let priority = *self.priorities.get(key)?;
+            Some(pauses.iter().map(move |&pause| (key.0, priority, pause)))
+        });
+        classes.chain(queues.flatten())
+    }
+}
+
+fn hear(
+    record: &WireLogRecord,
+    classes: &mut [Lane; PRIORITIES],
+    queues: &mut HashMap<u8, Lane>,
+) {
+    let WireLogRecord { arrives, started, ready, .. } = *record;
+    if record.kind != LoggedKind::HopControl || arrives == Picos::MAX {
+        return;
+    }
+    let [low, high] = record.words;
+    match HopControl::from_words([record.flow.into(), low, high]) {
+        Some(HopControl::Classes(pauses)) => {
+            for (class, lane) in classes.iter_mut().enumerate() {
+                if pauses.named >> class & 1 == 0 {
+                    continue;
+                }
+                if pauses.quanta[class] > 0 {
+                    lane.stop(arrives, ready, started);
+                } else {
+                    lane.go(arrives);
+                }
+            }
+        }
+        Some(HopControl::Queue { queue, paused }) => {
+            say(queues.entry(queue.number()).or_default(), paused, arrives, started);
+        }
+        Some(HopControl::Queues { paused }) => {
+            for queue in 0..128_u8 {
+                let paused = paused[usize::from(queue / 64)] >> (queue % 64) & 1 != 0;
+                if paused || queues.contains_key(&queue) {
+                    say(queues.entry(queue).or_default(), paused, arrives, started);
+                }
+            }
+        }
+        // They have no queue or class: a packet that waits for them finds its port idle.
+        Some(HopControl::Flows { .. } | HopControl::Rate { .. }) | None => {}
+    }
+}
+
+fn say(lane: &mut Lane, paused: bool, at: Picos, told: Picos) {
+    if paused {
+        lane.stop(at, Picos::MAX, told);
+    } else {
+        lane.go(at);
+    }
+}
