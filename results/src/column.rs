@@ -28,6 +28,7 @@ use super::queue_pause::QueuePauseRow;
 use super::summary::{SUMMARY_KEYS, Summary};
 use super::throughput::ThroughputRow;
 use super::watchdog::WatchdogRow;
+use super::wire_log::{WIRE_LOG_ABOUT, WIRE_LOG_FIELDS, WIRE_LOG_FILE};
 
 /// A column of a CSV file or a key of a JSON file.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +78,7 @@ pub fn columns_markdown() -> String {
     for (file, about, fields) in hpcc::DOCUMENTATION {
         section(&mut text, file, about, fields);
     }
+    section(&mut text, WIRE_LOG_FILE, WIRE_LOG_ABOUT, WIRE_LOG_FIELDS);
     let about = "What the run came to. All but the last two keys is the same in every run of a \
                  scenario under the virtual clock.";
     section(&mut text, Summary::FILE, about, SUMMARY_KEYS);

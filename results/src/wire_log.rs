@@ -6,6 +6,7 @@ use std::path::Path;
 
 use units::Picos;
 
+use super::column::Column;
 use super::error::ResultsError;
 
 /// The log's name in the results folder.
@@ -18,6 +19,53 @@ pub const WIRE_LOG_RECORD: usize = 64;
 pub const NO_FLOW: u32 = u32::MAX;
 /// See [`NO_FLOW`].
 pub const NO_PRIORITY: u8 = u8::MAX;
+
+/// What `docs/results.md` says of the file.
+pub(super) const WIRE_LOG_ABOUT: &str = "Only with `results.explain`; `xoff explain` reads it. Every frame that was put on a wire, and \
+every flow. After eight bytes (`xoffwl`, 0, and the version 1) records of 64 bytes, little-endian, in the order of (`started`, `wire`) \
+but for flows, which come when they complete or at the end. Instants are picoseconds since the run's start, all ones where there is \
+none. In NumPy: `numpy.fromfile(file, dtype=[('started', '<u8'), ('ready', '<u8'), ('ended', '<u8'), ('arrives', '<u8'), ('wire', \
+'<u4'), ('length', '<u4'), ('kind', 'u1'), ('priority', 'u1'), ('queue', 'u1'), ('zero', 'u1'), ('flow', '<u4'), ('words', '<u8', 2)], \
+offset=8)`.";
+
+/// Its fields.
+pub(super) const WIRE_LOG_FIELDS: &[Column] = &[
+    Column {
+        name: "started",
+        about: "When the transmission began. Of a flow: when its sender was given it. Of a dropped packet: when.",
+    },
+    Column {
+        name: "ready",
+        about: "Since when only the port, pauses and other frames held it: at a switch when it came in; of data at its host when pace, \
+                window and retransmission let it go. None of ACKs where they are made. Of a PFC frame: when the pauses end that it \
+                begins, unless they are renewed.",
+    },
+    Column { name: "ended", about: "When the port was free again." },
+    Column {
+        name: "arrives",
+        about: "When the last bit arrives; none if a fault takes the frame. Of a flow: when its last ACK came.",
+    },
+    Column {
+        name: "wire",
+        about: "The wire: its row in `links.csv`, from 0. Of a packet that was dropped where it came in: the wire that it came by.",
+    },
+    Column { name: "length", about: "How long the frame counts, in bytes without FCS." },
+    Column {
+        name: "kind",
+        about: "0 data, 1 ACK, 2 NAK, 3 CNP, 4 hop control (PFC too), 5 another frame, 6 a flow, 7 a packet that a switch dropped.",
+    },
+    Column { name: "priority", about: "Its priority; 255 of a frame that is no packet." },
+    Column { name: "queue", about: "The egress queue that it left, by its number at the port." },
+    Column {
+        name: "flow",
+        about: "Its flow, as in `flows.csv`; all ones of others. Of hop control the low half of the message's first word \
+                (`HopControl::to_words`).",
+    },
+    Column {
+        name: "words",
+        about: "The first: PSN, sequence number, or of TCP's ACKs what they acknowledge. Of hop control the message's other two words.",
+    },
+];
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -347,8 +347,13 @@ impl Run {
         self.path("capture.pcapng")
     }
 
+    /// The results folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_ref().expect("the run left a folder").path()
+    }
+
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.as_ref().expect("the run left a folder").path().join(name)
+        self.folder().join(name)
     }
 
     /// A table.

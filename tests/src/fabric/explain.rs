@@ -192,8 +192,9 @@ pub fn loss(run: Runner) {
     let fault = r#"
 [[faults]]
 kind = "loss"
-wires = ["h1->s0"]
-frames = [10]
+wire = "h1->s0"
+match = "data"
+nth = [10]
 "#;
     let run = run(&format!("{STAR}{}{fault}", flow("hit", "h1", "h0", "40kB", "0us")), &[LOGGED]);
     run.assert_complete();
@@ -208,7 +209,7 @@ pub fn short_headroom(run: Runner) {
     let flows: String = (1..6)
         .map(|host| flow(&format!("f{host}"), &format!("h{host}"), "h0", "400kB", "0us"))
         .collect();
-    let short = "switch.headroom={ kind = \"oversubscribed\", pool = \"20kB\" }";
+    let short = "switch.headroom={ kind = \"oversubscribed\", ratio = \"16\" }";
     let run = run(&format!("{STAR}{flows}"), &[LOGGED, short]);
     run.assert_complete();
     let overview = explainer(&run).overview();
