@@ -28,6 +28,17 @@ pub fn frames_of(scenario: &Scenario, transport: &Transport) -> (Frames, u32) {
     }
 }
 
+/// The nodes that a flow's data crosses, with `>` between them.
+pub fn nodes(scenario: &Scenario, flow: &Flow) -> String {
+    let fabric = scenario.fabric();
+    let mut path = fabric.host(flow.source).name.clone();
+    for wire in scenario.path_of(flow).0 {
+        path.push('>');
+        path.push_str(&fabric.node(fabric.wire(wire).to).name);
+    }
+    path
+}
+
 /// The flow's completion time on an idle path.
 pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
     let (frames, ack_interval) = frames_of(scenario, transport(scenario, flow));

@@ -9,7 +9,7 @@ use super::csv::{Maybe, Row, Text};
 use super::slowdown::Slowdown;
 
 /// A flow, done or not when the run ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowRow<'a> {
     /// The flow's number in the scenario, from 0.
     pub flow: u32,
@@ -39,6 +39,8 @@ pub struct FlowRow<'a> {
     pub cnps: u64,
     /// Whether it is meant to outlast the run: it then counts among the flows only if it completes.
     pub long_lived: bool,
+    /// The nodes that its data crosses, as `path` in the table.
+    pub path: String,
 }
 
 impl FlowRow<'_> {
@@ -87,12 +89,17 @@ impl Row for FlowRow<'_> {
             name: "congestion_control",
             about: "Who sets its rate, as `transport.congestion_control` names it.",
         },
+        Column {
+            name: "path",
+            about: "The nodes that its data crosses, from the sender to the receiver, with `>` between them; while no link is down that \
+                    is up at the run's start.",
+        },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             self.flow,
             Text(self.label),
             Text(self.src),
@@ -107,6 +114,7 @@ impl Row for FlowRow<'_> {
             self.cnps,
             self.transport,
             self.congestion_control,
+            Text(&self.path),
         )
     }
 }
@@ -132,6 +140,7 @@ mod tests {
             retransmitted_packets: 0,
             cnps: 2,
             long_lived: false,
+            path: "h1>s0>h0".to_owned(),
         }
     }
 
@@ -139,11 +148,11 @@ mod tests {
     fn flows_done_and_undone() {
         assert_eq!(
             line(&flow(Some(Nanos(135_001)))),
-            "3,\"incast, first\",h1,h0,3,1000000,10000,135001,90000,1.5000,0,2,roce-rc,dcqcn\n"
+            "3,\"incast, first\",h1,h0,3,1000000,10000,135001,90000,1.5000,0,2,roce-rc,dcqcn,h1>s0>h0\n"
         );
         assert_eq!(
             line(&flow(None)),
-            "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2,roce-rc,dcqcn\n"
+            "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2,roce-rc,dcqcn,h1>s0>h0\n"
         );
     }
 }

@@ -223,6 +223,7 @@ mod tests {
             retransmitted_packets: 0,
             cnps: 0,
             long_lived: false,
+            path: String::new(),
         }
     }
 

@@ -145,5 +145,6 @@ pub(super) fn flow_row<'a>(
         retransmitted_packets: counts.retransmitted_packets,
         cnps: counts.notifications,
         long_lived: flow.long_lived,
+        path: paths::nodes(scenario, flow),
     }
 }
