@@ -23,7 +23,7 @@ use crate::report::ReportError;
 use crate::report::table::rows;
 use journey::{Span, What};
 use log::{Log, Loss, Wire};
-use pauses::{Pause, Pauses};
+use pauses::Pauses;
 use root::{Root, Trace};
 
 /// How many flows are told of where none is asked for.
@@ -136,7 +136,7 @@ pub struct Part {
     pub flows: Vec<Share>,
     /// How many flows there are in all.
     pub flows_total: usize,
-    /// Who paused, and why: of the longest pause among these.
+    /// Who paused, and why: of the longest pause among these, or of an unfinished flow the last.
     pub root: Option<RootCause>,
 }
 
@@ -320,7 +320,13 @@ impl Explainer {
                 at.to_nanos().0
             ))
         })?;
-        let trace = root::of_pause(&self.log, &self.pauses, wire, priority, pause.told);
+        let trace = root::of_pause(
+            &self.log,
+            &self.pauses,
+            wire,
+            priority,
+            root::moment(&self.log, &pause),
+        );
         let mut victims = BTreeSet::new();
         for (flow, _) in &self.flows {
             let spans = || self.spans(*flow).unwrap_or_default();
@@ -373,7 +379,8 @@ impl Explainer {
                 if !self.leads_to(flow, &way, &trace.root) {
                     victim += took;
                 }
-                if took > group.longest {
+                // What an unfinished flow waits for last is why it has not finished.
+                if took > group.longest || life.end.is_none() {
                     (group.longest, group.trace) = (took, Some(trace));
                 }
             }
@@ -409,9 +416,9 @@ impl Explainer {
     fn trace(&self, span: &Span, traces: &mut Traces) -> Trace {
         let Span { wire, priority, queue, from, .. } = *span;
         let pause = self.pauses.at(wire, priority, queue, from);
-        let told = pause.map_or(from, |pause| pause.told);
-        let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, told);
-        traces.entry((wire, priority, told)).or_insert_with(trace).clone()
+        let at = pause.map_or(from, |pause| root::moment(&self.log, &pause));
+        let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, at);
+        traces.entry((wire, priority, at)).or_insert_with(trace).clone()
     }
 
     /// Whether a flow has a part in the cause of a pause.
@@ -427,9 +434,12 @@ impl Explainer {
     fn trees(&self, traces: &mut Traces) -> Vec<Tree> {
         let mut trees: BTreeMap<(&'static str, String, u8), Growing> = BTreeMap::new();
         for (wire, priority, pause) in self.pauses.all() {
-            let Pause { from, to, told } = pause;
-            let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, told);
-            let trace = traces.entry((wire, priority, told)).or_insert_with(trace);
+            if pause.from >= self.log.end {
+                continue;
+            }
+            let (from, to, at) = (pause.from, pause.to, root::moment(&self.log, &pause));
+            let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, at);
+            let trace = traces.entry((wire, priority, at)).or_insert_with(trace);
             let (kind, at) = self.place(&trace.root);
             let tree = trees.entry((kind, at, priority)).or_default();
             let took = to.since(from).0;
@@ -495,7 +505,7 @@ impl Explainer {
     }
 }
 
-/// Traces of pauses that were followed already, by wire, priority and the instant at which they were told.
+/// Traces of pauses that were followed already, by wire, priority and the instant that was looked at.
 type Traces = HashMap<(u32, u8, Picos), Trace>;
 
 struct Group {

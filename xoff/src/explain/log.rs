@@ -57,7 +57,7 @@ pub struct Log {
     longest_wait: Vec<Picos>,
     /// Packets that came to a switch and have not left it.
     stuck: Vec<u32>,
-    /// By flow and node: the wire by which its packets leave.
+    /// By flow and node: the wire by which its data leaves.
     routes: HashMap<(u32, String), u32>,
     /// By flow: packets that switches dropped, by switch, and that faults took, by wire.
     lost: BTreeMap<u32, BTreeMap<Loss, u64>>,
@@ -146,7 +146,9 @@ impl Log {
             if let Some(at) = at {
                 previous = waiting.swap_remove(at);
                 self.goes_on[previous as usize] = true;
-                self.routes.insert((record.flow, wire.from.clone()), record.wire);
+                if record.kind == LoggedKind::Data {
+                    self.routes.insert((record.flow, wire.from.clone()), record.wire);
+                }
                 let waited = record.started.since(record.ready);
                 let longest = &mut self.longest_wait[record.wire as usize];
                 *longest = (*longest).max(waited);
@@ -249,6 +251,7 @@ impl Log {
         let stuck = self.stuck.iter().filter_map(move |&number| {
             let record = self.record(number);
             let waits = record.arrives <= at
+                && record.kind == LoggedKind::Data
                 && record.priority == priority
                 && self.wire(record.wire).to == node
                 && self.route(record.flow, node) == Some(wire);
@@ -263,7 +266,7 @@ impl Log {
         sent.chain(stuck)
     }
 
-    /// The wire by which a flow's packets leave a node, if any has.
+    /// The wire by which a flow's data leaves a node, if any has.
     pub fn route(&self, flow: u32, node: &str) -> Option<u32> {
         self.routes.get(&(flow, node.to_owned())).copied()
     }

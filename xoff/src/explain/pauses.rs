@@ -74,7 +74,7 @@ impl Lane {
 
     fn finish(mut self, end: Picos) -> Vec<Pause> {
         if let Some(Open { pause, until }) = self.open {
-            self.done.push(Pause { to: until.min(end), ..pause });
+            self.done.push(Pause { to: until.min(end).max(pause.from), ..pause });
         }
         self.done
     }
@@ -116,10 +116,10 @@ impl Pauses {
         self.queues.get(&(wire, queue)).map_or(&[], Vec::as_slice)
     }
 
-    /// The pause of a packet's class, or else of its queue, at an instant.
+    /// The pause of a packet's class, or else of its queue, that had been told by an instant and was not over.
     pub fn at(&self, wire: u32, priority: u8, queue: u8, at: Picos) -> Option<Pause> {
         let find = |pauses: &[Pause]| {
-            let next = pauses.partition_point(|pause| pause.from <= at);
+            let next = pauses.partition_point(|pause| pause.told <= at);
             let last = pauses[..next].last().copied();
             last.filter(|pause| at < pause.to)
         };

@@ -6,7 +6,7 @@ use results::LoggedKind;
 use units::Picos;
 
 use super::log::{Log, NO_QUEUE};
-use super::pauses::Pauses;
+use super::pauses::{Pause, Pauses};
 
 /// Where the cause of a pause lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +45,16 @@ pub struct Trace {
     pub root: Root,
 }
 
-/// Why the sender of `wire` was told at `told` to stop a priority.
-pub fn of_pause(log: &Log, pauses: &Pauses, wire: u32, priority: u8, told: Picos) -> Trace {
+/// When the cause of a pause is looked for: when the neighbour told it, or at the end of the run if it does not end before. What began a
+/// pause that never ends says little of why it does not.
+pub fn moment(log: &Log, pause: &Pause) -> Picos {
+    if pause.to < log.end { pause.told } else { Picos(log.end.0.saturating_sub(1)) }
+}
+
+/// Why the sender of `wire` was to stop a priority, looked for at an instant.
+pub fn of_pause(log: &Log, pauses: &Pauses, wire: u32, priority: u8, at: Picos) -> Trace {
     let mut trace = Trace { wires: vec![wire], root: Root::Nothing(log.wire(wire).to.clone()) };
-    let (mut wire, mut at) = (wire, told);
+    let (mut wire, mut at) = (wire, at);
     loop {
         let node = &log.wire(wire).to;
         if log.is_host(node) {
@@ -70,7 +76,7 @@ pub fn of_pause(log: &Log, pauses: &Pauses, wire: u32, priority: u8, told: Picos
             return trace;
         }
         trace.wires.push(next);
-        at = pause.map_or(at, |pause| pause.told);
+        at = pause.map_or(at, |pause| moment(log, &pause));
         wire = next;
     }
 }

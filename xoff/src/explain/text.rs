@@ -116,11 +116,12 @@ impl Display for Tree {
         let others = if others > 0 { format!(" and {others} more") } else { String::new() };
         writeln!(
             f,
-            "    {} of {named}{others}: {} in all, from {} to {}, {depth} hops deep",
+            "    {} of {named}{others}: {} in all, from {} to {}, {} deep",
             counted(*pauses as u64, "pause"),
             time(self.paused_ps),
             time(self.from_ps),
-            time(self.to_ps)
+            time(self.to_ps),
+            counted(*depth as u64, "hop")
         )
     }
 }
@@ -130,7 +131,7 @@ impl Display for Overview {
         if self.flows.is_empty() {
             return writeln!(f, "nothing held any flow up");
         }
-        writeln!(f, "flows that suffered most from what they did not cause\n")?;
+        writeln!(f, "the flows that suffered most: from what they did not cause, then from the rest\n")?;
         for flow in &self.flows {
             writeln!(f, "{flow}")?;
         }
