@@ -58,7 +58,7 @@ use std::thread;
 use std::time::Duration;
 
 use host_agent::HostCounters;
-use results::{Record, ResultsError, RunEnd, Summary};
+use results::{Record, ResultsError, RunEnd, Summary, WireLogRecord};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
@@ -176,6 +176,8 @@ pub struct Engine<'a, W: Wires> {
     window_had_flows: bool,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
+    /// What was put on wires in it; the same.
+    logged: Vec<WireLogRecord>,
     /// What is known of a live fabric.
     #[cfg(feature = "kernel")]
     live: live::Live,
@@ -259,6 +261,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             flows_of_window: 0,
             window_had_flows: false,
             entries: Vec::new(),
+            logged: Vec::new(),
             #[cfg(feature = "kernel")]
             live: live::Live::default(),
         };
@@ -421,7 +424,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     /// Writes down what was put on wires, in the order of (time, wire).
     #[cold]
     fn tell_wires(&mut self) -> Result<(), RunError> {
-        let mut records = Vec::new();
+        let mut records = std::mem::take(&mut self.logged);
         for part in &mut self.parts {
             let logger = part.core.wire_logger.as_mut();
             logger.into_iter().for_each(|logger| logger.give(&mut records));
@@ -429,9 +432,10 @@ impl<'a, W: Wires> Engine<'a, W> {
         if self.parts.len() > 1 {
             records.sort_by_key(wire_logger::order);
         }
-        for record in &records {
-            self.recorder.wire(record)?;
+        for record in records.drain(..) {
+            self.recorder.wire(&record)?;
         }
+        self.logged = records;
         Ok(())
     }
 

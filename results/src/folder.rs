@@ -149,9 +149,9 @@ impl ResultsFolder {
             let (file, path) = (staging.create(CAPTURE_FILE)?, staging.path(CAPTURE_FILE));
             Some(Capture::new(file, &path, application, &options.wires, options.snap_bytes)?)
         };
-        let wire_log = options.wire_log.then(|| {
-            WireLog::new(staging.create(WIRE_LOG_FILE)?, &staging.path(WIRE_LOG_FILE))
-        });
+        let wire_log = options
+            .wire_log
+            .then(|| WireLog::new(staging.create(WIRE_LOG_FILE)?, &staging.path(WIRE_LOG_FILE)));
         let wire_log = wire_log.transpose()?;
         let mut flows = table::<FlowRow>(&staging)?;
         // A disk without any room is found before the run.

@@ -106,6 +106,4 @@ pub use throughput::{ThroughputMeter, ThroughputRow};
 pub use unfinished::{Keeper, appoint};
 pub use watchdog::{StormTraffic, WatchdogRow, WatchdogTotals};
 pub use window::{Window, WindowSummary};
-pub use wire_log::{
-    LoggedKind, NO_FLOW, NO_PRIORITY, WIRE_LOG_FILE, WireLogRecord, read_wire_log,
-};
+pub use wire_log::{LoggedKind, NO_FLOW, NO_PRIORITY, WIRE_LOG_FILE, WireLogRecord, read_wire_log};

@@ -199,8 +199,7 @@ pub struct WireLog {
 impl WireLog {
     /// Begins the file; `path` is what errors name.
     pub fn new(file: File, path: &Path) -> Result<Self, ResultsError> {
-        let mut log =
-            Self { file: BufWriter::with_capacity(1 << 18, file), path: path.to_owned() };
+        let mut log = Self { file: BufWriter::with_capacity(1 << 18, file), path: path.to_owned() };
         log.write(&WIRE_LOG_MAGIC)?;
         Ok(log)
     }

@@ -44,7 +44,7 @@ pub enum ExplainError {
     /// The log cannot be read.
     #[error("{0}")]
     Log(String),
-    /// Neither can a table.
+    /// Neither can a table, or there are no results.
     #[error(transparent)]
     Table(#[from] ReportError),
     /// There is no such flow.
@@ -217,6 +217,9 @@ pub struct ExplainedPause {
 impl Explainer {
     /// Reads a run's folder.
     pub fn read(folder: &Path) -> Result<Self, ExplainError> {
+        if let Err(source) = std::fs::metadata(folder.join("manifest.json")) {
+            return Err(ReportError::NoResults { folder: folder.to_owned(), source }.into());
+        }
         let path = folder.join(WIRE_LOG_FILE);
         let mut wires = Vec::new();
         rows(folder, "links.csv", ["wire", "from", "to"], |row| {
@@ -274,6 +277,11 @@ impl Explainer {
     /// The spans of a flow, from its start to its end.
     pub fn spans(&self, flow: u32) -> Option<Vec<Span>> {
         journey::of_flow(&self.log, &self.pauses, flow)
+    }
+
+    /// The name of a wire of [`spans`](Self::spans).
+    pub fn wire(&self, wire: u32) -> &str {
+        self.log.wires.get(wire as usize).map_or("", |wire| &wire.name)
     }
 
     /// Flows that suffered, and what made them.
@@ -501,7 +509,7 @@ impl Explainer {
     }
 
     fn name(&self, wire: u32) -> String {
-        self.log.wires.get(wire as usize).map_or_else(String::new, |wire| wire.name.clone())
+        self.wire(wire).to_owned()
     }
 }
 

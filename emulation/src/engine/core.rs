@@ -314,7 +314,8 @@ impl<W: Wires> Core<W> {
         length: u32,
     ) {
         let passage = transmitter.start_faulty(now, length, self.frames.kind(frame));
-        let arrives = if matches!(passage.fate, Fate::Whole) { passage.arrival } else { Picos::MAX };
+        let arrives =
+            if matches!(passage.fate, Fate::Whole) { passage.arrival } else { Picos::MAX };
         self.log_sent(now, transmitter, frame, length, arrives);
         let length = match passage.fate {
             Fate::Lost(reason) => {

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod explain;
 mod import;
 mod import_kin;
 mod killed;

@@ -41,4 +41,3 @@ fn short_headroom() {
 fn deadlock() {
     explain::deadlock(in_memory);
 }
-

@@ -91,7 +91,9 @@ mod tests {
         let named = parse_pause("leaf0:spine1:3@120us").unwrap();
         assert_eq!((named.switch.as_str(), named.port.as_str()), ("leaf0", "spine1"));
         assert_eq!((named.priority, named.at), (3, Picos(120_000_000)));
-        for wrong in ["leaf0", "leaf0:1:3", "leaf0:1@3us", "leaf0:1:8@3us", "leaf0:1:3@3", "a:b:c:1@1us"] {
+        for wrong in
+            ["leaf0", "leaf0:1:3", "leaf0:1@3us", "leaf0:1:8@3us", "leaf0:1:3@3", "a:b:c:1@1us"]
+        {
             assert!(parse_pause(wrong).is_err(), "{wrong}");
         }
     }

@@ -135,7 +135,8 @@ impl Walk<'_> {
                 && is_under_way
                 && (record.arrives > end || !self.log.is_host(to))
         };
-        let oldest = of_flow.clone().filter(waits).min_by_key(|&number| self.log.record(number).arrives)?;
+        let oldest =
+            of_flow.clone().filter(waits).min_by_key(|&number| self.log.record(number).arrives)?;
         let record = *self.log.record(oldest);
         if record.arrives < end {
             let node = &self.log.wire(record.wire).to;
@@ -170,7 +171,8 @@ impl Walk<'_> {
     /// What the sender did from `start` until it sent the record `last`, or until `end`.
     fn sender(&mut self, start: Picos, end: Picos, last: Option<u32>) {
         let until = last.map_or(end, |last| self.log.record(last).started);
-        let mut forwards = Walk { log: self.log, pauses: self.pauses, flow: self.flow, backwards: Vec::new() };
+        let mut forwards =
+            Walk { log: self.log, pauses: self.pauses, flow: self.flow, backwards: Vec::new() };
         let sent: Vec<WireLogRecord> = self
             .log
             .of_flow(self.flow)

@@ -70,11 +70,7 @@ impl Log {
     ///
     /// # Errors
     /// A sentence, if a record is of a wire that does not exist.
-    pub fn new(
-        records: Vec<WireLogRecord>,
-        wires: Vec<Wire>,
-        end: Picos,
-    ) -> Result<Self, String> {
+    pub fn new(records: Vec<WireLogRecord>, wires: Vec<Wire>, end: Picos) -> Result<Self, String> {
         let mut log = Self {
             by_wire: vec![Vec::new(); wires.len()],
             longest_wait: vec![Picos::ZERO; wires.len()],
@@ -127,9 +123,9 @@ impl Log {
             for kind in of {
                 let waiting = open.get_mut(&(record.flow, kind, record.words[0]));
                 let Some(waiting) = waiting else { continue };
-                let at = waiting.iter().position(|&other| {
-                    self.records[other as usize].arrives == record.ready
-                });
+                let at = waiting
+                    .iter()
+                    .position(|&other| self.records[other as usize].arrives == record.ready);
                 if let Some(at) = at {
                     self.goes_on[waiting.swap_remove(at) as usize] = true;
                     break;

@@ -167,11 +167,7 @@ impl Pauses {
     }
 }
 
-fn hear(
-    record: &WireLogRecord,
-    classes: &mut [Lane; PRIORITIES],
-    queues: &mut HashMap<u8, Lane>,
-) {
+fn hear(record: &WireLogRecord, classes: &mut [Lane; PRIORITIES], queues: &mut HashMap<u8, Lane>) {
     let WireLogRecord { arrives, started, ready, .. } = *record;
     if record.kind != LoggedKind::HopControl || arrives == Picos::MAX {
         return;

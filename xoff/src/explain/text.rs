@@ -15,8 +15,11 @@ fn time(ps: u64) -> String {
 }
 
 fn flows(shares: &[Share], total: usize, amount: fn(u64) -> String) -> String {
-    let mut named: Vec<String> =
-        shares.iter().take(3).map(|share| format!("{} ({})", share.flow, amount(share.amount))).collect();
+    let mut named: Vec<String> = shares
+        .iter()
+        .take(3)
+        .map(|share| format!("{} ({})", share.flow, amount(share.amount)))
+        .collect();
     let others = total - named.len();
     if others > 0 {
         named.push(format!("{others} more"));
@@ -59,14 +62,19 @@ impl Display for Part {
         write!(f, "{:>12}  ", time(*ps))?;
         match *cause {
             "paced" => write!(f, "congestion control's rate or window held it at {wire}"),
-            "retransmission" => write!(f, "lost packets: until the loss was noticed and they went again at {wire}"),
+            "retransmission" => {
+                write!(f, "lost packets: until the loss was noticed and they went again at {wire}")
+            }
             "behind-others" => {
                 write!(f, "behind {} at {wire}", flows(&self.flows, self.flows_total, time))
             }
             "behind-control" => write!(f, "behind frames between neighbours at {wire}"),
             "paused" => write!(f, "paused at {wire}"),
             "held-back" => {
-                write!(f, "held back at {wire}, whose port stood idle: a pause of its flow, or a rate")
+                write!(
+                    f,
+                    "held back at {wire}, whose port stood idle: a pause of its flow, or a rate"
+                )
             }
             "receiver" => write!(f, "the receiver had not answered at {wire}"),
             _ => write!(f, "no trace of it at {wire}"),
@@ -100,7 +108,11 @@ impl Display for Explanation {
             writeln!(f, "  {} {how} {at}", counted(*packets, "packet"))?;
         }
         if self.victim_ps > 0 {
-            writeln!(f, "  of this it was paused for {} by causes that its way does not touch", time(self.victim_ps))?;
+            writeln!(
+                f,
+                "  of this it was paused for {} by causes that its way does not touch",
+                time(self.victim_ps)
+            )?;
         }
         Ok(())
     }
@@ -131,7 +143,10 @@ impl Display for Overview {
         if self.flows.is_empty() {
             return writeln!(f, "nothing held any flow up");
         }
-        writeln!(f, "the flows that suffered most: from what they did not cause, then from the rest\n")?;
+        writeln!(
+            f,
+            "the flows that suffered most: from what they did not cause, then from the rest\n"
+        )?;
         for flow in &self.flows {
             writeln!(f, "{flow}")?;
         }
@@ -160,8 +175,13 @@ impl Display for ExplainedPause {
         let named = self.victims.iter().take(20).map(u32::to_string).collect::<Vec<_>>().join(", ");
         match self.victims.len() {
             0 => writeln!(f, "no flow waited there whose way does not lead to it"),
-            1..=20 => writeln!(f, "flows that waited although their way does not lead to it: {named}"),
-            all => writeln!(f, "{all} flows waited although their way does not lead to it, among them {named}"),
+            1..=20 => {
+                writeln!(f, "flows that waited although their way does not lead to it: {named}")
+            }
+            all => writeln!(
+                f,
+                "{all} flows waited although their way does not lead to it, among them {named}"
+            ),
         }
     }
 }
