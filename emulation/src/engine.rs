@@ -58,7 +58,7 @@ use std::thread;
 use std::time::Duration;
 
 use host_agent::HostCounters;
-use results::{Record, ResultsError, RunEnd, Summary, WireLogRecord};
+use results::{Record, ResultsError, RunEnd, Summary};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
@@ -83,6 +83,7 @@ use part::{Opening, Part, Window};
 use recorder::Recorder;
 use rerouting::Rerouting;
 use switch_node::SwitchNode;
+use wire_logger::Gathered;
 
 /// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
 const STEPS_PER_LOOK: u64 = 1024;
@@ -177,7 +178,7 @@ pub struct Engine<'a, W: Wires> {
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
     /// What was put on wires in it; the same.
-    logged: Vec<WireLogRecord>,
+    logged: Gathered,
     /// What is known of a live fabric.
     #[cfg(feature = "kernel")]
     live: live::Live,
@@ -261,7 +262,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             flows_of_window: 0,
             window_had_flows: false,
             entries: Vec::new(),
-            logged: Vec::new(),
+            logged: Gathered::default(),
             #[cfg(feature = "kernel")]
             live: live::Live::default(),
         };
@@ -421,22 +422,12 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(())
     }
 
-    /// Writes down what was put on wires, in the order of (time, wire).
+    /// Writes down what was put on wires.
     #[cold]
     fn tell_wires(&mut self) -> Result<(), RunError> {
-        let mut records = std::mem::take(&mut self.logged);
-        for part in &mut self.parts {
-            let logger = part.core.wire_logger.as_mut();
-            logger.into_iter().for_each(|logger| logger.give(&mut records));
-        }
-        if self.parts.len() > 1 {
-            records.sort_by_key(wire_logger::order);
-        }
-        for record in records.drain(..) {
-            self.recorder.wire(&record)?;
-        }
-        self.logged = records;
-        Ok(())
+        let loggers = self.parts.iter_mut().filter_map(|part| part.core.wire_logger.as_deref_mut());
+        self.logged.gather(loggers);
+        Ok(self.recorder.wires(self.logged.in_order())?)
     }
 
     fn progress(&self) -> Progress {

@@ -342,12 +342,15 @@ impl ResultsFolder {
         capture.frame(wire, time, frame, comment)
     }
 
-    /// Adds a frame that was put on a wire, or a flow.
+    /// Adds frames that were put on wires, or flows.
     ///
     /// # Panics
     /// Without [`ResultsOptions::wire_log`].
-    pub fn wire_log(&mut self, record: &WireLogRecord) -> Result<(), ResultsError> {
-        self.wire_log.as_mut().expect("wires are logged where it is asked for").record(record)
+    pub fn wire_log<'a>(
+        &mut self,
+        records: impl Iterator<Item = &'a WireLogRecord>,
+    ) -> Result<(), ResultsError> {
+        self.wire_log.as_mut().expect("wires are logged where it is asked for").records(records)
     }
 
     /// Lets all files appear. The manifest's `tool` is filled in here.

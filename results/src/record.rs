@@ -347,9 +347,12 @@ impl Record {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }
 
-    /// Adds a frame that was put on a wire, or a flow.
-    pub fn wire_log(&mut self, record: &WireLogRecord) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.wire_log(record))
+    /// Adds frames that were put on wires, or flows.
+    pub fn wire_log<'a>(
+        &mut self,
+        records: impl Iterator<Item = &'a WireLogRecord>,
+    ) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.wire_log(records))
     }
 
     /// Adds a captured frame, with a comment if there is one. `wire` counts in the order of the folder's wires.

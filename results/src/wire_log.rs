@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use units::Picos;
 
@@ -193,24 +193,30 @@ impl WireLogRecord {
 /// The log being written.
 pub struct WireLog {
     file: BufWriter<File>,
-    path: std::path::PathBuf,
+    path: PathBuf,
+    /// Of the records that are added; a field so that its memory is reused.
+    bytes: Vec<u8>,
 }
 
 impl WireLog {
     /// Begins the file; `path` is what errors name.
     pub fn new(file: File, path: &Path) -> Result<Self, ResultsError> {
-        let mut log = Self { file: BufWriter::with_capacity(1 << 18, file), path: path.to_owned() };
-        log.write(&WIRE_LOG_MAGIC)?;
-        Ok(log)
+        let mut file = BufWriter::with_capacity(1 << 18, file);
+        let begun = file.write_all(&WIRE_LOG_MAGIC);
+        begun.map_err(|source| ResultsError::Write { path: path.to_owned(), source })?;
+        Ok(Self { file, path: path.to_owned(), bytes: Vec::new() })
     }
 
-    /// Adds a record.
-    pub fn record(&mut self, record: &WireLogRecord) -> Result<(), ResultsError> {
-        self.write(&record.to_bytes())
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<(), ResultsError> {
-        let written = self.file.write_all(bytes);
+    /// Adds records.
+    pub fn records<'a>(
+        &mut self,
+        records: impl Iterator<Item = &'a WireLogRecord>,
+    ) -> Result<(), ResultsError> {
+        self.bytes.clear();
+        for record in records {
+            self.bytes.extend_from_slice(&record.to_bytes());
+        }
+        let written = self.file.write_all(&self.bytes);
         written.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
     }
 

@@ -331,7 +331,7 @@ impl<W: Wires> Core<W> {
     }
 
     /// Logs a frame that is put on its wire, if that is asked for.
-    #[cold]
+    #[inline(never)]
     fn log_sent(
         &mut self,
         now: Picos,

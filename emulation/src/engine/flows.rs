@@ -99,7 +99,7 @@ impl<W: Wires> Engine<'_, W> {
         self.recorder.flow(&row)?;
         if self.scenario.results.explain {
             let logged = WireLogRecord::of_flow(number, flow.start, Some(completion.at));
-            self.recorder.wire(&logged)?;
+            self.recorder.wires(std::iter::once(&logged))?;
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl<W: Wires> Engine<'_, W> {
             self.recorder.flow(&flow_row(self.scenario, flow, None, counts))?;
             if self.scenario.results.explain {
                 let logged = WireLogRecord::of_flow(flow.id, flow.start, None);
-                self.recorder.wire(&logged)?;
+                self.recorder.wires(std::iter::once(&logged))?;
             }
         }
         Ok(())

@@ -115,9 +115,6 @@ impl<W: Wires> Part<W> {
             block = next_block;
         }
         self.core.journal.sort();
-        if let Some(logger) = &mut self.core.wire_logger {
-            logger.sort();
-        }
         Ok(())
     }
 

@@ -77,8 +77,11 @@ impl<'a> Recorder<'a> {
         self.survive(told)
     }
 
-    /// Tells the record of a frame that was put on a wire, or of a flow that is over.
-    pub fn wire(&mut self, logged: &WireLogRecord) -> Result<(), ResultsError> {
+    /// Tells the record of frames that were put on wires, or of a flow that is over.
+    pub fn wires<'r>(
+        &mut self,
+        logged: impl Iterator<Item = &'r WireLogRecord>,
+    ) -> Result<(), ResultsError> {
         let told = self.record.wire_log(logged);
         self.survive(told)
     }

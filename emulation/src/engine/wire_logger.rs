@@ -19,10 +19,39 @@ pub struct WireLogger {
     frames: Vec<(Picos, u8)>,
 }
 
-/// In which order records are written: no two frames begin at one instant on one wire, and what is dropped at one instant is dropped
-/// by one node.
-pub fn order(record: &WireLogRecord) -> (Picos, u32, LoggedKind) {
-    (record.started, record.wire, record.kind)
+/// What all parts have logged in a window.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    records: Vec<WireLogRecord>,
+    /// When a record began; its wire, its kind, and its place among the records. What is sorted in their place, as they are long.
+    keys: Vec<(Picos, u32, LoggedKind, u32)>,
+}
+
+impl Gathered {
+    /// Takes what loggers have, in place of what it has.
+    pub fn gather<'a>(&mut self, loggers: impl Iterator<Item = &'a mut WireLogger>) {
+        self.records.clear();
+        for logger in loggers {
+            if self.records.is_empty() {
+                std::mem::swap(&mut self.records, &mut logger.records);
+            } else {
+                self.records.append(&mut logger.records);
+            }
+        }
+        self.keys.clear();
+        self.keys.extend(
+            (0..)
+                .zip(&self.records)
+                .map(|(place, record)| (record.started, record.wire, record.kind, place)),
+        );
+        self.keys.sort_unstable();
+    }
+
+    /// The records in the order of their beginnings and wires. No two frames begin at one instant on one wire, and what is dropped at
+    /// one instant is dropped by one node, so the order does not depend on the partition.
+    pub fn in_order(&self) -> impl Iterator<Item = &WireLogRecord> {
+        self.keys.iter().map(|&(.., place)| &self.records[place as usize])
+    }
 }
 
 impl WireLogger {
@@ -109,16 +138,6 @@ impl WireLogger {
             flow,
             words: [sequence.into(), 0],
         });
-    }
-
-    /// Puts the records of a window in order.
-    pub fn sort(&mut self) {
-        self.records.sort_by_key(order);
-    }
-
-    /// Moves the records to the end of `records`.
-    pub fn give(&mut self, records: &mut Vec<WireLogRecord>) {
-        records.append(&mut self.records);
     }
 
     #[inline]

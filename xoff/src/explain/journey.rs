@@ -39,13 +39,6 @@ pub enum What {
     Unknown,
 }
 
-impl What {
-    /// Whether an idle fabric has this, too.
-    pub const fn is_own(self) -> bool {
-        matches!(self, Self::Sending | Self::Way | Self::OwnAhead)
-    }
-}
-
 /// A part of a flow's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
