@@ -5,6 +5,7 @@
 //! says what is missing and how to get it.
 
 mod bench;
+mod browser;
 mod checks;
 mod crate_metadata;
 mod demo;
@@ -64,6 +65,8 @@ enum Task {
         #[arg(default_values = ["6.1", "6.12"])]
         kernels: Vec<String>,
     },
+    /// Open a report of `xoff report` in headless Chromium, light, dark and narrow, and look whether it works (installs Chromium)
+    Browser,
     /// Check what a change must pass besides its tests: format, lints, docs, the eBPF object
     Ci,
     /// Change the code in small ways, one at a time, and see whether the tests notice (hours)
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Task::Test { rung, test_threads } => ladder::run(rung, test_threads),
         Task::Bench(options) => bench::run(&options),
         Task::Vm { kernels } => vm::run(&kernels),
+        Task::Browser => browser::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

@@ -44,6 +44,11 @@ pub fn qemu() -> Result<()> {
     on_path("qemu-system-x86_64", "--version", "qemu-system-x86")
 }
 
+/// Makes sure that a page can be opened in a browser.
+pub fn chromium() -> Result<()> {
+    on_path("chromium", "--version", "chromium")
+}
+
 /// Makes sure that debug information can be taken out of programs.
 pub fn strip() -> Result<()> {
     on_path("strip", "--version", "binutils")

@@ -3,6 +3,7 @@
 for (const timeline of document.querySelectorAll("svg.timeline")) {
   const plot = timeline.querySelector(".plot");
   const ticks = [...timeline.querySelectorAll(".axis text")];
+  const whole = ticks.map((tick) => tick.textContent.trim());
   const [, , span, height] = plot.getAttribute("viewBox").split(" ").map(Number);
   const end = Number(timeline.dataset.end);
   let from = 0, to = span, begun = null;
@@ -14,7 +15,8 @@ for (const timeline of document.querySelectorAll("svg.timeline")) {
   const show = () => {
     plot.setAttribute("viewBox", `${from} 0 ${to - from} ${height}`);
     ticks.forEach((tick, number) => {
-      tick.textContent = written((from + (to - from) * number / (ticks.length - 1)) / span * end);
+      const isWhole = from === 0 && to === span;
+      tick.textContent = isWhole ? whole[number] : written((from + (to - from) * number / (ticks.length - 1)) / span * end);
     });
   };
   const place = (event) => {
