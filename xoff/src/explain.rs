@@ -15,16 +15,16 @@ pub mod text;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use results::{Summary, WIRE_LOG_FILE, read_wire_log};
+use results::{LoggedKind, Summary, WIRE_LOG_FILE, read_wire_log};
 use serde::Serialize;
 use units::Picos;
 
 use crate::report::ReportError;
 use crate::report::table::rows;
 use journey::{Span, What};
-use log::{Log, Loss, Wire};
+use log::{Course, Log, Loss, Wire};
 use pauses::Pauses;
-use root::{Root, Trace};
+use root::{Root, Stop, Trace};
 
 /// How many flows are told of where none is asked for.
 pub const FLOWS_TOLD: usize = 5;
@@ -124,7 +124,7 @@ pub struct Lost {
 /// One part: one cause at one place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// What held it: `paced`, `retransmission`, `behind-others`, `behind-control`, `paused`, `held-back`, `receiver` or `unknown`.
+    /// What held it: `paced`, `retransmission`, `slow-wire`, `behind-others`, `behind-control`, `paused`, `held-back`, `receiver` or `unknown`.
     pub cause: &'static str,
     /// The wire before which it waited.
     pub wire: String,
@@ -136,7 +136,7 @@ pub struct Part {
     pub flows: Vec<Share>,
     /// How many flows there are in all.
     pub flows_total: usize,
-    /// Who paused, and why: of the longest pause among these, or of an unfinished flow the last.
+    /// Who paused, and why: pauses with different roots are different parts. Of the longest among these.
     pub root: Option<RootCause>,
 }
 
@@ -152,9 +152,9 @@ pub struct Share {
 /// Where the cause of a pause lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RootCause {
-    /// `queue`, `host`, `deadlock` or `buffer`.
+    /// `queue`, `host`, `deadlock`, `circle` or `buffer`.
     pub kind: &'static str,
-    /// The queue's wire, the host, the first wire of the circle, or the switch.
+    /// The queue's wire, the host, the wires of the circle, or the switch.
     pub at: String,
     /// Who were paused one after another, from the one that was asked for on: wires.
     pub paused: Vec<String>,
@@ -171,6 +171,8 @@ pub struct RootCause {
 /// All pauses with one root.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tree {
+    /// The priority that was paused. A pause of a whole port is one of each priority.
+    pub priority: u8,
     /// The root, as of the longest of its pauses.
     pub root: RootCause,
     /// How many pauses.
@@ -231,13 +233,16 @@ impl Explainer {
             return Err(ExplainError::NoLog(folder.to_owned()));
         }
         let mut flows = BTreeMap::new();
-        rows(folder, "flows.csv", ["flow", "label", "src", "dst", "ideal_ns"], |row| {
+        let columns = ["flow", "label", "src", "dst", "ideal_ns", "priority", "path"];
+        let mut paths = Vec::new();
+        rows(folder, "flows.csv", columns, |row| {
             let named = Named {
                 label: row.text(1).to_owned(),
                 source: row.text(2).to_owned(),
                 destination: row.text(3).to_owned(),
                 ideal_ns: row.number(4)? as u64,
             };
+            paths.push((row.number(0)? as u32, row.number(5)? as u8, row.text(6).to_owned()));
             flows.insert(row.number(0)? as u32, named);
             Ok(())
         })?;
@@ -255,7 +260,8 @@ impl Explainer {
         let records = read_wire_log(&path).map_err(ExplainError::Log)?;
         let last = records.iter().map(|record| record.started).max().unwrap_or(Picos::ZERO);
         let end = last.max(Picos(end.emulated_ns.saturating_mul(1000)));
-        let log = Log::new(records, wires, end)
+        let courses = courses(&wires, &paths);
+        let log = Log::new(records, wires, courses, end)
             .map_err(|what| ExplainError::Log(format!("{}: {what}", path.display())))?;
         let pauses = Pauses::of(&log);
         Ok(Self { log, pauses, flows, peers })
@@ -328,28 +334,22 @@ impl Explainer {
                 at.to_nanos().0
             ))
         })?;
-        let trace = root::of_pause(
-            &self.log,
-            &self.pauses,
-            wire,
-            priority,
-            root::moment(&self.log, &pause),
-        );
+        let stop = Stop { wire, priority, queue: None, at: root::moment(&self.log, &pause) };
+        let trace = root::of_pause(&self.log, &self.pauses, stop);
         let mut victims = BTreeSet::new();
-        for (flow, _) in &self.flows {
-            let spans = || self.spans(*flow).unwrap_or_default();
-            let way = root::way(&self.log, *flow);
-            if !way.contains(&wire) || self.leads_to(*flow, &way, &trace.root) {
-                continue;
-            }
-            let waited = |span: &Span| {
-                span.what == What::Paused
-                    && span.wire == wire
-                    && span.from < pause.to
-                    && pause.from < span.to
-            };
-            if spans().iter().any(waited) {
-                victims.insert(*flow);
+        // At a switch whoever waited there; at a host, whose NIC keeps no packets, whoever was held when it would have sent.
+        let waiting = self.log.waiting(wire, pause.from, pause.to);
+        let waiting = waiting.filter(|packet| packet.priority == priority);
+        let sent = self.log.of_wire(wire).iter().map(|&number| self.log.record(number));
+        let sent = sent.filter(|record| {
+            record.kind == LoggedKind::Data
+                && record.priority == priority
+                && record.ready < pause.to
+                && record.started > pause.from
+        });
+        for flow in waiting.map(|packet| packet.flow).chain(sent.map(|record| record.flow)) {
+            if !self.leads_to(flow, &trace.root) {
+                victims.insert(flow);
             }
         }
         Ok(ExplainedPause {
@@ -366,36 +366,36 @@ impl Explainer {
         let spans = self.spans(flow)?;
         let named = self.flows.get(&flow)?;
         let life = self.log.flows.get(&flow)?;
-        let way = root::way(&self.log, flow);
         let mut own = 0;
         let mut victim = 0;
-        let mut groups: BTreeMap<(&'static str, u32), Group> = BTreeMap::new();
+        let mut groups: BTreeMap<(&'static str, u32, Option<Place>), Group> = BTreeMap::new();
         for span in &spans {
             let took = span.to.since(span.from).0;
             let Some(cause) = cause(span.what) else {
                 own += took;
                 continue;
             };
-            let group = groups.entry((cause, span.wire)).or_default();
+            let trace = matches!(span.what, What::Paused | What::HeldBack)
+                .then(|| self.trace(span, traces));
+            let place = trace.as_ref().map(|trace| self.place(&trace.root));
+            let group = groups.entry((cause, span.wire, place)).or_default();
             group.ps += took;
             group.first = group.first.min(span.from.0);
             if let What::Behind(other) = span.what {
                 *group.flows.entry(other).or_default() += took;
             }
-            if matches!(span.what, What::Paused | What::HeldBack) {
-                let trace = self.trace(span, traces);
-                if !self.leads_to(flow, &way, &trace.root) {
+            if let Some(trace) = trace {
+                if !self.leads_to(flow, &trace.root) {
                     victim += took;
                 }
-                // What an unfinished flow waits for last is why it has not finished.
-                if took > group.longest || life.end.is_none() {
+                if took > group.longest {
                     (group.longest, group.trace) = (took, Some(trace));
                 }
             }
         }
         let mut parts: Vec<Part> = groups
             .into_iter()
-            .map(|((cause, wire), group)| {
+            .map(|((cause, wire, _), group)| {
                 let (flows, flows_total) = shares(group.flows);
                 let root = group.trace.map(|trace| self.cause(&trace));
                 let (ps, first_ps) = (group.ps, group.first);
@@ -416,40 +416,48 @@ impl Explainer {
             parts,
             lost: self.log.losses(flow).map(lost).collect(),
             victim_ps: victim,
-            way: way.into_iter().map(|wire| self.name(wire)).collect(),
+            way: root::way(&self.log, flow).into_iter().map(|wire| self.name(wire)).collect(),
         })
     }
 
     /// The trace of the pause in a span; of an idle port, what held it then.
     fn trace(&self, span: &Span, traces: &mut Traces) -> Trace {
         let Span { wire, priority, queue, from, .. } = *span;
-        let pause = self.pauses.at(wire, priority, queue, from);
-        let at = pause.map_or(from, |pause| root::moment(&self.log, &pause));
-        let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, at);
-        traces.entry((wire, priority, at)).or_insert_with(trace).clone()
+        let class = self.pauses.class_at(wire, priority, from);
+        let own = self.pauses.queue_at(wire, queue, from);
+        let of_queue = if class.is_none() && own.is_some() { root::known(queue) } else { None };
+        let at = class.or(own).map_or(from, |pause| root::moment(&self.log, &pause));
+        self.traced(Stop { wire, priority, queue: of_queue, at }, traces)
     }
 
-    /// Whether a flow has a part in the cause of a pause.
-    fn leads_to(&self, flow: u32, way: &BTreeSet<u32>, root: &Root) -> bool {
+    fn traced(&self, stop: Stop, traces: &mut Traces) -> Trace {
+        let trace = || root::of_pause(&self.log, &self.pauses, stop);
+        traces.entry(stop).or_insert_with(trace).clone()
+    }
+
+    /// Whether a flow has a part in the cause of a pause, as far as is known.
+    fn leads_to(&self, flow: u32, root: &Root) -> bool {
+        let touches = |wires: &[u32]| {
+            let way = root::way(&self.log, flow);
+            wires.iter().any(|wire| way.contains(wire))
+        };
         match root {
             Root::Host(host) => self.flows.get(&flow).is_some_and(|flow| &flow.destination == host),
-            Root::Queue(queue) => way.contains(&queue.wire),
-            Root::Circle(wires) => wires.iter().any(|wire| way.contains(wire)),
-            Root::Nothing(_) => false,
+            Root::Queue(queue) => touches(&[queue.wire]),
+            Root::Deadlock(wires) | Root::Circle(wires) => touches(wires),
+            Root::Nothing(_) => true,
         }
     }
 
     fn trees(&self, traces: &mut Traces) -> Vec<Tree> {
-        let mut trees: BTreeMap<(&'static str, String, u8), Growing> = BTreeMap::new();
-        for (wire, priority, pause) in self.pauses.all() {
+        let mut trees: BTreeMap<(Place, u8), Growing> = BTreeMap::new();
+        for (wire, priority, queue, pause) in self.pauses.all() {
             if pause.from >= self.log.end {
                 continue;
             }
             let (from, to, at) = (pause.from, pause.to, root::moment(&self.log, &pause));
-            let trace = || root::of_pause(&self.log, &self.pauses, wire, priority, at);
-            let trace = traces.entry((wire, priority, at)).or_insert_with(trace);
-            let (kind, at) = self.place(&trace.root);
-            let tree = trees.entry((kind, at, priority)).or_default();
+            let trace = self.traced(Stop { wire, priority, queue, at }, traces);
+            let tree = trees.entry((self.place(&trace.root), priority)).or_default();
             let took = to.since(from).0;
             tree.pauses += 1;
             tree.paused += took;
@@ -458,11 +466,12 @@ impl Explainer {
             tree.depth = tree.depth.max(trace.wires.len());
             tree.wires.insert(wire);
             if tree.trace.is_none() || took > tree.longest {
-                (tree.longest, tree.trace) = (took, Some(trace.clone()));
+                (tree.longest, tree.trace) = (took, Some(trace));
             }
         }
-        let finish = |tree: Growing| {
+        let finish = |((_, priority), tree): ((Place, u8), Growing)| {
             Some(Tree {
+                priority,
                 root: self.cause(tree.trace.as_ref()?),
                 pauses: tree.pauses,
                 paused_ps: tree.paused,
@@ -472,19 +481,18 @@ impl Explainer {
                 depth: tree.depth,
             })
         };
-        let mut trees: Vec<Tree> = trees.into_values().filter_map(finish).collect();
+        let mut trees: Vec<Tree> = trees.into_iter().filter_map(finish).collect();
         trees.sort_by(|a, b| b.paused_ps.cmp(&a.paused_ps).then_with(|| a.root.at.cmp(&b.root.at)));
         trees
     }
 
     /// What kind of root it is, and where.
-    fn place(&self, root: &Root) -> (&'static str, String) {
+    fn place(&self, root: &Root) -> Place {
         match root {
             Root::Host(host) => ("host", host.clone()),
             Root::Queue(queue) => ("queue", self.name(queue.wire)),
-            Root::Circle(wires) => {
-                ("deadlock", wires.iter().min().map_or_else(String::new, |&wire| self.name(wire)))
-            }
+            Root::Deadlock(wires) => ("deadlock", self.circle(wires)),
+            Root::Circle(wires) => ("circle", self.circle(wires)),
             Root::Nothing(switch) => ("buffer", switch.clone()),
         }
     }
@@ -508,13 +516,37 @@ impl Explainer {
         cause
     }
 
+    /// The wires of a circle, from the one with the lowest number on.
+    fn circle(&self, wires: &[u32]) -> String {
+        let first = wires.iter().enumerate().min_by_key(|(_, wire)| **wire).map_or(0, |(at, _)| at);
+        let wires = wires.iter().cycle().skip(first).take(wires.len());
+        wires.map(|&wire| self.wire(wire)).collect::<Vec<_>>().join(", ")
+    }
+
     fn name(&self, wire: u32) -> String {
         self.wire(wire).to_owned()
     }
 }
 
-/// Traces of pauses that were followed already, by wire, priority and the instant that was looked at.
-type Traces = HashMap<(u32, u8, Picos), Trace>;
+/// Traces of pauses that were followed already.
+type Traces = HashMap<Stop, Trace>;
+
+/// What kind of root it is, and where.
+type Place = (&'static str, String);
+
+/// By flow: the wires between the nodes that `flows.csv` names, as far as there are such.
+fn courses(wires: &[Wire], paths: &[(u32, u8, String)]) -> HashMap<u32, Course> {
+    let mut between = HashMap::new();
+    for (number, wire) in (0..).zip(wires) {
+        between.entry((wire.from.as_str(), wire.to.as_str())).or_insert(number);
+    }
+    let course = |(flow, priority, path): &(u32, u8, String)| {
+        let nodes: Vec<&str> = path.split('>').collect();
+        let hop = |pair: &[&str]| between.get(&(pair[0], pair[1])).copied();
+        (*flow, Course { wires: nodes.windows(2).filter_map(hop).collect(), priority: *priority })
+    };
+    paths.iter().map(course).collect()
+}
 
 struct Group {
     ps: u64,
@@ -580,6 +612,7 @@ const fn cause(what: What) -> Option<&'static str> {
         What::Sending | What::Way | What::OwnAhead => None,
         What::Pace => Some("paced"),
         What::Retransmission => Some("retransmission"),
+        What::SlowWire => Some("slow-wire"),
         What::Behind(_) => Some("behind-others"),
         What::BehindControl => Some("behind-control"),
         What::Paused => Some("paused"),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use results::{LoggedKind, WireLogRecord};
 use units::Picos;
 
-use super::log::{Log, NO_QUEUE};
+use super::log::{Course, Log, NO_QUEUE};
 use super::pauses::Pauses;
 
 /// What happened in a span.
@@ -19,6 +19,8 @@ pub enum What {
     Sending,
     /// The deciding packet, or its ACK, was on a wire.
     Way,
+    /// A wire was slower, or delayed the frame more, than it did at its best: a fault.
+    SlowWire,
     /// A packet waited behind others of its own flow.
     OwnAhead,
     /// The sender let nothing go: congestion control's rate or window.
@@ -123,17 +125,15 @@ impl Walk<'_> {
         let waits = |&number: &u32| {
             let record = self.log.record(number);
             let is_under_way = record.arrives != Picos::MAX && !self.log.goes_on(number);
-            let to = &self.log.wire(record.wire).to;
             record.kind == LoggedKind::Data
                 && is_under_way
-                && (record.arrives > end || !self.log.is_host(to))
+                && (record.arrives > end || !self.log.ends_at_host(record.wire))
         };
         let oldest =
             of_flow.clone().filter(waits).min_by_key(|&number| self.log.record(number).arrives)?;
         let record = *self.log.record(oldest);
         if record.arrives < end {
-            let node = &self.log.wire(record.wire).to;
-            match self.log.route(self.flow, node) {
+            match self.log.route(self.flow, record.wire) {
                 Some(wire) => {
                     let queue = NO_QUEUE;
                     let waiter = Waiter { wire, queue, ..self.waiter(&record, What::HeldBack) };
@@ -154,7 +154,10 @@ impl Walk<'_> {
     fn back_until(&mut self, mut number: u32, end: Picos) -> u32 {
         loop {
             let record = *self.log.record(number);
-            self.push(record.started.min(end), record.arrives.min(end), What::Way, &record);
+            let arrives = record.arrives.min(end);
+            let best = self.log.at_best(&record).1.min(arrives);
+            self.push(best, arrives, What::SlowWire, &record);
+            self.push(record.started.min(end), best, What::Way, &record);
             let Some(previous) = self.log.previous(number) else { return number };
             self.wait(record.ready, record.started.min(end), self.waiter(&record, What::HeldBack));
             number = previous;
@@ -185,16 +188,26 @@ impl Walk<'_> {
             forwards.wait_forwards(ready, record.started, forwards.waiter(record, What::HeldBack));
             let ended = record.ended.min(until).max(record.started);
             let sending = if is_again { What::Retransmission } else { What::Sending };
-            forwards.push(record.started, ended, sending, record);
+            let best = if is_again { ended } else { self.log.at_best(record).0.min(ended) };
+            forwards.push(record.started, best, sending, record);
+            forwards.push(best, ended, What::SlowWire, record);
             cursor = ended.max(cursor);
         }
         if cursor < until {
             // Nothing of it has been sent since: its class may be paused.
-            match sent.last() {
-                Some(record) => {
-                    let waiter = forwards.waiter(record, What::Pace);
-                    forwards.wait_forwards(cursor, until, waiter);
-                }
+            let waiter = match (sent.last(), self.log.course(self.flow)) {
+                (Some(record), _) => Some(forwards.waiter(record, What::Pace)),
+                (None, Some(Course { wires, priority })) => wires.first().map(|&wire| Waiter {
+                    wire,
+                    priority: *priority,
+                    queue: NO_QUEUE,
+                    flow: self.flow,
+                    idle: What::Pace,
+                }),
+                (None, None) => None,
+            };
+            match waiter {
+                Some(waiter) => forwards.wait_forwards(cursor, until, waiter),
                 None => forwards.backwards.push(Span {
                     from: cursor,
                     to: until,

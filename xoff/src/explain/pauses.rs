@@ -116,14 +116,14 @@ impl Pauses {
         self.queues.get(&(wire, queue)).map_or(&[], Vec::as_slice)
     }
 
-    /// The pause of a packet's class, or else of its queue, that had been told by an instant and was not over.
-    pub fn at(&self, wire: u32, priority: u8, queue: u8, at: Picos) -> Option<Pause> {
-        let find = |pauses: &[Pause]| {
-            let next = pauses.partition_point(|pause| pause.told <= at);
-            let last = pauses[..next].last().copied();
-            last.filter(|pause| at < pause.to)
-        };
-        find(self.of_class(wire, priority)).or_else(|| find(self.of_queue(wire, queue)))
+    /// The pause of a class of a wire's sender that had been told by an instant and was not over.
+    pub fn class_at(&self, wire: u32, priority: u8, at: Picos) -> Option<Pause> {
+        last(self.of_class(wire, priority), at)
+    }
+
+    /// The same of a queue.
+    pub fn queue_at(&self, wire: u32, queue: u8, at: Picos) -> Option<Pause> {
+        last(self.of_queue(wire, queue), at)
     }
 
     /// The parts of `[from, to)` in which a packet's class or queue was paused, in order and without overlaps.
@@ -152,19 +152,25 @@ impl Pauses {
         merged
     }
 
-    /// All pauses of classes, and of queues that sent something: the wire, the priority and the pause.
-    pub fn all(&self) -> impl Iterator<Item = (u32, u8, Pause)> {
+    /// All pauses of classes, and of queues that sent something: the wire, the priority, the queue if it was one, and the pause.
+    pub fn all(&self) -> impl Iterator<Item = (u32, u8, Option<u8>, Pause)> {
         let classes = (0..).zip(&self.classes).flat_map(|(wire, classes)| {
             (0..).zip(classes).flat_map(move |(class, pauses)| {
-                pauses.iter().map(move |&pause| (wire, class, pause))
+                pauses.iter().map(move |&pause| (wire, class, None, pause))
             })
         });
         let queues = self.queues.iter().filter_map(|(key, pauses)| {
             let priority = *self.priorities.get(key)?;
-            Some(pauses.iter().map(move |&pause| (key.0, priority, pause)))
+            Some(pauses.iter().map(move |&pause| (key.0, priority, Some(key.1), pause)))
         });
         classes.chain(queues.flatten())
     }
+}
+
+/// The last of some pauses that had been told by an instant, if it was not over.
+fn last(pauses: &[Pause], at: Picos) -> Option<Pause> {
+    let next = pauses.partition_point(|pause| pause.told <= at);
+    pauses[..next].last().copied().filter(|pause| at < pause.to)
 }
 
 fn hear(record: &WireLogRecord, classes: &mut [Lane; PRIORITIES], queues: &mut HashMap<u8, Lane>) {

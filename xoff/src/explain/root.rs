@@ -5,19 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use results::LoggedKind;
 use units::Picos;
 
-use super::log::{Log, NO_QUEUE};
+use super::log::{Log, NO_QUEUE, Waiting};
 use super::pauses::{Pause, Pauses};
 
 /// Where the cause of a pause lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// A host: it does not take what comes.
+    /// A host: it pauses its switch.
     Host(String),
     /// A queue that nobody had paused.
     Queue(Queue),
-    /// Wires that wait for each other.
+    /// Wires that wait for each other until the run's end.
+    Deadlock(Vec<u32>),
+    /// Pauses that followed each other in a circle, and ended.
     Circle(Vec<u32>),
-    /// The switch held nothing of the neighbour's then: its buffer was full of others, or the pause came late.
+    /// The switch held nothing of the neighbour's then: its buffer was full of others, or what it held had just left.
     Nothing(String),
 }
 
@@ -45,65 +47,115 @@ pub struct Trace {
     pub root: Root,
 }
 
-/// When the cause of a pause is looked for: when the neighbour told it, or at the end of the run if it does not end before. What began a
-/// pause that never ends says little of why it does not.
+/// What was paused, and when to look for the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stop {
+    /// The wire whose sender had to stop.
+    pub wire: u32,
+    /// The priority.
+    pub priority: u8,
+    /// The queue, if it was one and not the class.
+    pub queue: Option<u8>,
+    /// The instant.
+    pub at: Picos,
+}
+
+/// When the cause of a pause is looked for: when the neighbour's frame left, or at the end of the run if it does not end before. What
+/// began a pause that never ends says little of why it does not.
 pub fn moment(log: &Log, pause: &Pause) -> Picos {
     if pause.to < log.end { pause.told } else { Picos(log.end.0.saturating_sub(1)) }
 }
 
-/// Why the sender of `wire` was to stop a priority, looked for at an instant.
-pub fn of_pause(log: &Log, pauses: &Pauses, wire: u32, priority: u8, at: Picos) -> Trace {
-    let mut trace = Trace { wires: vec![wire], root: Root::Nothing(log.wire(wire).to.clone()) };
-    let (mut wire, mut at) = (wire, at);
+/// Why a sender was to stop.
+pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
+    let mut trace =
+        Trace { wires: vec![stop.wire], root: Root::Nothing(log.wire(stop.wire).to.clone()) };
+    let mut spans = vec![span_of(log, pauses, stop)];
+    let mut stop = stop;
     loop {
-        let node = &log.wire(wire).to;
-        if log.is_host(node) {
+        let node = &log.wire(stop.wire).to;
+        if log.ends_at_host(stop.wire) {
             trace.root = Root::Host(node.clone());
             return trace;
         }
-        let Some((next, queue)) = fullest(log, node, wire, priority, at) else {
+        let Some((next, priority, queue)) = fullest(log, stop) else {
             trace.root = Root::Nothing(node.clone());
             return trace;
         };
-        let pause = pauses.at(next, priority, queue, at);
-        let is_idle = log.during(next, at, Picos(at.0 + 1)).next().is_none();
-        if pause.is_none() && !is_idle {
+        let at = stop.at;
+        let class = pauses.class_at(next, priority, at);
+        let own = pauses.queue_at(next, queue, at);
+        let until = Picos(at.0.saturating_add(1));
+        let is_idle = log.during(next, at, until).next().is_none();
+        if class.is_none() && own.is_none() && !is_idle {
             trace.root = Root::Queue(queue_before(log, next, priority, at));
             return trace;
         }
+        let pause = class.or(own);
+        stop = Stop {
+            wire: next,
+            priority,
+            queue: if class.is_none() && own.is_some() { Some(queue) } else { None },
+            at: pause.map_or(at, |pause| moment(log, &pause)),
+        };
         if let Some(first) = trace.wires.iter().position(|&seen| seen == next) {
-            trace.root = Root::Circle(trace.wires[first..].to_vec());
+            let wires = trace.wires[first..].to_vec();
+            let last = spans[first..].iter().all(|span| span.is_some_and(|to| to >= log.end));
+            trace.root = if last { Root::Deadlock(wires) } else { Root::Circle(wires) };
             return trace;
         }
         trace.wires.push(next);
-        at = pause.map_or(at, |pause| moment(log, &pause));
-        wire = next;
+        spans.push(pause.map(|pause| pause.to));
     }
 }
 
-/// The wire before which most of what came by another waits, and the queue of its packets.
-fn fullest(log: &Log, node: &str, came_by: u32, priority: u8, at: Picos) -> Option<(u32, u8)> {
-    let held = log.wires_from(node).map(|wire| {
-        let waiting = log.waiting(wire, priority, at).filter(|packet| packet.came_by == came_by);
-        let sum = waiting.fold((0_u64, NO_QUEUE), |(bytes, _), packet| {
-            (bytes + u64::from(packet.bytes), packet.queue)
-        });
-        (sum.0, wire, sum.1)
-    });
-    let (bytes, wire, queue) = held.max_by_key(|&(bytes, wire, _)| (bytes, u32::MAX - wire))?;
-    (bytes > 0).then_some((wire, queue))
+/// When the pause ends that is looked at.
+fn span_of(log: &Log, pauses: &Pauses, stop: Stop) -> Option<Picos> {
+    let Stop { wire, priority, queue, at } = stop;
+    let at = at.min(Picos(log.end.0.saturating_sub(1)));
+    let pause = match queue {
+        None => pauses.class_at(wire, priority, at),
+        Some(queue) => pauses.queue_at(wire, queue, at),
+    };
+    pause.map(|pause| pause.to)
+}
+
+/// The wire before which most of what came by the paused one waits, and the priority and queue of most of that. A port's pause stops
+/// priorities of which the switch holds nothing: then what it holds of others counts.
+fn fullest(log: &Log, stop: Stop) -> Option<(u32, u8, u8)> {
+    most(log, stop, |packet| packet.priority == stop.priority).or_else(|| most(log, stop, |_| true))
+}
+
+fn most(log: &Log, stop: Stop, counts: impl Fn(&Waiting) -> bool) -> Option<(u32, u8, u8)> {
+    let mut by_wire: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut by_queue: BTreeMap<(u32, u8, u8), u64> = BTreeMap::new();
+    for &wire in log.onward(stop.wire) {
+        for packet in log.waiting(wire, stop.at, stop.at) {
+            let of_queue = stop.queue.is_none_or(|queue| packet.came_from == queue);
+            if packet.came_by == stop.wire && of_queue && counts(&packet) {
+                *by_wire.entry(wire).or_default() += u64::from(packet.bytes);
+                let key = (wire, packet.priority, packet.queue);
+                *by_queue.entry(key).or_default() += u64::from(packet.bytes);
+            }
+        }
+    }
+    let largest = by_wire.into_iter().max_by_key(|&(wire, bytes)| (bytes, u32::MAX - wire));
+    let (wire, _) = largest?;
+    let of_wire = by_queue.into_iter().filter(|((of, ..), _)| *of == wire);
+    of_wire.max_by_key(|&(key, bytes)| (bytes, std::cmp::Reverse(key))).map(|(key, _)| key)
 }
 
 fn queue_before(log: &Log, wire: u32, priority: u8, at: Picos) -> Queue {
     let mut shares: BTreeMap<u32, u64> = BTreeMap::new();
     let mut since = at;
-    for packet in log.waiting(wire, priority, at) {
+    let waiting = log.waiting(wire, at, at).filter(|packet| packet.priority == priority);
+    for packet in waiting {
         *shares.entry(packet.flow).or_default() += u64::from(packet.bytes);
         since = since.min(packet.since);
     }
     // Packets that left before, as long as the queue was not empty in between.
     let of_wire = log.of_wire(wire);
-    let left = of_wire.partition_point(|&number| log.record(number).started <= at);
+    let left = of_wire.partition_point(|&number| log.record(number).started < at);
     for &number in of_wire[..left].iter().rev() {
         let record = log.record(number);
         if record.kind != LoggedKind::Data || record.priority != priority {
@@ -120,8 +172,15 @@ fn queue_before(log: &Log, wire: u32, priority: u8, at: Picos) -> Queue {
     Queue { wire, priority, bytes, flows, since }
 }
 
-/// The wires of the data of a flow.
+/// The wires of the data of a flow: those of its records, and those that `flows.csv` names.
 pub fn way(log: &Log, flow: u32) -> BTreeSet<u32> {
     let records = log.of_flow(flow).iter().map(|&number| log.record(number));
-    records.filter(|record| record.kind == LoggedKind::Data).map(|record| record.wire).collect()
+    let data = records.filter(|record| record.kind == LoggedKind::Data).map(|record| record.wire);
+    let course = log.course(flow).into_iter().flat_map(|course| course.wires.iter().copied());
+    data.chain(course).collect()
+}
+
+/// A queue that no neighbour can pause by itself.
+pub const fn known(queue: u8) -> Option<u8> {
+    if queue == NO_QUEUE { None } else { Some(queue) }
 }

@@ -39,9 +39,10 @@ impl Display for RootCause {
             write!(f, "by way of {}: ", paused[1..].join(", "))?;
         }
         match *kind {
-            "host" => write!(f, "host {at} does not take what comes: it sends PAUSE frames"),
-            "deadlock" => write!(f, "a deadlock: wires that wait for each other, {at} first"),
-            "buffer" => write!(f, "{at}, whose buffer was full of others' packets"),
+            "host" => write!(f, "host {at} held its switch back"),
+            "deadlock" => write!(f, "a deadlock of {at}"),
+            "circle" => write!(f, "a circle of pauses that dissolved: {at}"),
+            "buffer" => write!(f, "{at}, which held nothing more of that neighbour"),
             _ => {
                 write!(f, "the queue of {at} held {}", bytes(self.bytes))?;
                 if !self.flows.is_empty() {
@@ -62,6 +63,9 @@ impl Display for Part {
         write!(f, "{:>12}  ", time(*ps))?;
         match *cause {
             "paced" => write!(f, "congestion control's rate or window held it at {wire}"),
+            "slow-wire" => {
+                write!(f, "{wire} was slower than at its best: a fault of rate or delay")
+            }
             "retransmission" => {
                 write!(f, "lost packets: until the loss was noticed and they went again at {wire}")
             }
@@ -104,15 +108,11 @@ impl Display for Explanation {
         }
         writeln!(f, "{:>12}  its own packets: on wires, and behind each other", time(self.own_ps))?;
         for Lost { how, at, packets } in &self.lost {
-            let how = if *how == "dropped" { "dropped by" } else { "taken by a fault on" };
+            let how = if *how == "dropped" { "dropped by" } else { "lost by a fault on" };
             writeln!(f, "  {} {how} {at}", counted(*packets, "packet"))?;
         }
         if self.victim_ps > 0 {
-            writeln!(
-                f,
-                "  of this it was paused for {} by causes that its way does not touch",
-                time(self.victim_ps)
-            )?;
+            writeln!(f, "  {} of it as a victim: congestion off its path", time(self.victim_ps))?;
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Display for Tree {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { root, pauses, wires, depth, .. } = self;
         let what = RootCause { paused: Vec::new(), ..root.clone() };
-        writeln!(f, "  {what}")?;
+        writeln!(f, "  priority {}: {what}", self.priority)?;
         let named = wires.iter().take(WIRES).map(String::as_str).collect::<Vec<_>>().join(", ");
         let others = wires.len().saturating_sub(WIRES);
         let others = if others > 0 { format!(" and {others} more") } else { String::new() };
@@ -141,17 +141,20 @@ impl Display for Tree {
 impl Display for Overview {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.flows.is_empty() {
-            return writeln!(f, "nothing held any flow up");
+            writeln!(f, "nothing held any flow up\n")?;
+        } else {
+            writeln!(
+                f,
+                "the flows that suffered most: from what they did not cause, then from the rest\n"
+            )?;
         }
-        writeln!(
-            f,
-            "the flows that suffered most: from what they did not cause, then from the rest\n"
-        )?;
         for flow in &self.flows {
             writeln!(f, "{flow}")?;
         }
         if self.trees.is_empty() {
-            return writeln!(f, "no class or queue was paused");
+            let text =
+                "no class or queue was paused; pauses of flows and rates show as \"held back\"";
+            return writeln!(f, "{text}");
         }
         writeln!(f, "congestion trees, the most paused first\n")?;
         self.trees.iter().take(super::FLOWS_TOLD).try_for_each(|tree| write!(f, "{tree}"))?;
@@ -168,8 +171,10 @@ impl Display for ExplainedPause {
         let (from, to) = (Picos(self.from_ps).to_nanos(), Picos(self.to_ps).to_nanos());
         writeln!(
             f,
-            "{wire} had to stop priority {priority} from {from} to {to}, for {}",
-            span(Nanos(to.0 - from.0))
+            "{wire} had to stop priority {priority} from {} to {}, for {}",
+            span(from),
+            span(to),
+            span(Nanos(to.0.saturating_sub(from.0)))
         )?;
         writeln!(f, "cause: {root}")?;
         let named = self.victims.iter().take(20).map(u32::to_string).collect::<Vec<_>>().join(", ");
