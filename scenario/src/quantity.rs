@@ -83,6 +83,36 @@ impl Dimension for Picos {
     }
 }
 
+/// What a signal takes along a link: a time, or the length of a cable at 5 ns a metre (two thirds of the speed of light, as
+/// in fibre; copper is a little faster).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Propagation(pub(super) Picos);
+
+impl Dimension for Propagation {
+    const KIND: &'static Kind = &Kind {
+        name: "Propagation",
+        noun: "delay",
+        units: &[
+            ("ps", 1),
+            ("ns", 1_000),
+            ("m", 5_000),
+            ("us", 1_000_000),
+            ("km", 5_000_000),
+            ("ms", 1_000_000_000),
+            ("s", 1_000_000_000_000),
+        ],
+        example: "1us",
+        largest: LONGEST_TIME,
+        smallest: 0,
+    };
+    fn from_base(base: u64) -> Self {
+        Self(Picos(base))
+    }
+    fn base(self) -> u64 {
+        self.0.0
+    }
+}
+
 impl Dimension for Bytes {
     const KIND: &'static Kind = &Kind {
         name: "Size",
@@ -115,6 +145,7 @@ pub(super) struct Quantity<D>(pub(super) D);
 
 pub(super) type Rate = Quantity<BitsPerSecond>;
 pub(super) type Time = Quantity<Picos>;
+pub(super) type Delay = Quantity<Propagation>;
 pub(super) type Size = Quantity<Bytes>;
 
 /// Whether a text is a word where a quantity may be one, too.
