@@ -96,7 +96,7 @@ pub use queue_pause::{QueuePauseRow, QueuePauseTotals};
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,
-    counted, span,
+    count, counted, span,
 };
 pub use size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 pub use slowdown::Slowdown;

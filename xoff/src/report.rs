@@ -1,7 +1,7 @@
 //! A report to look at: one HTML file about runs and sweeps, that needs nothing else.
 //!
-//! [`run`] and [`sweep`] read what is shown, [`charts`] says which charts there are, [`chart`] and [`timeline`] draw, and
-//! [`page`] is the document.
+//! `run` and `sweep` read what is shown, `selection` says which charts there are, `chart` and `timeline` draw, and
+//! `page` is the document.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -10,10 +10,10 @@
 )]
 
 mod chart;
-mod charts;
 mod number;
 mod page;
 mod run;
+mod selection;
 mod sweep;
 mod table;
 mod timeline;
@@ -27,12 +27,15 @@ use std::path::{Path, PathBuf};
 use run::Run;
 use sweep::Sweep;
 
+use crate::sweep::CELLS_TABLE;
+
 /// What is wrong with results that a report is asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// A folder that no run or sweep has written, or not to its end.
     #[error(
-        "{} holds no results: {source}; name a folder that `xoff run --out` or `xoff sweep` has written",
+        "{} holds no results: {source}; name a folder that `xoff run --out` or `xoff sweep` has written, or a figure's in \
+         one of `xoff reproduce`",
         folder.display()
     )]
     NoResults {
@@ -57,7 +60,7 @@ pub enum ReportError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// A table that is none.
+    /// A file that is not a table.
     #[error("{} is not a table: {source}", path.display())]
     Table {
         /// The file.
@@ -101,13 +104,26 @@ pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
     for folder in folders {
         let name = name(folder, folders);
-        if folder.join(sweep::FILE).exists() {
+        if folder.join(CELLS_TABLE).exists() {
             sweeps.push(Sweep::read(folder, name)?);
         } else {
             runs.push(Run::read(folder, name)?);
         }
     }
     Ok(page::report(&runs, &sweeps))
+}
+
+/// Whether a path is in one of the folders, where a later run would find a file that is not its own.
+pub fn is_in(path: &Path, folders: &[PathBuf]) -> bool {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Ok(parent) = parent.canonicalize() else { return false };
+    folders
+        .iter()
+        .filter_map(|folder| folder.canonicalize().ok())
+        .any(|folder| parent.starts_with(folder))
 }
 
 /// Whether a report may be written to `path`: nothing is there, or an earlier report.

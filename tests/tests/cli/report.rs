@@ -36,6 +36,37 @@ fn columns<const N: usize>(folder: &Path, file: &str, names: [&str; N]) -> Vec<[
     lines.map(|fields| places.map(|place| fields[place].to_owned())).collect()
 }
 
+/// How long each row of the first timeline is, in nanoseconds; longest first.
+fn drawn_pauses(data: &Value) -> Vec<u64> {
+    let rows = data["timelines"][0]["rows"].as_array().unwrap();
+    let length = |span: &Value| span[1].as_f64().unwrap() - span[0].as_f64().unwrap();
+    let lengths =
+        rows.iter().map(|row| row["spans"].as_array().unwrap().iter().map(length).sum::<f64>());
+    lengths.map(|length| format!("{length}").parse().expect("whole nanoseconds")).collect()
+}
+
+/// The longest forty of what neighbours ordered.
+fn ordered_pauses(folder: &Path) -> Vec<u64> {
+    let rows = columns(folder, "pause_time.csv", ["ordered_ns"]);
+    let mut lengths: Vec<u64> =
+        rows.iter().map(|[it]| it.parse().unwrap()).filter(|&it| it > 0).collect();
+    lengths.sort_by_key(|&length| std::cmp::Reverse(length));
+    lengths.truncate(40);
+    lengths
+}
+
+/// Ports and queues pause the same neighbours there.
+#[test]
+fn pauses_of_ports_and_queues_are_those_that_were_ordered() {
+    let folder = tempfile::tempdir().unwrap();
+    let (results, out) = (folder.path().join("dsh"), folder.path().join("report.html"));
+    run("dsh-incast", &results, &[]);
+    finish(xoff(["report"]).arg(&results).arg("--out").arg(&out)).assert_code(0);
+    let data = data(&fs::read_to_string(&out).unwrap());
+    let drawn = drawn_pauses(&data);
+    assert_eq!((drawn.len(), drawn), (40, ordered_pauses(&results)));
+}
+
 #[test]
 fn pictures_have_the_numbers_of_the_tables() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,14 +111,7 @@ fn pictures_have_the_numbers_of_the_tables() {
     let peak = leaf["points"].as_array().unwrap().iter().map(|point| point[1].as_f64().unwrap());
     assert_eq!(Some(peak.fold(0.0, f64::max)), most.map(f64::from));
 
-    let pauses = columns(&first, "pauses.csv", ["event"]);
-    let spans: usize = data["timelines"][0]["rows"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["spans"].as_array().unwrap().len())
-        .sum();
-    assert_eq!(spans, pauses.iter().filter(|[event]| event == "xoff").count());
+    assert_eq!(drawn_pauses(&data), ordered_pauses(&first));
 
     let flows = columns(&second, "flows.csv", ["slowdown"]);
     let cdf = &chart(&data, "slowdown-cdf")["series"][1]["points"];
@@ -103,7 +127,7 @@ fn pictures_have_the_numbers_of_the_tables() {
     let timeline = fs::read_to_string(figures.join("run0-pauses.svg")).unwrap();
     assert!(timeline.starts_with("<svg "), "{timeline}");
 
-    // A report is made anew in its place.
+    // A later report replaces it.
     finish(xoff(["report"]).arg(&second).arg("--out").arg(&out)).assert_code(0);
     assert!(!fs::read_to_string(&out).unwrap().contains("run1-"));
 }
@@ -134,7 +158,7 @@ fn a_sweep_has_intervals() {
     assert_eq!(numbers.len(), 2);
     let drawn = &chart(&data, "sweep0-slowdown-mean")["series"][0];
     for (place, [mean, low, high]) in numbers.into_iter().enumerate() {
-        assert_eq!(drawn["points"][place][1].as_f64(), Some(mean));
+        assert_eq!(drawn["points"][place][0].as_f64(), Some(mean));
         let interval = &drawn["intervals"][place];
         assert_eq!([&interval[0], &interval[1]].map(Value::as_f64), [Some(low), Some(high)]);
     }
@@ -155,6 +179,13 @@ fn what_is_no_result_and_what_is_no_report_is_said() {
     assert!(report(&results).contains("is not a report of xoff"));
     assert_eq!(fs::read_to_string(&out).unwrap(), "my notes");
     fs::remove_file(&out).unwrap();
+
+    let inside =
+        finish(xoff(["report"]).arg(&results).arg("--out").arg(results.join("report.html")));
+    let inside = inside.assert_code(2);
+    assert!(inside.stderr.contains("lies in a folder of results"), "{}", inside.stderr);
+    // So the results can be made anew.
+    run("incast", &results, &[]);
 
     let table = results.join("flows.csv");
     let flows = fs::read_to_string(&table).unwrap();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Exit;
+use crate::replace::replace;
 use crate::report;
 
 /// Arguments of `xoff report`.
@@ -15,10 +16,11 @@ pub struct Arguments {
     /// Folders of runs (`xoff run --out`) and of sweeps. Several runs stand beside each other.
     #[arg(value_name = "RESULTS", required = true)]
     folders: Vec<PathBuf>,
-    /// The HTML file to write; an earlier report there is replaced.
+    /// The HTML file to write, outside the results; an earlier report there is replaced.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
-    /// Also writes each picture as an SVG file into this folder, made if it is missing.
+    /// Also writes each picture as an SVG file into this folder, made if it is missing. Files of the same names are replaced,
+    /// others stay.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
 }
@@ -42,6 +44,15 @@ fn write(arguments: &Arguments) -> Result<String, String> {
         return Err(format!("{out} is not a report of xoff: name another file with --out"));
     }
     let report = report::of(folders).map_err(|error| error.to_string())?;
+    for path in [Some(out), figures.as_ref()].into_iter().flatten() {
+        if crate::report::is_in(path, folders) {
+            let path = path.display();
+            return Err(format!(
+                "{path} lies in a folder of results, and the next run into it would refuse what is not its own: name another \
+                 place"
+            ));
+        }
+    }
     let mut pictures = results::counted(report.figures.len() as u64, "picture");
     if let Some(folder) = figures {
         let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
@@ -55,15 +66,4 @@ fn write(arguments: &Arguments) -> Result<String, String> {
     replace(out, &report.html)
         .map_err(|error| format!("cannot write {}: {error}", out.display()))?;
     Ok(pictures)
-}
-
-/// Writes a file whole, or leaves what was there.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let new = path.with_file_name(name);
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
-        // The error to show is the first one.
-        let _ = fs::remove_file(&new);
-    })
 }

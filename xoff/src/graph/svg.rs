@@ -35,7 +35,15 @@ pub fn svg(graph: &Graph) -> String {
         Text::new(&graph.title).set("x", MARGIN).set("y", MARGIN).set("font-weight", "bold"),
     );
     let mut links = Group::new().set("fill", "none");
-    graph.links.iter().for_each(|link| layout.draw(link, &mut links));
+    let mut before = None;
+    let mut beside = 0;
+    for link in &graph.links {
+        // Links of several kinds between two nodes lie beside each other.
+        let ends = Some((link.low, link.high));
+        beside = if before == ends { beside + 1 } else { 0 };
+        before = ends;
+        layout.draw(link, beside, &mut links);
+    }
     document.append(links);
     for (place, node) in graph.nodes() {
         let (x, y) = layout.center(place);
@@ -78,7 +86,7 @@ fn color(kind: usize) -> &'static str {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a mean of colours is one"
+    reason = "a mean of bytes is a byte"
 )]
 fn heat(utilisation: f64) -> String {
     const STEPS: [[f64; 3]; 3] = [[154.0, 160.0, 166.0], [224.0, 138.0, 0.0], [200.0, 30.0, 30.0]];
@@ -142,7 +150,7 @@ impl Layout {
         (x, y)
     }
 
-    fn draw(&self, link: &Link, group: &mut Group) {
+    fn draw(&self, link: &Link, beside: u32, group: &mut Group) {
         let ((x1, y1), (x2, y2)) = (self.center(link.low), self.center(link.high));
         let stroke = match link.load {
             Some(load) => heat(load.utilisation),
@@ -161,7 +169,17 @@ impl Layout {
                 top,
             ))
         } else {
-            Data::new().move_to((x1, y1 - HEIGHT / 2.0)).line_to((x2, y2 + HEIGHT / 2.0))
+            let (from, to) = ((x1, y1 - HEIGHT / 2.0), (x2, y2 + HEIGHT / 2.0));
+            let aside = f64::midpoint(x1, x2) + 30.0 * f64::from(beside);
+            match beside {
+                0 => Data::new().move_to(from).line_to(to),
+                _ => Data::new().move_to(from).quadratic_curve_to((
+                    aside,
+                    f64::midpoint(from.1, to.1),
+                    to.0,
+                    to.1,
+                )),
+            }
         };
         let mut path = Path::new().set("d", data).set("stroke", stroke).set("stroke-width", width);
         if link.load.is_some_and(|load| load.paused > 0.0) {

@@ -11,9 +11,11 @@ use super::number;
 
 /// In pixels.
 const SIZE: (u32, u32) = (900, 360);
+/// A line of a chart of names, what the names have at the left, and what is around the lines.
+const NAMES: (u32, u32, u32) = (22, 330, 70);
 /// What names of series take at the right, and of each its line.
 const LEGEND: (u32, i32) = (230, 20);
-/// Readable on white and on black; another series than the eighth begins again.
+/// Readable on white and on black.
 pub const COLORS: [RGBColor; 8] = [
     RGBColor(0x2a, 0x78, 0xd6),
     RGBColor(0xe0, 0x8a, 0x00),
@@ -25,6 +27,16 @@ pub const COLORS: [RGBColor; 8] = [
     RGBColor(0xa8, 0x8b, 0x2c),
 ];
 const GRID: RGBColor = RGBColor(0x9a, 0x9a, 0x9a);
+
+/// The colour of a series: there are as many as one likes, the first eight easy to tell apart.
+fn color(number: usize) -> RGBColor {
+    COLORS.get(number).copied().unwrap_or_else(|| {
+        // Hues of which each is far from those before it.
+        let hue = (number as f64 * 0.618_034).fract();
+        let (red, green, blue) = HSLColor(hue, 0.55, 0.5).to_backend_color().rgb;
+        RGBColor(red, green, blue)
+    })
+}
 
 /// How an axis runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,8 +67,8 @@ pub enum Shape {
     Line,
     /// A value holds until the next point.
     Steps,
-    /// Not at all.
-    Points,
+    /// Not at all: each has a line of its own and a name.
+    Named,
 }
 
 /// A line of a chart.
@@ -66,9 +78,9 @@ pub struct Series {
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,
-    /// The interval of each point, if it has one.
+    /// The interval of each value, if the shape is [`Shape::Named`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub intervals: Vec<(f64, f64)>,
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 /// A chart.
@@ -82,7 +94,7 @@ pub struct Chart {
     pub about: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical one, which has no names.
+    /// The vertical one. It has names if the shape is [`Shape::Named`], whose first is at the top.
     pub y: Axis,
     /// How points are joined.
     pub shape: Shape,
@@ -114,17 +126,30 @@ impl Chart {
     /// The chart as an SVG document without a ground.
     ///
     /// # Panics
-    /// Never: what cannot be drawn in memory does not exist.
+    /// Never: writing into a string does not fail.
     pub fn svg(&self) -> String {
+        let names = match &self.y.scale {
+            Scale::Names(names) => Some(names),
+            _ => None,
+        };
+        // A legend of many lines needs its height.
+        let legend = u32::try_from(self.series.len()).unwrap_or(0) * LEGEND.1.unsigned_abs() + 40;
+        let size = names.map_or((SIZE.0, SIZE.1.max(legend)), |names| {
+            (SIZE.0, NAMES.2 + NAMES.0 * u32::try_from(names.len()).unwrap_or(u32::MAX / 1000))
+        });
         let mut text = String::new();
-        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        self.draw(&area).expect("a picture in memory takes every line");
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        let drawn = match names {
+            Some(names) => self.draw_names(&area, names),
+            None => self.draw(&area, size.0),
+        };
+        drawn.expect("a picture in memory takes every line");
         drop(area);
         text
     }
 
-    fn draw<'a>(&self, area: &Svg<'a>) -> Result<(), Failure<'a>> {
-        let (plot, legend) = area.split_horizontally(SIZE.0 - LEGEND.0);
+    fn draw<'a>(&self, area: &Svg<'a>, width: u32) -> Result<(), Failure<'a>> {
+        let (plot, legend) = area.split_horizontally(width - LEGEND.0);
         self.draw_legend(&legend)?;
         let (x_scale, x) = self.x_range();
         let (y_scale, y) = self.y_range();
@@ -200,9 +225,9 @@ impl Chart {
             .label_style(("sans-serif", 12))
             .axis_desc_style(("sans-serif", 13))
             .draw()?;
-        for (series, color) in self.series.iter().zip(COLORS.iter().cycle()) {
+        for (series, color) in self.series.iter().zip((0..).map(color)) {
             let points = || series.points.iter().map(|&(x, y)| (to_x(x), y));
-            if self.shape == Shape::Points || self.few_points(series) {
+            if self.few_points(series) {
                 chart.draw_series(points().map(|at| Circle::new(at, 3, color.filled())))?;
             }
             let line = color.stroke_width(2);
@@ -214,7 +239,50 @@ impl Chart {
                     let corners = steps(&series.points).map(|(x, y)| (to_x(x), y));
                     chart.draw_series(LineSeries::new(corners, line))?;
                 }
-                Shape::Points => draw_intervals(series, to_x, *color, &mut chart)?,
+                Shape::Named => {}
+            }
+        }
+        area.present()
+    }
+
+    /// The chart of [`Shape::Named`], on its side.
+    fn draw_names<'a>(&self, area: &Svg<'a>, names: &[String]) -> Result<(), Failure<'a>> {
+        // The range has both its ends.
+        let last = i32::try_from(names.len()).unwrap_or(i32::MAX).max(1) - 1;
+        let (_, (low, high)) = self.x_range();
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .margin_right(24)
+            .x_label_area_size(46)
+            .y_label_area_size(NAMES.1)
+            .build_cartesian_2d(low..high * 1.02, (0..last).into_segmented())?;
+        // The first name is at the top.
+        let line = |place: f64| SegmentValue::CenterOf(last - place as i32);
+        let name = |value: &SegmentValue<i32>| match value {
+            SegmentValue::CenterOf(line) => {
+                usize::try_from(last - line).ok().and_then(|place| names.get(place)).cloned()
+            }
+            _ => None,
+        };
+        chart
+            .configure_mesh()
+            .x_desc(&*self.x.label)
+            .y_labels(names.len())
+            .x_label_formatter(&|x| number::short(*x))
+            .y_label_formatter(&|value| name(value).unwrap_or_default())
+            .bold_line_style(GRID.mix(0.35))
+            .light_line_style(TRANSPARENT)
+            .axis_style(GRID)
+            .label_style(("sans-serif", 12))
+            .axis_desc_style(("sans-serif", 13))
+            .draw()?;
+        for (series, color) in self.series.iter().zip((0..).map(color)) {
+            for (&(x, place), interval) in series.points.iter().zip(&series.intervals) {
+                if let Some((low, high)) = *interval {
+                    let whisker = [(low, line(place)), (high, line(place))];
+                    chart.draw_series(LineSeries::new(whisker, color.stroke_width(2)))?;
+                }
+                chart.draw_series([Circle::new((x, line(place)), 4, color.filled())])?;
             }
         }
         area.present()
@@ -226,7 +294,7 @@ impl Chart {
     }
 
     fn draw_legend<'a>(&self, area: &Svg<'a>) -> Result<(), Failure<'a>> {
-        let lines = self.series.iter().zip(COLORS.iter().cycle());
+        let lines = self.series.iter().zip((0..).map(color));
         for (line, (series, color)) in (0..).zip(lines) {
             let y = 18 + line * LEGEND.1;
             area.draw(&Rectangle::new([(4, y - 2), (22, y + 2)], color.filled()))?;
@@ -237,43 +305,23 @@ impl Chart {
     }
 
     fn x_range(&self) -> (Scale, (f64, f64)) {
-        bounds(
-            || self.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x),
-            &self.x.scale,
-        )
+        let values = || {
+            let points = self.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x);
+            let ends = self.series.iter().flat_map(|series| &series.intervals);
+            points.chain(ends.flatten().flat_map(|&(low, high)| [low, high]))
+        };
+        bounds(values, &self.x.scale)
     }
 
     fn y_range(&self) -> (Scale, (f64, f64)) {
-        let values = || {
-            let points = self.series.iter().flat_map(|series| &series.points).map(|&(_, y)| y);
-            let ends = self.series.iter().flat_map(|series| &series.intervals);
-            points.chain(ends.flat_map(|&(low, high)| [low, high]))
-        };
+        let values = || self.series.iter().flat_map(|series| &series.points).map(|&(_, y)| y);
         let (scale, (low, high)) = bounds(values, &self.y.scale);
         let room = if scale == Scale::Log { 1.1 } else { 1.05 };
         (scale, (low, high * room))
     }
 }
 
-/// The intervals of a series, as whiskers.
-fn draw_intervals<'a, X>(
-    series: &Series,
-    to_x: impl Fn(f64) -> X::ValueType,
-    color: RGBColor,
-    chart: &mut ChartContext<'_, SVGBackend<'a>, Cartesian2d<X, impl Ranged<ValueType = f64>>>,
-) -> Result<(), Failure<'a>>
-where
-    X: Ranged,
-    X::ValueType: Clone + Debug + 'static,
-{
-    let whiskers = series.points.iter().zip(&series.intervals);
-    chart.draw_series(whiskers.map(|(&(x, y), &(low, high))| {
-        ErrorBar::new_vertical(to_x(x), low, y, high, color.filled(), 8)
-    }))?;
-    Ok(())
-}
-
-/// How an axis of these values runs, and from where to where: a linear one from zero on, and none has no length.
+/// How an axis of these values runs, and from where to where: a linear one from zero on. It is never empty.
 fn bounds<I: Iterator<Item = f64>>(values: impl Fn() -> I, scale: &Scale) -> (Scale, (f64, f64)) {
     let high = values().fold(0.0, f64::max);
     let low = values().filter(|&value| value > 0.0).fold(high, f64::min);

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use results::Summary;
+use results::{Summary, count};
 use serde::Serialize;
 
 use super::chart::Chart;
-use super::number::grouped;
 use super::run::Run;
 use super::sweep::Sweep;
 use super::timeline::Timeline;
-use super::{Report, charts};
+use super::{Report, selection};
 use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
@@ -38,7 +37,7 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
     if !runs.is_empty() {
         page.section("At a glance");
         page.glance(runs);
-        for chart in charts::of_runs(runs) {
+        for chart in selection::of_runs(runs) {
             page.chart(chart);
         }
     }
@@ -47,13 +46,14 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
     }
     for (number, sweep) in sweeps.iter().enumerate() {
         page.section(&format!("Sweep {}", sweep.name));
-        if sweep.metrics.is_empty() {
-            page.text("None of its metrics has a chart; its tables have them all.");
+        for (left_out, what) in
+            [(sweep.metrics_left_out, "metrics"), (sweep.cells_left_out, "cells")]
+        {
+            if left_out > 0 {
+                page.text(&format!("{left_out} more {what} are in <code>summary.csv</code>."));
+            }
         }
-        if sweep.omitted > 0 {
-            page.text(&format!("{} more cells are in <code>summary.csv</code>.", sweep.omitted));
-        }
-        for chart in charts::of_sweep(sweep, &format!("sweep{number}")) {
+        for chart in selection::of_sweep(sweep, &format!("sweep{number}")) {
             page.chart(chart);
         }
     }
@@ -72,7 +72,7 @@ impl Page {
         let _ = writeln!(self.body, "<p>{html}</p>");
     }
 
-    /// A table. All but the first column are numbers.
+    /// A table, whose first column is aligned to the left.
     fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
         let cells = |cells: &[&str], tag: &str| {
             cells
@@ -89,9 +89,8 @@ impl Page {
         self.body += "</tbody></table></div>\n";
     }
 
-    /// A picture without a ground takes its colours from the page.
-    fn figure(&mut self, id: &str, title: &str, about: &str, svg: String) {
-        let class = if svg.contains("fill=\"white\"") { "grounded" } else { "bare" };
+    /// A picture. `class` is "bare" if it has no ground of its own, and then the page colours its texts.
+    fn figure(&mut self, (id, class): (&str, &str), title: &str, about: &str, svg: String) {
         let _ = writeln!(
             self.body,
             "<figure class=\"{class}\" id=\"{id}\"><figcaption><b>{}</b> {about}</figcaption>\n<div class=\"scroll\">{svg}</div></figure>",
@@ -101,11 +100,11 @@ impl Page {
     }
 
     fn chart(&mut self, chart: Chart) {
-        self.figure(&chart.id, &chart.title, &chart.about, chart.svg());
+        self.figure((&chart.id, "bare"), &chart.title, &chart.about, chart.svg());
         self.data.charts.push(chart);
     }
 
-    /// What runs came to, beside each other.
+    /// The numbers of runs, beside each other.
     fn glance(&mut self, runs: &[Run]) {
         let header: Vec<&str> = [""].into_iter().chain(runs.iter().map(|run| &*run.name)).collect();
         let line = |name: &str, of: &dyn Fn(&Summary) -> String| {
@@ -115,14 +114,18 @@ impl Page {
         let none = || "-".to_owned();
         let most = |of: &std::collections::BTreeMap<String, u64>| {
             let most = of.iter().max_by_key(|(_, bytes)| **bytes);
-            most.map_or_else(none, |(name, bytes)| format!("{} ({name})", grouped(*bytes)))
+            most.map_or_else(none, |(name, bytes)| format!("{} ({name})", count(*bytes)))
         };
-        let rows = [
+        let any = |of: &dyn Fn(&Summary) -> Option<u64>, name: &str| {
+            let has = runs.iter().any(|run| of(&run.summary).is_some());
+            has.then(|| line(name, &|it| of(it).map_or_else(none, count)))
+        };
+        let mut rows = vec![
             line("verdict", &verdict),
             line("seed", &|it| it.seed.to_string()),
             line("emulated, us", &|it| format!("{:.3}", it.emulated_ns as f64 / 1e3)),
             line("flows completed", &|it| {
-                format!("{} of {}", grouped(it.flows_completed), grouped(it.flows_total))
+                format!("{} of {}", count(it.flows_completed), count(it.flows_total))
             }),
             line("mean slowdown", &|it| {
                 it.slowdown.as_ref().map_or_else(none, |of| of.mean.to_string())
@@ -130,38 +133,52 @@ impl Page {
             line("p99 slowdown", &|it| {
                 it.slowdown.as_ref().map_or_else(none, |of| of.p99.to_string())
             }),
-            line("PAUSE frames", &|it| grouped(it.pause_frames)),
-            line("paused, us", &|it| format!("{:.3}", it.paused_ns as f64 / 1e3)),
+            line("PAUSE frames", &|it| count(it.pause_frames)),
+            line("paused, summed over ports and priorities, us", &|it| {
+                format!("{:.3}", it.paused_ns as f64 / 1e3)
+            }),
             line("most in a buffer, bytes", &|it| most(&it.buffer_max_bytes)),
             line("most in headroom, bytes", &|it| most(&it.headroom_max_bytes)),
-            line("dropped", &|it| grouped(it.drops.lost())),
-            line("ECN marks", &|it| grouped(it.ecn_marked)),
-            line("CNPs", &|it| grouped(it.cnps)),
-            line("packets sent again", &|it| grouped(it.retransmitted_packets)),
+            line("dropped", &|it| count(it.drops.lost())),
+            line("ECN marks", &|it| count(it.ecn_marked)),
+            line("CNPs", &|it| count(it.cnps)),
+            line("packets sent again", &|it| count(it.retransmitted_packets)),
             line("deadlocks", &|it| it.deadlock.deadlocks.to_string()),
         ];
+        let only_some = [
+            any(&|it| it.queue_pauses.map(|of| of.pauses), "pauses of single queues"),
+            any(&|it| it.watchdog.map(|of| of.storms), "PFC storms"),
+            any(
+                &|it| it.faults.map(|of| of.lost + of.corrupted),
+                "frames that faults took or damaged",
+            ),
+        ];
+        rows.extend(only_some.into_iter().flatten());
         self.table(&header, &rows);
     }
 
     fn run(&mut self, run: &Run, id: &str) {
         self.section(&format!("Run {}", run.name));
         self.text(&format!("<code>{}</code>", escaped(&run.folder.display().to_string())));
+        if let Some(why) = &run.summary.unfinished {
+            self.text(&format!("Unfinished: {}.", escaped(why)));
+        }
         self.fabric(run, id);
         if let Some(timeline) = Timeline::of(run, &format!("{id}-pauses")) {
-            let more = match timeline.omitted {
+            let more = match timeline.left_out {
                 0 => String::new(),
-                more => format!(" {more} more are in the table."),
+                more => format!(" {more} more are there."),
             };
             let about = format!(
-                "Who was told to stop by whom, those told for longest first (<code>pauses.csv</code>). Drag across it to look closer, \
+                "Who was told to stop by whom, those told to for longest first (<code>pauses.csv</code>). Drag across it to look closer, \
                  double-click to see all.{more}"
             );
-            self.figure(&timeline.id, "Pauses", &about, timeline.svg());
+            self.figure((&timeline.id, "bare"), "Pauses", &about, timeline.svg());
             self.data.timelines.push(timeline);
         } else {
-            self.text("No switch paused anyone.");
+            self.text("No switch sent a PAUSE.");
         }
-        for chart in charts::of_run(run, id) {
+        for chart in selection::of_run(run, id) {
             self.chart(chart);
         }
         if !run.slowest.is_empty() {
@@ -190,7 +207,7 @@ impl Page {
             "Links by the utilisation of their busier direction (<code>links.csv</code>); dashed where a sender had to stop \
              (<code>pause_time.csv</code>)."
         };
-        self.figure(&format!("{id}-fabric"), "Fabric", about, svg(&graph));
+        self.figure((&format!("{id}-fabric"), "grounded"), "Fabric", about, svg(&graph));
     }
 
     fn finish(self, names: &str) -> Report {
@@ -222,13 +239,40 @@ fn verdict(summary: &Summary) -> String {
     if summary.deadlock.deadlocks > 0 {
         words.push("deadlock".into());
     }
-    if let Some(why) = &summary.unfinished {
-        words.push(format!("unfinished: {why}"));
+    if summary.unfinished.is_some() {
+        words.push("unfinished".into());
     }
     words.join(", ")
 }
 
 /// Text as HTML.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_have_named_is_text() {
+        assert_eq!(escaped("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
+        let name = "</script><b>".to_owned();
+        let metric = crate::report::sweep::Metric {
+            key: "pause_frames".into(),
+            label: "PAUSE frames".into(),
+            cells: vec![crate::report::sweep::Cell {
+                name: name.clone(),
+                mean: 1.0,
+                interval: None,
+            }],
+        };
+        let metrics = vec![metric];
+        let sweep = Sweep { name: name.clone(), metrics, cells_left_out: 0, metrics_left_out: 2 };
+        let html = report(&[], &[sweep]).html;
+        assert!(!html.contains(&name) && html.contains("&lt;/script&gt;&lt;b&gt;"), "{html}");
+        assert!(html.contains("\\u003c/script>"), "{html}");
+        assert_eq!(html.matches("</script>").count(), 2, "those of the page");
+        assert!(html.contains("2 more metrics are in"));
+    }
 }

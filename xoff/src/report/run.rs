@@ -1,13 +1,15 @@
 //! What a report shows of one run, from its folder of results.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use results::Summary;
+use results::{Summary, count};
 use scenario::Scenario;
 
 use super::ReportError;
-use super::table::rows;
+use super::number::short;
+use super::table::{rows, rows_if_there};
 use crate::graph::Load;
 
 /// A value over time: nanoseconds, and what holds from then on.
@@ -16,12 +18,28 @@ pub type Curve = Vec<(f64, f64)>;
 /// The slowdowns of flows of a range of sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeBin {
-    /// The sizes, such as "up to 10 kB".
-    pub name: String,
-    /// Flows that completed.
-    pub completed: f64,
+    /// The sizes.
+    pub range: SizeRange,
     /// Mean, median, 95th and 99th percentile.
     pub slowdown: [f64; 4],
+}
+
+/// A range of flow sizes in bytes; ranges are in the order of their sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SizeRange {
+    /// Flows are larger than this,
+    pub above: u64,
+    /// and at most this large; `u64::MAX` of the range without an end.
+    pub up_to: u64,
+}
+
+impl fmt::Display for SizeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.up_to {
+            u64::MAX => write!(f, "above {}B", short(self.above as f64)),
+            up_to => write!(f, "up to {}B", short(up_to as f64)),
+        }
+    }
 }
 
 /// When one neighbour had told another to stop a priority.
@@ -61,7 +79,7 @@ pub struct Run {
     pub egress: BTreeMap<String, Curve>,
     /// Throughput of flows in bits per second, if it was asked for, by flow.
     pub throughput: BTreeMap<String, Curve>,
-    /// Pauses of priorities, those in force longest first.
+    /// Pauses of priorities, those that lasted longest first.
     pub pauses: Vec<Pauses>,
     /// By wire.
     pub loads: BTreeMap<String, Load>,
@@ -78,6 +96,11 @@ impl Run {
         let scenario = Scenario::load(&folder.join(results::SCENARIO_FILE), &[])
             .map_err(|error| error.to_string());
         let (slowdowns, slowest) = flows(folder)?;
+        let interval = match &scenario {
+            Ok(scenario) => scenario.results.throughput.as_ref().map(|it| it.interval),
+            Err(_) => None,
+        };
+        let interval = interval.map_or(f64::INFINITY, |interval| interval.0 as f64 / 1e3);
         let mut run = Self {
             name,
             folder: folder.to_owned(),
@@ -89,7 +112,7 @@ impl Run {
             buffers: BTreeMap::new(),
             headroom: BTreeMap::new(),
             egress: BTreeMap::new(),
-            throughput: throughput(folder)?,
+            throughput: throughput(folder, interval)?,
             pauses: Vec::new(),
             loads: loads(folder)?,
         };
@@ -160,19 +183,16 @@ fn sizes(folder: &Path) -> Result<Vec<SizeBin>, ReportError> {
     ];
     let mut bins = Vec::new();
     rows(folder, "fct_by_size.csv", columns, |row| {
-        let completed = row.number(3)?;
-        if !row.text(0).is_empty() || completed == 0.0 {
+        if !row.text(0).is_empty() || row.number(3)? == 0.0 {
             return Ok(());
         }
-        let name = match row.optional(2)? {
-            Some(bytes) => format!("up to {}B", super::number::short(bytes)),
-            None => format!("above {}B", super::number::short(row.number(1)?)),
-        };
+        let up_to = row.optional(2)?.map_or(u64::MAX, |bytes| bytes as u64);
+        let range = SizeRange { above: row.number(1)? as u64, up_to };
         let mut slowdown = [0.0; 4];
         for (value, column) in slowdown.iter_mut().zip(4..) {
             *value = row.number(column)?;
         }
-        bins.push(SizeBin { name, completed, slowdown });
+        bins.push(SizeBin { range, slowdown });
         Ok(())
     })?;
     Ok(bins)
@@ -192,7 +212,7 @@ fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
         slowdowns.push(slowdown);
         if slowest.len() < SHOWN || slowest.last().is_some_and(|(least, _)| slowdown > *least) {
             let [flow, label, src, dst] = [0, 1, 2, 3].map(|column| row.text(column).to_owned());
-            let bytes = super::number::grouped(row.number(4)? as u64);
+            let bytes = count(row.number(4)? as u64);
             let shown =
                 [flow, label, src, dst, bytes, format!("{:.3}", fct / 1e3), row.text(6).into()];
             let place = slowest.partition_point(|(other, _)| *other >= slowdown);
@@ -205,27 +225,21 @@ fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
     Ok((slowdowns, slowest.into_iter().map(|(_, row)| row).collect()))
 }
 
-fn throughput(folder: &Path) -> Result<BTreeMap<String, Curve>, ReportError> {
+fn throughput(folder: &Path, interval: f64) -> Result<BTreeMap<String, Curve>, ReportError> {
     let columns = ["start_ns", "flow", "bits_per_second"];
     let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
-    let mut starts = BTreeSet::new();
-    rows(folder, "throughput.csv", columns, |row| {
-        let start = row.number(0)?;
-        starts.insert(start as u64);
-        curves.entry(format!("flow {}", row.text(1))).or_default().push((start, row.number(2)?));
+    rows_if_there(folder, "throughput.csv", columns, |row| {
+        let name = format!("flow {}", row.text(1));
+        curves.entry(name).or_default().push((row.number(0)?, row.number(2)?));
         Ok(())
     })?;
-    // An interval without bytes has no row.
-    let interval = starts.iter().zip(starts.iter().skip(1)).map(|(a, b)| b - a).min();
-    if let Some(interval) = interval {
-        for curve in curves.values_mut() {
-            *curve = with_gaps(curve, interval as f64);
-        }
+    for curve in curves.values_mut() {
+        *curve = with_gaps(curve, interval);
     }
     Ok(curves)
 }
 
-/// A curve that falls to zero where an interval has no point.
+/// A curve that is zero where intervals have no point, because nothing came in them.
 fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
     let mut whole = Curve::new();
     for (place, &(start, value)) in curve.iter().enumerate() {
@@ -241,55 +255,37 @@ fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
 /// Who was paused, by whom, and the priority.
 type Key = (String, String, u8);
 
+/// As `ordered_ns` in `pause_time.csv` has them: a port's decision (DSH) and a queue's pause the same neighbour, and whichever
+/// resumes it ends the pause, because a port's RESUME leaves out classes that are still paused.
 fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
-    let columns = ["time_ns", "node", "port", "peer", "priority", "event", "level"];
-    // By key and level: since when.
-    let mut running: BTreeMap<(Key, String), f64> = BTreeMap::new();
+    let columns = ["time_ns", "node", "port", "peer", "priority", "event"];
+    let mut running: BTreeMap<Key, f64> = BTreeMap::new();
     let mut spans: BTreeMap<Key, Vec<(f64, f64)>> = BTreeMap::new();
     rows(folder, "pauses.csv", columns, |row| {
         let by = format!("{} port {}", row.text(1), row.text(2));
         let key = (row.text(3).to_owned(), by, row.number(4)? as u8);
-        let (time, place) = (row.number(0)?, (key, row.text(6).to_owned()));
+        let time = row.number(0)?;
         match row.text(5) {
             "xoff" => {
-                running.entry(place).or_insert(time);
+                running.entry(key).or_insert(time);
             }
             "xon" => {
-                if let Some(start) = running.remove(&place) {
-                    spans.entry(place.0).or_default().push((start, time));
+                if let Some(start) = running.remove(&key) {
+                    spans.entry(key).or_default().push((start, time));
                 }
             }
             _ => {}
         }
         Ok(())
     })?;
-    for ((key, _), start) in running {
+    for (key, start) in running {
         spans.entry(key).or_default().push((start, end));
     }
-    let mut pauses: Vec<Pauses> = spans
-        .into_iter()
-        .map(|((paused, by, priority), spans)| Pauses {
-            paused,
-            by,
-            priority,
-            spans: joined(spans),
-        })
-        .collect();
+    let all = spans.into_iter();
+    let mut pauses: Vec<Pauses> =
+        all.map(|((paused, by, priority), spans)| Pauses { paused, by, priority, spans }).collect();
     pauses.sort_by(|a, b| b.total_ns().total_cmp(&a.total_ns()));
     Ok(pauses)
-}
-
-/// Spans of two levels may overlap; the union does not.
-fn joined(mut spans: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut union: Vec<(f64, f64)> = Vec::new();
-    for (start, end) in spans {
-        match union.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => union.push((start, end)),
-        }
-    }
-    union
 }
 
 impl Pauses {
@@ -301,7 +297,7 @@ impl Pauses {
 
 fn loads(folder: &Path) -> Result<BTreeMap<String, Load>, ReportError> {
     let mut loads: BTreeMap<String, Load> = BTreeMap::new();
-    rows(folder, "links.csv", ["wire", "utilisation"], |row| {
+    rows_if_there(folder, "links.csv", ["wire", "utilisation"], |row| {
         let load = Load { utilisation: row.number(1)?, paused: 0.0 };
         loads.insert(row.text(0).to_owned(), load);
         Ok(())
@@ -314,15 +310,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_of_two_levels_are_one_where_they_overlap() {
-        let spans = vec![(5.0, 9.0), (1.0, 3.0), (2.0, 4.0), (9.0, 10.0)];
-        assert_eq!(joined(spans), [(1.0, 4.0), (5.0, 10.0)]);
-    }
-
-    #[test]
     fn a_gap_is_zero() {
-        let curve = [(0.0, 7.0), (10.0, 8.0), (30.0, 9.0)];
-        let whole = [(0.0, 7.0), (10.0, 8.0), (20.0, 0.0), (30.0, 9.0), (40.0, 0.0)];
+        let curve = [(0.0, 7.0), (10.0, 8.0), (500.0, 9.0)];
+        let whole = [(0.0, 7.0), (10.0, 8.0), (20.0, 0.0), (500.0, 9.0), (510.0, 0.0)];
         assert_eq!(with_gaps(&curve, 10.0), whole);
     }
 
@@ -333,6 +323,7 @@ mod tests {
             folder.path().join("pauses.csv"),
             "time_ns,node,port,peer,priority,event,level\n\
              10,leaf0,4,spine0,3,xoff,queue\n\
+             15,leaf0,4,spine0,3,xoff,port\n\
              20,leaf0,4,spine0,3,xoff-refresh,queue\n\
              30,leaf0,4,spine0,3,xon,queue\n\
              40,leaf0,5,h1,3,xoff,queue\n",

@@ -22,7 +22,23 @@ for (const timeline of document.querySelectorAll("svg.timeline")) {
     const part = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
     return from + part * (to - from);
   };
+  const chosen = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  chosen.setAttribute("height", height);
+  chosen.setAttribute("class", "chosen");
+  const choose = (low, high) => {
+    chosen.setAttribute("x", low);
+    chosen.setAttribute("width", high - low);
+  };
+  plot.append(chosen);
+  plot.addEventListener("pointermove", (event) => {
+    if (begun !== null) choose(Math.min(begun, place(event)), Math.max(begun, place(event)));
+  });
+  plot.addEventListener("pointercancel", () => {
+    begun = null;
+    choose(0, 0);
+  });
   plot.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
     begun = place(event);
     plot.setPointerCapture(event.pointerId);
     event.preventDefault();
@@ -31,6 +47,7 @@ for (const timeline of document.querySelectorAll("svg.timeline")) {
     if (begun === null) return;
     const [low, high] = [begun, place(event)].sort((a, b) => a - b);
     begun = null;
+    choose(0, 0);
     // A click is no drag, and a picosecond nothing to see.
     if (high - low < (to - from) / 200 || (high - low) / span * end < 1) return;
     [from, to] = [low, high];

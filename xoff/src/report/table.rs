@@ -8,7 +8,20 @@ use csv::StringRecord;
 
 use super::ReportError;
 
-/// Reads the named columns of a table, row by row. A table that is not there has no rows.
+/// The same of a table that not every run has.
+pub fn rows_if_there<const N: usize>(
+    folder: &Path,
+    file: &str,
+    columns: [&'static str; N],
+    take: impl FnMut(&Fields<'_, N>) -> Result<(), ReportError>,
+) -> Result<(), ReportError> {
+    match rows(folder, file, columns, take) {
+        Err(ReportError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        read => read,
+    }
+}
+
+/// Reads the named columns of a table, row by row.
 pub fn rows<const N: usize>(
     folder: &Path,
     file: &str,
@@ -16,11 +29,8 @@ pub fn rows<const N: usize>(
     mut take: impl FnMut(&Fields<'_, N>) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
     let path = folder.join(file);
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(ReportError::Read { path, source }),
-    };
+    let file =
+        File::open(&path).map_err(|source| ReportError::Read { path: path.clone(), source })?;
     let mut reader = csv::Reader::from_reader(BufReader::new(file));
     let failed = |source: csv::Error| ReportError::Table { path: path.clone(), source };
     let header = reader.headers().map_err(failed)?.clone();
@@ -53,7 +63,8 @@ impl<const N: usize> Fields<'_, N> {
     /// The same as a number.
     pub fn number(&self, column: usize) -> Result<f64, ReportError> {
         let text = self.text(column);
-        text.parse().map_err(|_| ReportError::Number {
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or_else(|| ReportError::Number {
             path: self.path.clone(),
             line: self.record.position().map_or(0, csv::Position::line),
             column: self.columns[column],

@@ -1,16 +1,17 @@
 //! Who paused whom, over time.
 
+use results::span;
 use serde::Serialize;
-use svg::node::element::{Group, Line, Rectangle, SVG, Text, Title};
+use svg::node::element::{Group, Line, Path, Rectangle, SVG, Text, Title};
 use svg::{Document, Node as _};
+use units::Nanos;
 
 use super::chart::COLORS;
-use super::number;
 use super::run::Run;
 
 /// In pixels.
 const WIDTH: f64 = 900.0;
-const LABELS: f64 = 250.0;
+const LETTER: f64 = 6.6;
 const ROW: f64 = 16.0;
 const TOP: f64 = 8.0;
 const AXIS: f64 = 26.0;
@@ -33,7 +34,7 @@ pub struct Timeline {
     /// Those in force longest first.
     pub rows: Vec<Row>,
     /// How many more there are.
-    pub omitted: usize,
+    pub left_out: usize,
 }
 
 /// One neighbour that another had told to stop.
@@ -56,15 +57,18 @@ impl Timeline {
             spans: at_most(&pauses.spans, SPANS),
         };
         let rows: Vec<Row> = run.pauses.iter().take(ROWS).map(row).collect();
-        let omitted = run.pauses.len() - rows.len();
+        let left_out = run.pauses.len() - rows.len();
         let id = id.to_owned();
-        (!rows.is_empty()).then(|| Self { id, end_ns: run.end_ns().max(1.0), rows, omitted })
+        (!rows.is_empty()).then(|| Self { id, end_ns: run.end_ns().max(1.0), rows, left_out })
     }
 
     /// The picture. Its script lets a reader zoom into the part of the class `plot`.
     pub fn svg(&self) -> String {
         let height = ROW * self.rows.len() as f64;
-        let width = WIDTH - LABELS - RIGHT;
+        let label = |row: &Row| format!("{}, prio {}", row.name, row.priority);
+        let longest = self.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
+        let labels = longest as f64 * LETTER + 16.0;
+        let width = WIDTH - labels - RIGHT;
         let mut document = Document::new()
             .set("viewBox", (0, 0, WIDTH, TOP + height + AXIS))
             .set("class", "timeline")
@@ -73,7 +77,7 @@ impl Timeline {
             .set("font-size", 12);
         let mut plot = SVG::new()
             .set("class", "plot")
-            .set("x", LABELS)
+            .set("x", labels)
             .set("y", TOP)
             .set("width", width)
             .set("height", height)
@@ -89,38 +93,32 @@ impl Timeline {
         );
         for (number, row) in self.rows.iter().enumerate() {
             let y = ROW * number as f64;
-            let label = format!("{}, prio {}", row.name, row.priority);
+            let label = label(row);
             let text = Text::new(&label)
-                .set("x", LABELS - 8.0)
+                .set("x", labels - 8.0)
                 .set("y", TOP + y + 12.0)
                 .set("text-anchor", "end");
             document.append(text);
             let color = COLORS[usize::from(row.priority) % COLORS.len()];
             let color = format!("#{:02x}{:02x}{:02x}", color.0, color.1, color.2);
-            let mut spans = Group::new().set("fill", color);
+            // The line around a span has one width at any zoom, so the shortest can be seen.
+            let mut spans = Path::new()
+                .set("fill", color.as_str())
+                .set("stroke", color.as_str())
+                .set("vector-effect", "non-scaling-stroke")
+                .set("d", outline(&row.spans, self.end_ns, (y + 2.0, ROW - 4.0)));
             spans.append(Title::new(&label));
-            for &(start, end) in &row.spans {
-                let place = |time: f64| (time / self.end_ns * SPAN * 100.0).round() / 100.0;
-                // A pause is never too short to be seen.
-                let wide = (place(end) - place(start)).max(SPAN / 2000.0);
-                let span = Rectangle::new()
-                    .set("x", place(start))
-                    .set("y", y + 2.0)
-                    .set("width", wide)
-                    .set("height", ROW - 4.0);
-                spans.append(span);
-            }
             plot.append(spans);
         }
         document.append(plot);
         let mut axis = Group::new().set("class", "axis").set("text-anchor", "middle");
         for tick in 0..=4 {
-            let x = LABELS + width * f64::from(tick) / 4.0;
+            let x = labels + width * f64::from(tick) / 4.0;
             let y = TOP + height;
             let line = Line::new().set("x1", x).set("x2", x).set("y1", y).set("y2", y + 4.0);
             axis.append(line.set("stroke", "#9a9a9a"));
             let time = self.end_ns * f64::from(tick) / 4.0;
-            let text = Text::new(format!("{}s", number::short_time(time)));
+            let text = Text::new(span(Nanos(time.round() as u64)));
             axis.append(text.set("x", x).set("y", y + 18.0));
         }
         document.append(axis);
@@ -128,18 +126,31 @@ impl Timeline {
     }
 }
 
+/// The outlines of spans, in the coordinates of the plot, from `top` on and so high.
+fn outline(spans: &[(f64, f64)], end_ns: f64, (top, height): (f64, f64)) -> String {
+    let place = |time: f64| (time / end_ns * SPAN * 100.0).round() / 100.0;
+    spans.iter().fold(String::new(), |path, &(start, end)| {
+        let (from, to) = (place(start), place(end));
+        path + &format!("M{from} {top}H{to}V{}H{from}z", top + height)
+    })
+}
+
 /// Spans of which the shortest gaps are closed until there are at most `most`.
 fn at_most(spans: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if spans.len() <= most {
         return spans.to_vec();
     }
-    let mut gaps: Vec<f64> = spans.windows(2).map(|pair| pair[1].0 - pair[0].1).collect();
-    gaps.sort_by(f64::total_cmp);
-    let closed = gaps[spans.len() - most - 1];
+    let gap = |place: &usize| spans[place + 1].0 - spans[*place].1;
+    let mut places: Vec<usize> = (0..spans.len() - 1).collect();
+    places.sort_by(|a, b| gap(a).total_cmp(&gap(b)));
+    let mut is_closed = vec![false; spans.len()];
+    for place in places.into_iter().take(spans.len() - most) {
+        is_closed[place + 1] = true;
+    }
     let mut kept: Vec<(f64, f64)> = Vec::new();
-    for &(start, end) in spans {
+    for (&(start, end), is_closed) in spans.iter().zip(is_closed) {
         match kept.last_mut() {
-            Some(last) if start - last.1 <= closed => last.1 = end,
+            Some(last) if is_closed => last.1 = end,
             _ => kept.push((start, end)),
         }
     }
@@ -157,5 +168,15 @@ mod tests {
         assert_eq!(at_most(&spans, 3), [(0.0, 1.0), (2.0, 3.0), (10.0, 12.0)]);
         assert_eq!(at_most(&spans, 2), [(0.0, 3.0), (10.0, 12.0)]);
         assert_eq!(at_most(&spans, 1), [(0.0, 12.0)]);
+        // No more than it takes where all gaps are alike.
+        let periodic: Vec<(f64, f64)> =
+            (0..50).map(|n| f64::from(n) * 4.0).map(|at| (at, at + 1.0)).collect();
+        assert_eq!(at_most(&periodic, 40).len(), 40);
+    }
+
+    #[test]
+    fn spans_are_as_long_as_they_were() {
+        let path = outline(&[(0.0, 250.0), (500.0, 501.0)], 1000.0, (2.0, 12.0));
+        assert_eq!(path, "M0 2H250000V14H0zM500000 2H501000V14H500000z");
     }
 }
