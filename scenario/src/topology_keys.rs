@@ -5,7 +5,7 @@ use serde::Deserialize;
 use topology::{Fabric, PodCounts};
 
 use super::document::Document;
-use super::quantity::{Delay, Rate, Time};
+use super::quantity::{Delay, Rate};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::shape::{Link, LinkSpeed, Shape, ShapeKind, explain_failed};

@@ -4,6 +4,7 @@ mod bad_input;
 mod commands;
 mod import;
 mod import_kin;
+mod init;
 mod killed;
 mod report;
 mod reproduce;
