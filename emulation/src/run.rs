@@ -347,6 +347,7 @@ pub(crate) fn claim(
         port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         hpcc,
+        omitted: scenario.results.omit.tables().collect(),
     };
     ResultsFolder::create(folder, &options)
 }

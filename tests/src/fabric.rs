@@ -11,6 +11,7 @@ pub mod capture;
 pub mod captured_drops;
 pub mod congestion;
 pub mod counted_frames;
+pub mod counters;
 pub mod deadlock;
 pub mod device_queue;
 pub mod dissection;
@@ -65,7 +66,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 26] = [
+const SAME_FILES: [&str; 27] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -82,6 +83,7 @@ const SAME_FILES: [&str; 26] = [
     "occupancy.csv",
     "link_delay.csv",
     "links.csv",
+    "counters.csv",
     "drops.csv",
     "watchdog.csv",
     "faults.csv",

@@ -9,10 +9,10 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
-    PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic,
-    WatchdogRow,
+    BufferLevel, DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow,
+    FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow,
+    PortState, PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause,
+    StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
@@ -129,7 +129,7 @@ impl<'a> Recorder<'a> {
                 queue,
                 flow,
             }),
-            Note::PauseReceived { wire, priority, until } => {
+            Note::PauseReceived { wire, priority, until, quanta } => {
                 let wire = fabric.wire(wire);
                 let response = scenario.pause_response_ns(wire.to, wire.rate);
                 record.pause_received(&PauseReceived {
@@ -140,6 +140,7 @@ impl<'a> Recorder<'a> {
                     priority,
                     binds: Nanos(time.0 + response.0),
                     until,
+                    quanta,
                 })
             }
             Note::Dropped { port, priority, reason, length } => {
@@ -170,6 +171,10 @@ impl<'a> Recorder<'a> {
             Note::Sampled(ref counters) => counters
                 .iter()
                 .try_for_each(|counter| record.queue(&queue_row(time, node, counter))),
+            Note::SampledPeak { since, total, headroom } => {
+                record.buffer_peak(node, since.to_nanos(), time, BufferLevel { total, headroom });
+                Ok(())
+            }
             Note::SampledQueue { port, priority, queue, bytes } => {
                 let bytes = Bytes(bytes);
                 record.egress_queue(&EgressQueueRow { time, node, port, priority, queue, bytes })
