@@ -11,7 +11,7 @@ use super::drop::DropRow;
 use super::pause_time::{PauseReceived, PauseTimeRow};
 
 /// A counter of a (node, port, priority). The names are those of SAI's port, priority group and queue statistics without
-/// their first words, as SONiC shows them, with the priority in place.
+/// their first words, as `SONiC` shows them, with the priority in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
     /// PAUSE frames that the port sent.
@@ -212,7 +212,7 @@ impl Counters {
             let PortCounters { node, port, peer, peer_port, priority, queue, .. } = of_port;
             let received = self.nodes.get(&node).and_then(|ports| ports.get(&(port, priority)));
             let received = received.copied().unwrap_or_default();
-            let paused = |node: &str, port, time: fn(&PauseTimeRow) -> Nanos| {
+            let lasted = |node: &str, port, time: fn(&PauseTimeRow) -> Nanos| {
                 pauses.get(&(node, port, priority)).map_or(0, |row| time(row).0)
             };
             let values = [
@@ -220,8 +220,8 @@ impl Counters {
                 (Counter::PfcReceived, received.pauses),
                 (Counter::ResumesSent, of_port.resumes_sent),
                 (Counter::ResumesReceived, received.resumes),
-                (Counter::PauseSent, paused(&peer, peer_port, |row| row.ordered.total.paused)),
-                (Counter::PauseReceived, paused(&node, port, |row| row.imposed.paused)),
+                (Counter::PauseSent, lasted(&peer, peer_port, |row| row.ordered.total.paused)),
+                (Counter::PauseReceived, lasted(&node, port, |row| row.imposed.paused)),
                 (Counter::Discarded, received.discarded),
                 (Counter::Packets, queue.packets),
                 (Counter::Bytes, queue.bytes),

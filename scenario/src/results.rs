@@ -161,8 +161,8 @@ pub(super) struct ResultsKeys {
     /// Whether `counters.csv` also has packets, bytes, ECN marks and exact watermarks of each queue, for which every packet is
     /// looked at. Default false.
     queue_counters: bool,
-    /// Tables that are not written, by their names without `.csv`, such as ["queues", "pauses"]; `*` stands for any text, and
-    /// `?` for one character, so ["*"] leaves `summary.json`, the scenario and captures only. Default []: none is left out.
+    /// Tables that are not written, by their names without `.csv`, such as `["queues", "pauses"]`; `*` stands for any text, and
+    /// `?` for one character, so `["*"]` leaves `summary.json`, the scenario and captures only. Default []: none is left out.
     omit: Omitted,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,

@@ -130,18 +130,7 @@ impl<'a> Recorder<'a> {
                 flow,
             }),
             Note::PauseReceived { wire, priority, until, quanta } => {
-                let wire = fabric.wire(wire);
-                let response = scenario.pause_response_ns(wire.to, wire.rate);
-                record.pause_received(&PauseReceived {
-                    time,
-                    node,
-                    port: wire.to_port,
-                    by: &fabric.node(wire.from).name,
-                    priority,
-                    binds: Nanos(time.0 + response.0),
-                    until,
-                    quanta,
-                })
+                self.pause_received(entry, wire, priority, (until, quanta))
             }
             Note::Dropped { port, priority, reason, length } => {
                 self.count_drop(entry.node, priority, reason);
@@ -193,6 +182,29 @@ impl<'a> Recorder<'a> {
                 unreachable!("the engine acts on it")
             }
         }
+    }
+
+    /// A class of a PFC frame has crossed a wire, or a watchdog has ended a pause there.
+    fn pause_received(
+        &mut self,
+        entry: &Entry,
+        wire: WireId,
+        priority: u8,
+        (until, quanta): (Nanos, Option<u16>),
+    ) -> Result<(), ResultsError> {
+        let (fabric, time) = (self.scenario.fabric(), entry.at.to_nanos());
+        let wire = fabric.wire(wire);
+        let response = self.scenario.pause_response_ns(wire.to, wire.rate);
+        self.record.pause_received(&PauseReceived {
+            time,
+            node: &fabric.node(entry.node).name,
+            port: wire.to_port,
+            by: &fabric.node(wire.from).name,
+            priority,
+            binds: Nanos(time.0 + response.0),
+            until,
+            quanta,
+        })
     }
 
     /// A frame was lost on a wire, or found damaged at its end.
