@@ -43,14 +43,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         throughput,
         flow_trace_rows: None,
         link_delay,
-        egress_queues: false,
-        lossy_queues: false,
-        queue_pauses: false,
-        held_flows: false,
-        port_states: false,
-        watchdog: false,
-        omitted: std::collections::BTreeSet::new(),
-        hpcc: None,
+        ..ResultsOptions::default()
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
     let options = RecordOptions {

@@ -78,9 +78,11 @@ pub fn assert_counters(run: &Run) {
         let class = row.number("priority");
         let received = of(node, port, format!("PFC_{class}_RX_PAUSE_DURATION_NS"));
         assert_eq!(received, row.number("paused_ns"), "{row:?}");
-        let sender = fabric.nodes().iter().position(|it| it.name == node).unwrap();
-        let peer = fabric.peer(topology::NodeId(sender as u32), port as u16);
-        let sent = of(by, peer.port.into(), format!("PFC_{class}_TX_PAUSE_DURATION_NS"));
+        let leaves = |wire: &&topology::Wire| {
+            fabric.node(wire.from).name == node && u64::from(wire.from_port) == port
+        };
+        let wire = fabric.wires().iter().find(leaves).expect("a port has a wire");
+        let sent = of(by, wire.to_port.into(), format!("PFC_{class}_TX_PAUSE_DURATION_NS"));
         assert_eq!(sent, row.number("ordered_ns"), "{row:?}");
     }
     let mut dropped: BTreeMap<(String, u64, String), u64> = BTreeMap::new();
