@@ -34,6 +34,8 @@ mod losses;
 mod off_state;
 mod part;
 mod paused_lanes;
+mod port_counters;
+mod queue_tally;
 pub(crate) mod recorder;
 mod rerouting;
 mod sampler;

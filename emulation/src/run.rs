@@ -348,6 +348,7 @@ pub(crate) fn claim(
         watchdog: scenario.switch.watchdog.is_some(),
         wire_log: scenario.results.explain,
         hpcc,
+        omitted: scenario.results.omit.tables().collect(),
     };
     ResultsFolder::create(folder, &options)
 }

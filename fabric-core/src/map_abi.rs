@@ -182,9 +182,9 @@ pub struct SwitchState {
     pub headroom_bytes: Cell64,
     /// Bytes in the lossy packets' own pool.
     pub lossy_bytes: Cell64,
-    /// The most bytes that were ever buffered.
+    /// The most bytes that were buffered since user space last set it: at each sample, like a watermark that is read.
     pub buffer_max_bytes: Cell64,
-    /// The most bytes that were ever in headroom.
+    /// The most bytes that were in headroom, likewise.
     pub headroom_max_bytes: Cell64,
     /// State of the random numbers, of marking and of fair dropping; never zero.
     pub random: Cell64,

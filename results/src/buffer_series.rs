@@ -47,6 +47,16 @@ impl BufferSeries {
         *last = last.max(level);
     }
 
+    /// At some instant between two samples the level was `peak`; which instant it was is not known, so all of the time
+    /// between them has it. Comes before the later sample.
+    pub fn raise(&mut self, since: Nanos, now: Nanos, peak: BufferLevel) {
+        self.hold_until(now);
+        let first = usize::try_from(since.0 / self.span_ns).expect("fewer than all spans");
+        for span in self.peaks.iter_mut().skip(first) {
+            *span = span.max(peak);
+        }
+    }
+
     /// The highest levels seen.
     pub fn peak(&self) -> BufferLevel {
         self.peaks.iter().copied().fold(BufferLevel::default(), BufferLevel::max)
@@ -122,6 +132,23 @@ mod tests {
         let chart = series.chart(Nanos(12), 5).unwrap();
         assert_eq!((chart.from, chart.to), (Nanos(2), Nanos(7)));
         assert_eq!(totals(&chart), [10, 10, 10, 40, 40]);
+    }
+
+    /// A packet comes and goes every 3 ns, and samples 10 ns apart find it now and then.
+    #[test]
+    fn a_constant_stream_is_a_line() {
+        let mut series = BufferSeries::default();
+        for sample in 1..=100 {
+            let found = if sample % 3 == 0 { 9 } else { 0 };
+            series.raise(Nanos(10 * sample - 10), Nanos(10 * sample), level(9));
+            series.record(Nanos(10 * sample), level(found));
+        }
+        let chart = series.chart(Nanos(1000), 25).unwrap();
+        assert_eq!(totals(&chart), [9; 25]);
+        let mut late = BufferSeries::default();
+        late.raise(Nanos(20), Nanos(30), level(9));
+        let chart = late.chart(Nanos(40), 3).unwrap();
+        assert_eq!((chart.from, chart.to), (Nanos(20), Nanos(31)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::counter::CounterRow;
 use super::csv::Row;
 use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
@@ -68,6 +69,7 @@ pub fn columns_markdown() -> String {
     table::<HeldFlowRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
     table::<LinkRow>(&mut text);
+    table::<CounterRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);
     table::<DropRow>(&mut text);
@@ -111,7 +113,7 @@ mod tests {
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
         let tables =
             tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
-        let tables = tables.chain(["lossy_queues", "links"]);
+        let tables = tables.chain(["lossy_queues", "links", "counters"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -169,6 +171,7 @@ mod tests {
             header::<LinkRow>(),
             "wire,from,to,rate_bps,frames,bytes,wire_bytes,utilisation,lost,damaged"
         );
+        assert_eq!(header::<CounterRow>(), "node,port,peer,priority,counter,value");
         assert_eq!(header::<PortStateRow>(), "time_ns,node,port,priority,state,cause");
         assert_eq!(header::<HeldFlowRow>(), "time_ns,node,port,by,queue,flow");
         assert_eq!(

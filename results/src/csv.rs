@@ -27,13 +27,8 @@ pub struct CsvTable<W: Write> {
 }
 
 impl<W: Write> CsvTable<W> {
-    /// Writes the header of `R`. `path` is what errors name.
-    pub fn new<R: Row>(writer: W, path: &Path) -> Result<Self, ResultsError> {
-        Self::with_columns(writer, path, R::COLUMNS)
-    }
-
-    /// The same for rows that have only some of their columns.
-    pub fn with_columns(writer: W, path: &Path, columns: &[Column]) -> Result<Self, ResultsError> {
+    /// Writes the header: all columns of a type of rows, or some. `path` is what errors name.
+    pub fn new(writer: W, path: &Path, columns: &[Column]) -> Result<Self, ResultsError> {
         let mut file = TextFile::new(writer, path);
         file.write(|out| {
             for (index, column) in columns.iter().enumerate() {
@@ -119,7 +114,8 @@ mod tests {
     #[test]
     fn header_comes_from_the_columns() {
         let mut bytes = Vec::new();
-        let mut table = CsvTable::new::<Number>(&mut bytes, Path::new("numbers.csv")).unwrap();
+        let mut table =
+            CsvTable::new(&mut bytes, Path::new("numbers.csv"), Number::COLUMNS).unwrap();
         table.row(&Number(4)).unwrap();
         table.finish().unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), "half,whole\n2,4\n");
@@ -128,7 +124,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_while_rows_are_added() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut table = CsvTable::new::<Number>(full, Path::new("out/numbers.csv")).unwrap();
+        let mut table = CsvTable::new(full, Path::new("out/numbers.csv"), Number::COLUMNS).unwrap();
         let error = (0..100_000).find_map(|n| table.row(&Number(n)).err()).unwrap();
         assert_eq!(
             error.to_string(),
@@ -140,7 +136,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_at_the_end_of_a_short_file() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut table = CsvTable::new::<Number>(full, Path::new("out/numbers.csv")).unwrap();
+        let mut table = CsvTable::new(full, Path::new("out/numbers.csv"), Number::COLUMNS).unwrap();
         table.row(&Number(1)).unwrap();
         assert!(table.finish().unwrap_err().to_string().contains("No space left"));
     }

@@ -163,7 +163,8 @@ mod tests {
     #[test]
     fn a_trace_ends_at_its_bound_and_says_so() {
         let mut bytes = Vec::new();
-        let table = CsvTable::new::<FlowTraceRow>(&mut bytes, Path::new("flow_trace.csv")).unwrap();
+        let table =
+            CsvTable::new(&mut bytes, Path::new("flow_trace.csv"), FlowTraceRow::COLUMNS).unwrap();
         let mut trace = FlowTrace::new(table, 2);
         for time in [1, 2] {
             trace.row(&FlowTraceRow { time: Nanos(time), ..ROW }).unwrap();

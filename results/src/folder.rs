@@ -1,5 +1,6 @@
 //! The folder that a run leaves behind.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,8 @@ use std::path::{Path, PathBuf};
 use units::{Nanos, Picos};
 
 use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
+use super::column::Column;
+use super::counter::CounterRow;
 use super::csv::{CsvTable, Row};
 use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
@@ -56,6 +59,7 @@ const FILES: &[&str] = &[
     HeldFlowRow::FILE,
     QueuePauseRow::FILE,
     LinkRow::FILE,
+    CounterRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,
@@ -102,14 +106,16 @@ pub struct ResultsOptions {
     pub watchdog: bool,
     /// Whether there is a `wire_log.bin`.
     pub wire_log: bool,
+    /// Tables that are not written whatever else is said, by their names without `.csv`.
+    pub omitted: BTreeSet<&'static str>,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
 /// appear at the end, and none of them if this is dropped before.
 pub struct ResultsFolder {
-    flows: CsvTable<File>,
-    pauses: CsvTable<File>,
-    queues: CsvTable<File>,
+    flows: Option<CsvTable<File>>,
+    pauses: Option<CsvTable<File>>,
+    queues: Option<CsvTable<File>>,
     egress_queues: Option<CsvTable<File>>,
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
@@ -117,14 +123,15 @@ pub struct ResultsFolder {
     held_flows: Option<CsvTable<File>>,
     port_states: Option<CsvTable<File>>,
     watchdog: Option<CsvTable<File>>,
-    drops: CsvTable<File>,
-    deadlocks: CsvTable<File>,
+    drops: Option<CsvTable<File>>,
+    deadlocks: Option<CsvTable<File>>,
     throughput: Option<CsvTable<File>>,
     flow_trace: Option<FlowTrace<File>>,
     hpcc: Option<HpccFiles>,
     link_delay: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
     wire_log: Option<WireLog>,
+    omitted: BTreeSet<&'static str>,
     folder: PathBuf,
     staging: Staging,
 }
@@ -153,35 +160,33 @@ impl ResultsFolder {
             .wire_log
             .then(|| WireLog::new(staging.create(WIRE_LOG_FILE)?, &staging.path(WIRE_LOG_FILE)));
         let wire_log = wire_log.transpose()?;
-        let mut flows = table::<FlowRow>(&staging)?;
+        let tables = Tables { staging: &staging, omitted: &options.omitted };
+        let mut flows = tables.open::<FlowRow>(true)?;
         // A disk without any room is found before the run.
-        flows.flush()?;
+        flows.as_mut().map_or(Ok(()), CsvTable::flush)?;
         let hpcc = options.hpcc.clone();
         let hpcc = hpcc.map(|options| HpccFiles::create(&staging, options)).transpose()?;
+        let flow_trace = tables.open::<FlowTraceRow>(options.flow_trace_rows.is_some())?;
         Ok(Self {
             flows,
-            pauses: CsvTable::with_columns(
-                staging.create(PauseRow::FILE)?,
-                &staging.path(PauseRow::FILE),
-                PauseRow::columns(options.port_states),
-            )?,
-            queues: table::<QueueRow>(&staging)?,
-            egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
-            queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
-            flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
-            lossy_queues: optional_table::<LossyQueueRow>(&staging, options.lossy_queues)?,
-            held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
-            port_states: optional_table::<PortStateRow>(&staging, options.port_states)?,
-            watchdog: optional_table::<WatchdogRow>(&staging, options.watchdog)?,
-            drops: table::<DropRow>(&staging)?,
-            deadlocks: table::<DeadlockRow>(&staging)?,
-            throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
-            flow_trace: options
-                .flow_trace_rows
-                .map(|most| Ok(FlowTrace::new(table::<FlowTraceRow>(&staging)?, most)))
-                .transpose()?,
+            pauses: tables.open_with::<PauseRow>(true, PauseRow::columns(options.port_states))?,
+            queues: tables.open::<QueueRow>(true)?,
+            egress_queues: tables.open::<EgressQueueRow>(options.egress_queues)?,
+            queue_pauses: tables.open::<QueuePauseRow>(options.queue_pauses)?,
+            flow_queues: tables.open::<FlowQueuesRow>(options.queue_pauses)?,
+            lossy_queues: tables.open::<LossyQueueRow>(options.lossy_queues)?,
+            held_flows: tables.open::<HeldFlowRow>(options.held_flows)?,
+            port_states: tables.open::<PortStateRow>(options.port_states)?,
+            watchdog: tables.open::<WatchdogRow>(options.watchdog)?,
+            drops: tables.open::<DropRow>(true)?,
+            deadlocks: tables.open::<DeadlockRow>(true)?,
+            throughput: tables.open::<ThroughputRow>(options.throughput)?,
+            flow_trace: flow_trace
+                .zip(options.flow_trace_rows)
+                .map(|(table, most)| FlowTrace::new(table, most)),
             hpcc,
-            link_delay: optional_table::<LinkDelayRow>(&staging, options.link_delay)?,
+            link_delay: tables.open::<LinkDelayRow>(options.link_delay)?,
+            omitted: options.omitted.clone(),
             capture,
             wire_log,
             folder: folder.to_owned(),
@@ -200,7 +205,7 @@ impl ResultsFolder {
         if let Some(files) = &mut self.hpcc {
             files.flow(row)?;
         }
-        self.flows.row(row)
+        add(&mut self.flows, row)
     }
 
     /// The HPCC simulator's files, until [`Self::close_hpcc`].
@@ -215,95 +220,67 @@ impl ResultsFolder {
 
     /// Adds a decision to pause, refresh or resume.
     pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
-        self.pauses.row(row)
+        add(&mut self.pauses, row)
     }
 
     /// Adds a sample of a counter that differs from the counter's last one (at first from 0).
     pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
-        self.queues.row(row)
+        add(&mut self.queues, row)
     }
 
     /// Adds a sample of one queue of a priority that has several.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::egress_queues`].
     pub fn egress_queue(&mut self, row: &EgressQueueRow) -> Result<(), ResultsError> {
-        let table = self.egress_queues.as_mut();
-        table.expect("queues of a priority are sampled where it is asked for").row(row)
+        add(&mut self.egress_queues, row)
     }
 
     /// Adds a pause or resume of one queue.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::queue_pauses`].
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
-        self.queue_pauses.as_mut().expect("a scheme that pauses queues has the table").row(row)
+        add(&mut self.queue_pauses, row)
     }
 
     /// Adds a sample of how flows are spread over a port's queues.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::queue_pauses`].
     pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
-        self.flow_queues.as_mut().expect("a scheme that pauses queues has the table").row(row)
+        add(&mut self.flow_queues, row)
     }
 
     /// Adds a sample of a lossy egress queue.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::lossy_queues`].
     pub fn lossy_queue(&mut self, row: &LossyQueueRow) -> Result<(), ResultsError> {
-        self.lossy_queues.as_mut().expect("thresholds are sampled where it is asked for").row(row)
+        add(&mut self.lossy_queues, row)
     }
 
     /// Adds a flow that a pause of one queue holds.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::held_flows`].
     pub fn held_flow(&mut self, row: &HeldFlowRow) -> Result<(), ResultsError> {
-        self.held_flows.as_mut().expect("held flows are noted where it is asked for").row(row)
+        add(&mut self.held_flows, row)
     }
 
     /// Adds a change of the state of a port.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::port_states`].
     pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
-        self.port_states.as_mut().expect("a scheme with states of ports has the table").row(row)
+        add(&mut self.port_states, row)
     }
 
     /// Adds a PFC storm, once it is over or the run has ended.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::watchdog`].
     pub fn storm(&mut self, row: &WatchdogRow) -> Result<(), ResultsError> {
-        self.watchdog.as_mut().expect("a watchdog has the table").row(row)
+        add(&mut self.watchdog, row)
     }
 
     /// Adds a frame that went no further.
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
-        self.drops.row(row)
+        add(&mut self.drops, row)
     }
 
     /// Adds a circle of waiting, once it has dissolved or the run has ended.
     pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
-        self.deadlocks.row(row)
+        add(&mut self.deadlocks, row)
     }
 
     /// Adds what a receiver got of a flow in an interval.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::throughput`].
     pub fn throughput(&mut self, row: &ThroughputRow) -> Result<(), ResultsError> {
-        self.throughput.as_mut().expect("throughput is written where it is asked for").row(row)
+        add(&mut self.throughput, row)
     }
 
     /// Adds a change of what governs a flow's sender, if there is room for it.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::flow_trace_rows`].
     pub fn flow_trace(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
-        self.flow_trace.as_mut().expect("flows are traced where it is asked for").row(row)
+        self.flow_trace.as_mut().map_or(Ok(()), |trace| trace.row(row))
     }
 
     /// Files that end before the run does, and what to change.
@@ -312,16 +289,14 @@ impl ResultsFolder {
     }
 
     /// Adds a measurement of a link.
-    ///
-    /// # Panics
-    /// Without [`ResultsOptions::link_delay`].
     pub fn link_delay(&mut self, row: &LinkDelayRow) -> Result<(), ResultsError> {
-        self.link_delay.as_mut().expect("links are measured where it is asked for").row(row)
+        add(&mut self.link_delay, row)
     }
 
     /// Writes a table that is known as a whole only at the run's end.
     pub fn whole<R: Row>(&self, rows: &[R]) -> Result<(), ResultsError> {
-        let mut table = table::<R>(&self.staging)?;
+        let tables = Tables { staging: &self.staging, omitted: &self.omitted };
+        let Some(mut table) = tables.open::<R>(true)? else { return Ok(()) };
         rows.iter().try_for_each(|row| table.row(row))?;
         table.finish()
     }
@@ -371,7 +346,7 @@ impl ResultsFolder {
             .chain(self.held_flows)
             .chain(self.port_states)
             .chain(self.watchdog);
-        tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
+        tables.into_iter().flatten().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
@@ -398,15 +373,36 @@ impl ResultFiles {
     }
 }
 
-fn table<R: Row>(staging: &Staging) -> Result<CsvTable<File>, ResultsError> {
-    CsvTable::new::<R>(staging.create(R::FILE)?, &staging.path(R::FILE))
+/// Opens the tables of a folder that are not left out.
+struct Tables<'a> {
+    staging: &'a Staging,
+    omitted: &'a BTreeSet<&'static str>,
 }
 
-fn optional_table<R: Row>(
-    staging: &Staging,
-    wanted: bool,
-) -> Result<Option<CsvTable<File>>, ResultsError> {
-    wanted.then(|| table::<R>(staging)).transpose()
+impl Tables<'_> {
+    /// A table that is `wanted` otherwise, if it is not left out.
+    fn open<R: Row>(&self, wanted: bool) -> Result<Option<CsvTable<File>>, ResultsError> {
+        self.open_with::<R>(wanted, R::COLUMNS)
+    }
+
+    /// The same with these columns.
+    fn open_with<R: Row>(
+        &self,
+        wanted: bool,
+        columns: &[Column],
+    ) -> Result<Option<CsvTable<File>>, ResultsError> {
+        let name = R::FILE.strip_suffix(".csv").unwrap_or(R::FILE);
+        if !wanted || self.omitted.contains(name) {
+            return Ok(None);
+        }
+        let (file, path) = (self.staging.create(R::FILE)?, self.staging.path(R::FILE));
+        CsvTable::new(file, &path, columns).map(Some)
+    }
+}
+
+/// Adds a row, if the table is written.
+fn add<R: Row>(table: &mut Option<CsvTable<File>>, row: &R) -> Result<(), ResultsError> {
+    table.as_mut().map_or(Ok(()), |table| table.row(row))
 }
 
 fn write(staging: &Staging, name: &str, text: &str) -> Result<(), ResultsError> {

@@ -29,6 +29,8 @@ pub struct PauseReceived<'a> {
     pub binds: Nanos,
     /// When the pause ends by itself; not after `time` if the frame resumes.
     pub until: Nanos,
+    /// What the frame says; 0 resumes. `None` if there was no frame: a watchdog ends the pause.
+    pub quanta: Option<u16>,
 }
 
 /// How a port was paused in one priority.
@@ -182,11 +184,15 @@ impl PauseTimes {
     pub fn receive(&mut self, received: &PauseReceived) {
         // A RESUME for what was never paused leaves no row.
         let key = (received.node, received.port, received.priority);
-        let known = self.nodes.get(key.0).is_some_and(|ports| ports.contains_key(&(key.1, key.2)));
-        if known || received.until > received.time {
+        if self.has(key.0, (key.1, key.2)) || received.until > received.time {
             let window = self.window;
             self.port(key, received.by).receive(received, window);
         }
+    }
+
+    /// Whether a (port, priority) of a node was paused, or was to be.
+    pub fn has(&self, node: &str, key: (u16, u8)) -> bool {
+        self.nodes.get(node).is_some_and(|ports| ports.contains_key(&key))
     }
 
     fn port(&mut self, (node, port, priority): (&str, u16, u8), by: &str) -> &mut PortPause {
@@ -247,7 +253,8 @@ mod tests {
         for &(time, until) in frames {
             let (node, by, port, priority) = ("h1", "leaf0", 0, 3);
             let (time, binds, until) = (Nanos(time), Nanos(time + RESPONSE), Nanos(until));
-            times.receive(&PauseReceived { time, node, port, by, priority, binds, until });
+            let quanta = Some(1);
+            times.receive(&PauseReceived { time, node, port, by, priority, binds, until, quanta });
         }
         times.finish(Nanos(end)).iter().map(line).collect()
     }

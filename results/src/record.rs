@@ -1,5 +1,6 @@
 //! One run as it is recorded: rows in; folder, summary and report out.
 
+mod counted;
 mod worst_flows;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use units::{Bytes, Nanos, Picos};
 
 use super::active_flows::ActiveFlowsMeter;
 use super::buffer_series::{BufferLevel, BufferSeries};
+use super::counter::Counters;
 use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
@@ -53,6 +55,7 @@ pub struct Record {
     worst_flows: WorstFlows,
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
+    counters: Counters,
     queue_pauses: Option<QueuePauses>,
     active_flows: Option<ActiveFlowsMeter>,
     port_states: Option<PortStates>,
@@ -126,6 +129,7 @@ impl Record {
             window: window.map(|window| (window, in_window)),
             worst_flows: WorstFlows::default(),
             pause_times: PauseTimes::new(window),
+            counters: Counters::default(),
             queue_pauses: flow_queues.map(|_| QueuePauses::default()),
             active_flows: flow_queues.map(|period| ActiveFlowsMeter::new(period, window)),
             port_states: port_states.then(PortStates::default),
@@ -214,6 +218,7 @@ impl Record {
     /// Adds a class of a PFC frame that reached the sender that it is about.
     pub fn pause_received(&mut self, received: &PauseReceived) -> Result<(), ResultsError> {
         self.pause_times.receive(received);
+        self.counters.receive(received);
         self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
     }
 
@@ -306,6 +311,7 @@ impl Record {
 
     /// Adds a frame that went no further. Totals come from counters, by [`Summary::drops`].
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
+        self.counters.discard(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
     }
 
@@ -445,6 +451,7 @@ impl Record {
             folder.close_hpcc(now)?;
             folder.whole(&fct_by_size)?;
             folder.whole(&pause_times)?;
+            folder.whole(&self.counters.finish(&pause_times))?;
             if !self.occupancies.is_empty() {
                 folder.whole(&self.occupancies)?;
             }

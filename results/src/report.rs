@@ -59,7 +59,7 @@ pub struct RunReport {
     pub occupancy: Vec<OccupancyRow>,
     /// The measured delays of links, if they were measured.
     pub link_delays: Option<LinkDelayRange>,
-    /// The priorities whose PAUSE the tshark line shows.
+    /// The lossless priorities. The tshark line shows their PAUSE; without any the run is not called lossless.
     pub lossless: Vec<u8>,
     /// What the run left, if it left anything.
     pub files: Option<ResultFiles>,
@@ -175,9 +175,14 @@ impl RunReport {
             out,
             "{}; {}; {}",
             verdict(run.unfinished.is_none(), &completed, &completed),
-            verdict(run.drops.lost() == 0, "lossless", &lost),
+            verdict(run.drops.lost() == 0, self.without_loss(), &lost),
             verdict(run.books.is_empty(), "books balanced", "books do not balance"),
         )
+    }
+
+    /// What a run that has lost nothing is called. Without a lossless priority that was luck.
+    fn without_loss(&self) -> &'static str {
+        if self.lossless.is_empty() { "no frame lost" } else { "lossless" }
     }
 
     fn flows(&self, out: &mut String, style: Style) -> fmt::Result {

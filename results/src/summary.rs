@@ -323,7 +323,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "lossless",
-        about: "Whether no frame was lost: every class of `drops` but `ignored` is 0.",
+        about: "Whether no frame was lost: every class of `drops` but `ignored` is 0. Without lossless priorities that was \
+                luck.",
     },
     Column {
         name: "books",

@@ -193,10 +193,15 @@ pub(super) struct NamedFile {
 }
 
 impl NamedFile {
-    /// An error at a part of the text.
+    /// An error at a part of the text. The first line with content is not shown if it is wrong: the file may be another than
+    /// is meant.
     pub(super) fn error(&self, fault: &FileFault) -> ScenarioError {
         let place = Place { name: &self.path, text: &self.text, span: Some(fault.span.clone()) };
-        ScenarioError::at(&place, &fault.title, Some(&fault.help))
+        let line = self.text[..fault.span.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let has_content = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
+        let is_first = !self.text[..line].lines().any(has_content);
+        let report = if is_first { ScenarioError::near } else { ScenarioError::at };
+        report(&place, &fault.title, Some(&fault.help))
     }
 
     /// A report on a file that is of another kind; it quotes nothing of it.

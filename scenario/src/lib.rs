@@ -34,6 +34,7 @@ mod incasts;
 mod load;
 mod lossy;
 mod names;
+mod omitted;
 mod on_demand;
 mod outage;
 mod pairs;
@@ -103,6 +104,7 @@ pub use lossy::{
     FairShares, FlowTable, Lossy, LossyPeriod, LossyPool, Prioritisation,
 };
 pub use names::Names;
+pub use omitted::{Omitted, TABLES};
 pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;

@@ -1,6 +1,7 @@
 //! Errors in a scenario, as a person reads them.
 
 use std::ops::Range;
+use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
@@ -24,10 +25,25 @@ pub struct Place<'a> {
 }
 
 impl ScenarioError {
-    /// A report on one place; `help` says what would be right.
+    /// A report on one place; `help` says what would be right. A line of a private file is not shown.
     pub fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
+        Self::of(place, title, help, !is_private(Path::new(place.name)))
+    }
+
+    /// A report that says which line it is about, and does not show it.
+    pub fn near(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
+        Self::of(place, title, help, false)
+    }
+
+    fn of(place: &Place<'_>, title: &str, help: Option<&str>, is_shown: bool) -> Self {
         let mut group = match &place.span {
             None => Level::ERROR.primary_title(title).element(Origin::path(place.name)),
+            Some(span) if !is_shown => {
+                let (line, number, within) = line_of(place.text, span);
+                let column = line[..within.start].chars().count() + 1;
+                let origin = Origin::path(place.name).line(number).char_column(column);
+                Level::ERROR.primary_title(title).element(origin)
+            }
             Some(span) => {
                 let (line, number, within) = line_of(place.text, span);
                 let snippet = Snippet::source(line)
@@ -42,6 +58,20 @@ impl ScenarioError {
         }
         Self { report: Renderer::plain().render(&[group]) }
     }
+}
+
+/// Whether only root may read a file. Who may run xoff through sudo, or read what it logs, may not see it for that.
+#[cfg(unix)]
+fn is_private(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const READ_BY_OTHERS: u32 = 0o004;
+    let found = std::fs::metadata(path);
+    found.is_ok_and(|file| file.is_file() && file.uid() == 0 && file.mode() & READ_BY_OTHERS == 0)
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &Path) -> bool {
+    false
 }
 
 /// The line where a span starts, its number from 1, and the part of the span within it.
@@ -133,6 +163,27 @@ mod tests {
         let text = "a = 1\nb = [\n 2,\n]\n";
         assert_eq!(line_of(text, &(10..17)), ("b = [", 2, 4..5));
         assert_eq!(line_of(text, &(text.len()..text.len())), ("", 5, 0..0));
+    }
+
+    /// Of root's tests; files of others are theirs to see.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_only_root_may_read_is_not_shown() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret.toml");
+        let text = "password = hunter2\n";
+        std::fs::write(&path, text).unwrap();
+        let report = |mode| {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let place = Place { name: &path.to_string_lossy(), text, span: Some(11..18) };
+            ScenarioError::at(&place, "not TOML", Some("write TOML")).to_string()
+        };
+        assert!(report(0o644).contains("1 | password = hunter2"), "{}", report(0o644));
+        let is_root = path.metadata().unwrap().uid() == 0;
+        assert_eq!(report(0o640).contains("hunter2"), !is_root, "{}", report(0o640));
+        assert!(report(0o640).contains("secret.toml:1:12"), "{}", report(0o640));
+        assert!(report(0o640).contains("help: write TOML"), "{}", report(0o640));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::document::{Document, suggestion};
 use super::flows::FlowsEntry;
 use super::glob;
 use super::hpcc::{Hpcc, HpccKeys};
+use super::omitted::Omitted;
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
 
@@ -52,6 +53,12 @@ pub struct Results {
     /// Whether `queues.csv` has the thresholds of ingress queues, and `lossy_queues.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thresholds: bool,
+    /// Whether `counters.csv` has what each queue has seen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub queue_counters: bool,
+    /// Tables that are not written.
+    #[serde(skip_serializing_if = "Omitted::is_empty")]
+    pub omit: Omitted,
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -157,6 +164,12 @@ pub(super) struct ResultsKeys {
     /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
     /// it changed; and whether `lossy_queues.csv` is written: what lossy egress queues hold and may hold. Default false.
     thresholds: bool,
+    /// Whether `counters.csv` also has packets, bytes, ECN marks and exact watermarks of each queue, for which every packet is
+    /// looked at. Default false.
+    queue_counters: bool,
+    /// Tables that are not written, by their names without `.csv`, such as `["queues", "pauses"]`; `*` stands for any text, and
+    /// `?` for one character, so `["*"]` leaves `summary.json`, the scenario and captures only. Default []: none is left out.
+    omit: Omitted,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
     /// Asks for `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
@@ -210,6 +223,8 @@ impl Default for ResultsKeys {
             held_flows: false,
             explain: false,
             thresholds: false,
+            queue_counters: false,
+            omit: Omitted::default(),
             throughput: None,
             flow_trace: None,
             hpcc: None,
@@ -239,6 +254,7 @@ impl ResultsKeys {
         check_bounds("flow_size_bins", "bin", MAX_BINS, &flow_size_bins, document)?;
         let size_classes: Vec<Bytes> = self.size_classes.iter().map(|size| size.0).collect();
         check_bounds("size_classes", "class", MAX_CLASSES, &size_classes, document)?;
+        self.omit.check(document)?;
         let throughput =
             self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
         let flow_trace =
@@ -255,6 +271,8 @@ impl ResultsKeys {
             held_flows: self.held_flows,
             explain: self.explain,
             thresholds: self.thresholds,
+            queue_counters: self.queue_counters,
+            omit: self.omit,
             throughput,
             flow_trace,
             hpcc,

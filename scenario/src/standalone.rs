@@ -16,7 +16,7 @@ use super::backpressure::Backpressure;
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
 use super::host::HostKeys;
-use super::quantity::{Rate, Time};
+use super::quantity::{Propagation, Quantity, Rate, Time};
 use super::report::ScenarioError;
 use super::switch::SwitchKeys;
 use super::topology_keys::{LinkKeys, TopologyKeys};
@@ -130,7 +130,7 @@ impl StandaloneSwitch {
             a: "switch".to_owned(),
             b: neighbour_name(number),
             rate: port.rate,
-            delay: port.delay,
+            delay: Quantity(Propagation(port.delay.0)),
         };
         let topology = TopologyKeys::Custom {
             switches: vec!["switch".to_owned()],
@@ -176,7 +176,7 @@ impl StandaloneHost {
         let settings = Settings::default();
         let document = Document::parse(kind, "the defaults", HOST_DEFAULTS, overrides, settings)?;
         let HostFileKeys { rate, host } = document.read()?;
-        let delay = super::quantity::Quantity(units::Picos::ZERO);
+        let delay = Quantity(Propagation(units::Picos::ZERO));
         let link =
             |number| LinkKeys { a: "switch".to_owned(), b: neighbour_name(number), rate, delay };
         let topology = TopologyKeys::Custom {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use topology::{Fabric, PodCounts};
 
 use super::document::Document;
-use super::quantity::{Rate, Time};
+use super::quantity::{Delay, Rate};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::shape::{Link, LinkSpeed, Shape, ShapeKind, explain_failed};
@@ -140,8 +140,8 @@ pub(super) enum TopologyKeys {
 pub(super) struct LinkSpeedKeys {
     /// In each direction, above zero.
     rate: Rate,
-    /// Propagation delay.
-    delay: Time,
+    /// Propagation delay, or the length of its cable, such as "40m", at 5 ns a metre.
+    delay: Delay,
 }
 
 /// A link between two nodes.
@@ -154,13 +154,13 @@ pub(super) struct LinkKeys {
     pub(super) b: String,
     /// In each direction, above zero.
     pub(super) rate: Rate,
-    /// Propagation delay.
-    pub(super) delay: Time,
+    /// Propagation delay, or the length of its cable, such as "40m", at 5 ns a metre.
+    pub(super) delay: Delay,
 }
 
 impl From<LinkSpeedKeys> for LinkSpeed {
     fn from(keys: LinkSpeedKeys) -> Self {
-        Self { rate: keys.rate.0, delay: keys.delay.0 }
+        Self { rate: keys.rate.0, delay: keys.delay.0.0 }
     }
 }
 
@@ -263,7 +263,7 @@ impl TopologyKeys {
                 let link = |keys: LinkKeys| Link {
                     a: keys.a,
                     b: keys.b,
-                    speed: LinkSpeed { rate: keys.rate.0, delay: keys.delay.0 },
+                    speed: LinkSpeed { rate: keys.rate.0, delay: keys.delay.0.0 },
                 };
                 let links = links.into_iter().map(link).collect();
                 Ok((ShapeKind::Custom { switches, hosts, links }, failed_links))

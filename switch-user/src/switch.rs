@@ -13,6 +13,7 @@ mod exchange;
 mod links;
 mod observer;
 mod orders;
+mod pfc_sent;
 mod port;
 mod states;
 mod storms;
@@ -47,6 +48,7 @@ pub use exchange::{
     Arrival, ControlTransmission, Discarded, DroppedPacket, Due, Reaction, Transmission,
 };
 pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
+pub use pfc_sent::PfcSent;
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
 use states::States;
@@ -108,6 +110,8 @@ pub struct Switch<F, S = Selected> {
     /// By port: the instant of the last timer for queues that the scheme keeps back.
     reopenings: Vec<Picos>,
     states: States,
+    /// By port; empty until one has sent a PFC frame.
+    pfc_sent: Vec<PfcSent>,
     /// If there is a watchdog.
     storms: Option<Box<Storms>>,
     scheme: PhantomData<S>,
@@ -127,6 +131,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             storms: config.watchdog.map(|own| Storms::new(own, config.ports.len()).into()),
             timers: Timers::default(),
             reopenings: vec![Picos::ZERO; config.ports.len()],
+            pfc_sent: Vec::new(),
             woken: VecDeque::new(),
             discarded: VecDeque::new(),
             orders: Vec::new(),
@@ -490,7 +495,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     #[cold]
     fn transmit_control(&mut self, now: Picos, port: u16) -> Option<ControlTransmission<F>> {
         let PortConfig { address: source, rate, .. } = self.config.ports[usize::from(port)];
-        Some(match self.ports.pop(port)? {
+        let ahead = self.ports.pop(port)?;
+        self.count_pfc_sent(port, &ahead);
+        Some(match ahead {
             Ahead::Control(ControlFrame { built: Some(frame), .. }) => {
                 ControlTransmission::Built(frame)
             }

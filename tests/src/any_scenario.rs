@@ -18,6 +18,21 @@ const TIMES: Pool = Pool {
     ordinary: &["600ns", "1us", "10us", "100us", "1ms"],
     extreme: &["0s", "1ps", "999ps", "1ns", "1001ps", "1s", "86399s", "86400s", "86401s"],
 };
+const DELAYS: Pool = Pool {
+    ordinary: &["600ns", "1us", "10us", "100us", "3m", "40m", "2km"],
+    extreme: &[
+        "0s",
+        "0m",
+        "1ps",
+        "0.0002m",
+        "999ps",
+        "1001ps",
+        "1s",
+        "86400s",
+        "17280000km",
+        "17280001km",
+    ],
+};
 const SIZES: Pool = Pool {
     ordinary: &["1kB", "3kB", "20kB", "200kB", "1MB"],
     extreme: &[
@@ -98,6 +113,7 @@ impl Schema {
             return match name {
                 "Rate" => RATES.draw(),
                 "Time" => TIMES.draw(),
+                "Propagation" => DELAYS.draw(),
                 "Size" if ["bytes", "sizes"].contains(&key) => LENGTHS.draw(),
                 "Size" => SIZES.draw(),
                 "Ratio" => RATIOS.draw(),
@@ -135,6 +151,9 @@ impl Schema {
                 prop::sample::select(vec!["a", "one", "poisson"]).prop_map(Value::from).boxed()
             }
             Some("string") if key == "host" => Just(Value::from("h0")).boxed(),
+            Some("string") if key == "omit" => {
+                prop::sample::select(vec!["queues", "pause*", "*"]).prop_map(Value::from).boxed()
+            }
             // Of a switch, by its ports.
             Some("string") if key == "buffer" => {
                 prop::sample::select(vec!["9.6KiB/port/Gbps", "100B/port/Gbps", "0B/port/Gbps"])

@@ -11,6 +11,7 @@ pub mod capture;
 pub mod captured_drops;
 pub mod congestion;
 pub mod counted_frames;
+pub mod counters;
 pub mod deadlock;
 pub mod device_queue;
 pub mod dissection;
@@ -83,6 +84,7 @@ const SAME_FILES: [&str; 27] = [
     "occupancy.csv",
     "link_delay.csv",
     "links.csv",
+    "counters.csv",
     "drops.csv",
     "watchdog.csv",
     "faults.csv",

@@ -17,7 +17,7 @@ pub const CERTAIN: u64 = 1_000_000_000_000;
 /// Largest size in a table: a terabyte, a minute and a half at 100 Gbit/s.
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000;
 
-/// What is wrong with a file, and where.
+/// What is wrong with a file, and where. Title and help have no words of the file, which may be another than is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFault {
     /// Bytes of the text.
@@ -165,10 +165,10 @@ fn read_line(line: &str, start: usize) -> Result<Line, FileFault> {
         .filter(|bytes| *bytes <= LARGEST_SIZE)
         .ok_or_else(|| {
             let help = format!("write a whole number of bytes from 0 to {LARGEST_SIZE}");
-            at(size, format!("the size is `{size}`"), help)
+            at(size, "not a size".into(), help)
         })?;
     let probability = decimal::parse(probability).ok_or_else(|| {
-        let title = format!("the cumulative probability is `{probability}`");
+        let title = "not a cumulative probability".into();
         at(probability, title, "write a number from 0 to 1, or to 100 in per cent".into())
     })?;
     Ok(Line { span, bytes, probability })
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(fault("# none\n"), ("a distribution without points".into(), ""));
         assert_eq!(fault("0 1 # all\n"), ("a distribution of flows of no bytes".into(), "0 1"));
         assert_eq!(fault("0 0 0\n"), ("a line of 3 numbers".into(), "0 0 0"));
-        assert_eq!(fault(" 1.5 0"), ("the size is `1.5`".into(), "1.5"));
-        assert_eq!(fault("1 -1"), ("the cumulative probability is `-1`".into(), "-1"));
+        assert_eq!(fault(" 1.5 0"), ("not a size".into(), "1.5"));
+        assert_eq!(fault("1 -1"), ("not a cumulative probability".into(), "-1"));
     }
 
     #[test]

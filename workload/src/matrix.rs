@@ -113,7 +113,7 @@ fn parse_row(
             .map(|weight| weight / WEIGHT_UNIT)
             .filter(|weight| *weight <= u128::from(LARGEST_WEIGHT) * 1_000_000);
         let Some(weight) = weight else {
-            let title = format!("the weight is `{field}`");
+            let title = "not a weight".into();
             let help = format!("write a number from 0 to {LARGEST_WEIGHT}, with up to six places");
             return Err(FileFault { span, title, help });
         };
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(fault("0,1,1\n"), ("a matrix of 1 rows for 3 hosts".into(), ""));
         let long = "0,1,1\n1,0,1\n1,1,0\n1,1,1\n";
         assert_eq!(fault(long), ("row 4 for 3 hosts".into(), "1,1,1"));
-        assert_eq!(fault("0,x,1\n"), ("the weight is `x`".into(), "x"));
+        assert_eq!(fault("0,x,1\n"), ("not a weight".into(), "x"));
         assert_eq!(fault("0,1,1\n1, 2,0"), ("a weight of 2 from host 1 to itself".into(), "2"));
         let none = "a matrix without a weight above zero";
         assert_eq!(fault("0,0,0\n0,0,0\n0,0,0\n"), (none.into(), ""));

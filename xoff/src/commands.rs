@@ -11,11 +11,13 @@ pub mod destroy;
 pub mod doctor;
 #[cfg(feature = "kernel")]
 pub mod exec;
+mod exit_codes;
 pub mod explain;
 pub mod graph;
 #[cfg(feature = "kernel")]
 pub mod impair;
 pub mod import;
+pub mod init;
 pub mod inspect;
 mod interrupt;
 mod json_errors;
@@ -52,7 +54,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use scenario::{Scenario, ScenarioError};
 
 use crate::guardian;
@@ -71,10 +73,16 @@ pub use memory_only::{
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Errors and warnings are JSON, a line each on standard error: `error`, `code` (the exit code), `message`, `file`, `line`,
+    /// `column`, `hint`.
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Writes a commented scenario to begin with: an incast, a fabric, a lossy switch, a live fabric, or a sweep.
+    Init(init::Arguments),
     /// Runs a scenario.
     Run(run::Arguments),
     /// Runs a scenario over a matrix of settings and seeds; goes on where an earlier call ended.
@@ -136,11 +144,17 @@ enum Command {
     Guardian(guardian::Arguments),
 }
 
+/// The command line that is understood: with the exit codes of each command in its help.
+pub fn command() -> clap::Command {
+    exit_codes::explained(Arguments::command())
+}
+
 impl Arguments {
     /// Runs the command.
     pub fn execute(&self) -> Exit {
         interrupt::survive_large_files();
         let exit = match &self.command {
+            Command::Init(arguments) => init::execute(arguments),
             Command::Run(arguments) => run::execute(arguments),
             Command::Sweep(arguments) => sweep::execute(arguments),
             Command::Reproduce(arguments) => reproduce::execute(arguments),
@@ -240,7 +254,7 @@ fn print(text: &str, exit: Exit) -> Exit {
 
 /// Says why a command does nothing.
 fn refuse(message: &str) -> Exit {
-    json_errors::error(message);
+    json_errors::error(message, Exit::BadInput);
     Exit::BadInput
 }
 
@@ -298,10 +312,7 @@ fn require_file(file: &Path) -> Result<(), Exit> {
 }
 
 fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
-    let scenario = read.map_err(|error| {
-        let text = error.to_string();
-        refuse(text.strip_prefix("error: ").unwrap_or(&text))
-    })?;
+    let scenario = read.map_err(|error| refuse_input(&error))?;
     for warning in scenario.warnings() {
         warn(warning);
     }
@@ -325,9 +336,17 @@ fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Shows an error with those of its causes that its own text leaves out, and what to do about them.
-fn complain(error: &dyn Error) {
-    refuse(&with_causes(error));
+/// Shows an error with those of its causes that its own text leaves out, and what to do about them. `exit` is how the
+/// command ends.
+fn complain(error: &dyn Error, exit: Exit) -> Exit {
+    json_errors::error(&with_causes(error), exit);
+    exit
+}
+
+/// Says what is wrong with a scenario or a sweep.
+fn refuse_input(error: &ScenarioError) -> Exit {
+    let text = error.to_string();
+    refuse(text.strip_prefix("error: ").unwrap_or(&text))
 }
 
 /// An error with those of its causes that its own text leaves out, and what to do about them.

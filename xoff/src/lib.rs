@@ -1,8 +1,9 @@
 //! The laboratory's commands: what a person calls.
 //!
 //! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
-//! papers, [`import`] reads the files of other programs, [`inspect`] says what a scenario will do before it
-//! runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
+//! papers, [`import`] reads the files of other programs, [`init`] has scenarios to begin with, [`inspect`] says what a
+//! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
+//! fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
 pub mod commands;
 pub mod explain;
@@ -10,6 +11,7 @@ pub mod graph;
 pub mod guardian;
 pub mod heap;
 pub mod import;
+pub mod init;
 pub mod inspect;
 #[cfg(feature = "kernel")]
 pub mod live;

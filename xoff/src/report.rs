@@ -24,6 +24,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use results::Summary;
 use run::Run;
 use sweep::Sweep;
 
@@ -34,8 +35,7 @@ use crate::sweep::CELLS_TABLE;
 pub enum ReportError {
     /// A folder that no run or sweep has written, or not to its end.
     #[error(
-        "{} holds no results: {source}; name a folder that `xoff run --out` or `xoff sweep` has written, or a figure's in \
-         one of `xoff reproduce`",
+        "{} holds no results: {source}; name a folder that `xoff run --out`, `xoff sweep` or `xoff reproduce` has written",
         folder.display()
     )]
     NoResults {
@@ -102,6 +102,7 @@ pub struct Report {
 /// the same.
 pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
+    let folders = &with_figures(folders);
     for folder in folders {
         let name = name(folder, folders);
         if folder.join(CELLS_TABLE).exists() {
@@ -111,6 +112,27 @@ pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
         }
     }
     Ok(page::report(&runs, &sweeps))
+}
+
+/// The folders; in place of one of `xoff reproduce` those of its figures, by name.
+fn with_figures(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in folders {
+        let is_one = |file: &str| folder.join(file).exists();
+        let mut figures: Vec<PathBuf> = match std::fs::read_dir(folder) {
+            Ok(entries) if !is_one(CELLS_TABLE) && !is_one(Summary::FILE) => entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| path.join(CELLS_TABLE).exists())
+                .collect(),
+            _ => Vec::new(),
+        };
+        figures.sort();
+        if figures.is_empty() {
+            figures.push(folder.clone());
+        }
+        all.append(&mut figures);
+    }
+    all
 }
 
 /// Whether a path is in one of the folders, where a later run would find a file that is not its own.

@@ -52,6 +52,8 @@ impl<W: Wires> Engine<'_, W> {
             self.recorder.record.faults(&faults)?;
         }
         self.recorder.record.links(&self.link_rows())?;
+        let counters = self.port_counters();
+        self.recorder.record.counters(counters);
         if end == RunEnd::Drained {
             self.check_drained(&mut books);
         }
@@ -343,8 +345,9 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     fn summary(&self, ended: RunEnd, books: Vec<String>, substrate_losses: u64) -> Summary {
-        let by_switch = |value: fn(&SwitchTables) -> u64| -> BTreeMap<String, u64> {
-            self.tables().map(|(name, tables)| (name.to_owned(), value(tables))).collect()
+        let most = |place: usize| -> BTreeMap<String, u64> {
+            let name = |node: &SwitchNode| self.scenario.fabric().switch(node.id).name.clone();
+            self.switches().map(|node| (name(node), node.most_buffered()[place])).collect()
         };
         Summary {
             scenario: self.scenario.name.clone(),
@@ -359,8 +362,8 @@ impl<W: Wires> Engine<'_, W> {
                 .map(|counters| counters.retransmitted_packets)
                 .sum(),
             drops: self.drops(substrate_losses),
-            buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
-            headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
+            buffer_max_bytes: most(0),
+            headroom_max_bytes: most(1),
             flow_queues: self.flow_queues(),
             link_bytes: self.link_bytes(),
             packet_hops: self.tally().packet_hops,

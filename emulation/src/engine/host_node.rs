@@ -10,6 +10,7 @@ use fabric_core::wire::Packet;
 use fabric_core::wire::pfc::quantum_duration;
 use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest, SenderCounts};
 use scenario::{CaptureFilter, Scenario};
+use switch_user::switch::PfcSent;
 use topology::{HostId, NodeId, WireId};
 use units::Picos;
 
@@ -86,6 +87,8 @@ pub struct HostNode {
     traces: bool,
     /// Whether results follow what pauses of queues hold.
     follows_held: bool,
+    /// PFC frames that it has sent, in a storm.
+    pfc_sent: Option<Box<PfcSent>>,
     /// The kernel's network stack behind the NIC, in a live fabric.
     stack: Option<Box<Stack>>,
 }
@@ -113,8 +116,19 @@ impl HostNode {
             follows_deliveries: scenario.results.throughput.is_some(),
             traces: scenario.results.flow_trace.is_some(),
             follows_held: scenario.results.held_flows,
+            pfc_sent: None,
             stack: None,
         }
+    }
+
+    /// Its number among nodes.
+    pub const fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// PFC frames that it has sent.
+    pub fn pfc_sent(&self) -> PfcSent {
+        self.pfc_sent.as_deref().copied().unwrap_or_default()
     }
 
     /// Its wires: the one that leaves, and the one that comes.
@@ -344,7 +358,8 @@ impl HostNode {
             let quanta = pauses.quanta[class.index()];
             let until = now + quantum_duration(self.inward.timing.rate, quanta);
             let (priority, until) = (class.number(), until.to_nanos());
-            let what = Note::PauseReceived { wire: self.inward.wire, priority, until };
+            let quanta = Some(quanta);
+            let what = Note::PauseReceived { wire: self.inward.wire, priority, until, quanta };
             core.journal.note(now, self.node, what);
         }
     }
@@ -353,6 +368,7 @@ impl HostNode {
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         if self.out.busy_until <= now {
             if let Some(pauses) = self.host.poll_class_pauses() {
+                self.pfc_sent.get_or_insert_default().count(&pauses);
                 let control = HopControl::Classes(pauses);
                 let frame = core.frames.hop_control(self.host.station(), &control);
                 let length = core.frames.length(frame);

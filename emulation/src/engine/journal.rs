@@ -120,6 +120,8 @@ pub enum Note {
         priority: u8,
         /// When the pause ends.
         until: Nanos,
+        /// What the frame says; `None` if there was none: a watchdog ends the pause.
+        quanta: Option<u16>,
     },
     /// The classes that a watched wire's sender must not send have changed.
     PausesChanged {
@@ -177,6 +179,15 @@ pub enum Note {
         port: u16,
         /// How much more.
         change: i64,
+    },
+    /// What a switch held at most between two samples, if it was more than at both.
+    SampledPeak {
+        /// When the earlier sample was.
+        since: Picos,
+        /// All bytes.
+        total: Bytes,
+        /// Those in headroom.
+        headroom: Bytes,
     },
     /// Counters of a switch that a sample found changed. In one note, because they are most of what is noted.
     Sampled(Vec<SampledCounter>),

@@ -421,7 +421,7 @@ impl<W: Wires> Engine<'_, W> {
                 self.live.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
                 return true;
             }
-            Note::PauseReceived { wire, priority, until } => {
+            Note::PauseReceived { wire, priority, until, .. } => {
                 if let Some(pauses) = &mut self.live.pauses {
                     pauses.receive(wire, priority, entry.at.to_nanos(), until);
                 }

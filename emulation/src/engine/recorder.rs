@@ -9,10 +9,10 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
-    PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic,
-    WatchdogRow, WireLogRecord,
+    BufferLevel, DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow,
+    FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow,
+    PortState, PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause,
+    StormTraffic, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
@@ -138,18 +138,8 @@ impl<'a> Recorder<'a> {
                 queue,
                 flow,
             }),
-            Note::PauseReceived { wire, priority, until } => {
-                let wire = fabric.wire(wire);
-                let response = scenario.pause_response_ns(wire.to, wire.rate);
-                record.pause_received(&PauseReceived {
-                    time,
-                    node,
-                    port: wire.to_port,
-                    by: &fabric.node(wire.from).name,
-                    priority,
-                    binds: Nanos(time.0 + response.0),
-                    until,
-                })
+            Note::PauseReceived { wire, priority, until, quanta } => {
+                self.pause_received(entry, wire, priority, (until, quanta))
             }
             Note::Dropped { port, priority, reason, length } => {
                 self.count_drop(entry.node, priority, reason);
@@ -179,6 +169,10 @@ impl<'a> Recorder<'a> {
             Note::Sampled(ref counters) => counters
                 .iter()
                 .try_for_each(|counter| record.queue(&queue_row(time, node, counter))),
+            Note::SampledPeak { since, total, headroom } => {
+                record.buffer_peak(node, since.to_nanos(), time, BufferLevel { total, headroom });
+                Ok(())
+            }
             Note::SampledQueue { port, priority, queue, bytes } => {
                 let bytes = Bytes(bytes);
                 record.egress_queue(&EgressQueueRow { time, node, port, priority, queue, bytes })
@@ -197,6 +191,29 @@ impl<'a> Recorder<'a> {
                 unreachable!("the engine acts on it")
             }
         }
+    }
+
+    /// A class of a PFC frame has crossed a wire, or a watchdog has ended a pause there.
+    fn pause_received(
+        &mut self,
+        entry: &Entry,
+        wire: WireId,
+        priority: u8,
+        (until, quanta): (Nanos, Option<u16>),
+    ) -> Result<(), ResultsError> {
+        let (fabric, time) = (self.scenario.fabric(), entry.at.to_nanos());
+        let wire = fabric.wire(wire);
+        let response = self.scenario.pause_response_ns(wire.to, wire.rate);
+        self.record.pause_received(&PauseReceived {
+            time,
+            node: &fabric.node(entry.node).name,
+            port: wire.to_port,
+            by: &fabric.node(wire.from).name,
+            priority,
+            binds: Nanos(time.0 + response.0),
+            until,
+            quanta,
+        })
     }
 
     /// A frame was lost on a wire, or found damaged at its end.

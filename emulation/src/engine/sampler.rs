@@ -1,5 +1,6 @@
 //! Samples of buffers and queues: a row for each counter that has changed since the last sample.
 
+use fabric_core::cell::Cell64;
 use fabric_core::lossy::{self, BufferManagement};
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority::{self, Priority};
@@ -8,7 +9,7 @@ use fabric_core::scheme::{FlowUse, Ingress, Scheme, Selected};
 use results::QueueKind;
 use switch_user::switch::Switch;
 use topology::NodeId;
-use units::Picos;
+use units::{Bytes, Picos};
 
 use super::journal::{Journal, LossySample, Note, SampledCounter};
 use crate::datapath::FrameId;
@@ -17,6 +18,9 @@ use crate::datapath::FrameId;
 const PER_PORT_PRIORITY: usize = 4;
 /// Counters of one switch: buffer, shared, private, headroom, lossy.
 const PER_SWITCH: usize = 5;
+/// The places of two of them.
+const HEADROOM: usize = 0;
+const BUFFER: usize = 4;
 
 /// The place of the first counter of a priority, at a switch with so many ports.
 fn of_priority(ports: u16, priority: usize) -> usize {
@@ -41,6 +45,10 @@ pub struct Sampler {
     last_lossy: Box<[LossySample]>,
     ports: u16,
     spread: u8,
+    /// When the last sample was.
+    sampled: Picos,
+    /// Most bytes buffered, and in headroom, up to then.
+    most: [u64; 2],
 }
 
 impl Sampler {
@@ -66,6 +74,40 @@ impl Sampler {
                 .into(),
             ports,
             spread,
+            sampled: Picos::ZERO,
+            most: [0; 2],
+        }
+    }
+
+    /// Most bytes buffered, and in headroom, so far.
+    pub fn most(&self, switch: &Switch<FrameId>) -> [u64; 2] {
+        let state = switch.tables().state();
+        let now = [&state.buffer_max_bytes, &state.headroom_max_bytes].map(Cell64::load);
+        std::array::from_fn(|place| self.most[place].max(now[place]))
+    }
+
+    /// Notes what was held between the last sample and this one, if it was more than at both. The switch's own maxima
+    /// begin again from here, like watermarks that are read.
+    fn note_peak(
+        &mut self,
+        switch: &Switch<FrameId>,
+        now: Picos,
+        node: NodeId,
+        journal: &mut Journal,
+    ) {
+        let state = switch.tables().state();
+        let levels = [state.buffered_bytes(), state.headroom_bytes.load()];
+        let before = [self.last[BUFFER], self.last[HEADROOM]];
+        let cells = [&state.buffer_max_bytes, &state.headroom_max_bytes];
+        let peaks = cells.map(Cell64::load);
+        for place in 0..cells.len() {
+            self.most[place] = self.most[place].max(peaks[place]);
+            cells[place].store(levels[place]);
+        }
+        let since = std::mem::replace(&mut self.sampled, now);
+        if (0..peaks.len()).any(|place| peaks[place] > before[place].max(levels[place])) {
+            let [total, headroom] = peaks.map(Bytes);
+            journal.note(now, node, Note::SampledPeak { since, total, headroom });
         }
     }
 
@@ -78,6 +120,7 @@ impl Sampler {
         classes: u8,
         journal: &mut Journal,
     ) {
+        self.note_peak(switch, now, node, journal);
         let tables = switch.tables();
         let last = &mut self.last;
         let mut changed = Vec::with_capacity(self.changed);
@@ -89,11 +132,11 @@ impl Sampler {
         let state = tables.state();
         let (private, shared) = (state.private_bytes.load(), state.shared_bytes.load());
         let headroom = state.headroom_bytes.load();
-        counter(0, QueueKind::Headroom, None, None, headroom);
+        counter(HEADROOM, QueueKind::Headroom, None, None, headroom);
         counter(1, QueueKind::Shared, None, None, shared);
         counter(2, QueueKind::Private, None, None, private);
         counter(3, QueueKind::Lossy, None, None, state.lossy_bytes.load());
-        counter(4, QueueKind::Buffer, None, None, state.buffered_bytes());
+        counter(BUFFER, QueueKind::Buffer, None, None, state.buffered_bytes());
         for port in 0..self.ports {
             let number = usize::from(port);
             let of_port = switch.port_use(port).headroom_bytes;

@@ -431,6 +431,11 @@ impl SwitchNode {
         self.sampler.sample(&self.switch, now, self.node, classes, journal);
     }
 
+    /// Most bytes that the switch has buffered, and that were in headroom.
+    pub fn most_buffered(&self) -> [u64; 2] {
+        self.sampler.most(&self.switch)
+    }
+
     fn take_discarded<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         while let Some(Discarded { frame, dropped }) = self.switch.poll_discarded() {
             if let Some(DroppedPacket { ingress, egress, reason }) = dropped {

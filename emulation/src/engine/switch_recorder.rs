@@ -17,6 +17,7 @@ use units::{Bytes, Picos};
 
 use super::headroom_study::{HeadroomStudy, Passage};
 use super::journal::{Journal, Note};
+use super::queue_tally::QueueTally;
 
 /// What results follow of a switch.
 pub struct Followed {
@@ -26,6 +27,8 @@ pub struct Followed {
     packets: bool,
     /// How full its pools were.
     pub occupancy: Option<Box<Occupancy>>,
+    /// What its queues have seen.
+    pub queues: Option<Box<QueueTally>>,
     /// Its headroom.
     pub study: Option<Box<HeadroomStudy>>,
     /// Whether what waits at each port is noted.
@@ -42,12 +45,15 @@ impl Followed {
         let occupancy = || Box::new(Occupancy::new(scenario.switch_at(switch).buffer, window));
         let occupancy = results.occupancy.then(occupancy);
         let study = results.distributions.then(|| HeadroomStudy::new(scenario, switch).into());
+        let queues = || QueueTally::new(scenario.fabric().switch(switch).ports.len()).into();
+        let queues = results.queue_counters.then(queues);
         let ports = results.hpcc.is_some();
         let wires = &scenario.fabric().switch(switch).ports;
         Self {
             node: scenario.fabric().switch_node(switch),
-            packets: occupancy.is_some() || study.is_some() || ports,
+            packets: occupancy.is_some() || study.is_some() || queues.is_some() || ports,
             occupancy,
+            queues,
             study,
             ports,
             wires: wires.iter().map(|wire| wire.reverse()).collect(),
@@ -109,6 +115,9 @@ impl SwitchRecorder<'_> {
             let queue = (packet.port, priority);
             study.observe(now, tables, queue, packet.length, Passage::Arrival, measured);
         }
+        if let Some(queues) = &mut self.followed.queues {
+            queues.admitted(tables, packet);
+        }
         self.waiting(now, packet.egress, i64::from(packet.length));
     }
 
@@ -118,6 +127,9 @@ impl SwitchRecorder<'_> {
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             let queue = (packet.ingress, packet.priority);
             study.observe(now, tables, queue, packet.length, Passage::Departure, measured);
+        }
+        if let Some(queues) = &mut self.followed.queues {
+            queues.departed(tables, packet);
         }
         self.waiting(now, packet.port, -i64::from(packet.length));
     }
@@ -181,7 +193,8 @@ impl Observer for SwitchRecorder<'_> {
         let wire = self.followed.wires[usize::from(port)];
         for class in priority::of_mask(pauses.named) {
             let until = tables.pause_expiry(port.into(), class);
-            let what = Note::PauseReceived { wire, priority: class.number(), until };
+            let (priority, quanta) = (class.number(), Some(pauses.quanta[class.index()]));
+            let what = Note::PauseReceived { wire, priority, until, quanta };
             self.journal.note(now, self.followed.node, what);
         }
         Ok(())
@@ -244,7 +257,7 @@ impl Observer for SwitchRecorder<'_> {
     ) -> Result<(), Infallible> {
         // For who follows pauses it ends here.
         let (wire, priority) = (self.followed.wires[usize::from(port)], priority.number());
-        let what = Note::PauseReceived { wire, priority, until: now.to_nanos() };
+        let what = Note::PauseReceived { wire, priority, until: now.to_nanos(), quanta: None };
         self.journal.note(now, self.followed.node, what);
         Ok(())
     }

@@ -21,6 +21,8 @@ fn options() -> ResultsOptions {
         held_flows: true,
         port_states: true,
         watchdog: true,
+        wire_log: true,
+        omitted: BTreeSet::new(),
         hpcc: Some(hpcc()),
     }
 }
@@ -99,6 +101,7 @@ fn run(folder: &Path) -> ResultFiles {
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
     results.whole::<LinkRow>(&[]).unwrap();
+    results.whole::<CounterRow>(&[]).unwrap();
     results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
@@ -239,4 +242,30 @@ fn what_a_dead_run_left_can_be_cleared() {
     fs::write(temp.path().join(FlowRow::FILE), "").unwrap();
     ResultsFolder::clear_abandoned(temp.path(), 0).unwrap();
     assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+}
+
+/// Rows of a table that is left out go nowhere.
+#[test]
+fn what_is_left_out_is_not_there() {
+    let temp = tempfile::tempdir().unwrap();
+    let omitted = BTreeSet::from(["flows", "queues", "flow_trace", "links", "faults"]);
+    let mut results =
+        ResultsFolder::create(temp.path(), &ResultsOptions { omitted, ..options() }).unwrap();
+    results.flow(&flow(41)).unwrap();
+    results.pause(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
+    results.whole::<LinkRow>(&[]).unwrap();
+    results.whole::<FaultRow>(&[]).unwrap();
+    results.close_hpcc(Picos::ZERO).unwrap();
+    let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap().files;
+    let has = |name: &str| files.iter().any(|(file, _)| *file == name);
+    let gone = [FlowRow::FILE, QueueRow::FILE, FlowTraceRow::FILE, LinkRow::FILE, FaultRow::FILE];
+    assert!(gone.into_iter().all(|name| !has(name)), "{files:?}");
+    assert!(has(PauseRow::FILE) && has(DropRow::FILE) && has(Summary::FILE), "{files:?}");
+}
+
+/// A scenario may leave out every table by its name.
+#[test]
+fn names_of_tables_are_known() {
+    let tables = FILES.iter().filter_map(|file| file.strip_suffix(".csv"));
+    assert_eq!(tables.count(), 22);
 }

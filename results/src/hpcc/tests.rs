@@ -90,8 +90,16 @@ fn a_pause_has_a_line_when_it_begins_and_when_it_is_ended() {
             (700, "s0", 0, 900),
         ] {
             let (time, until) = (Nanos(time), Nanos(until));
-            let received =
-                PauseReceived { time, node, port, by: "", priority: 3, binds: time, until };
+            let received = PauseReceived {
+                time,
+                node,
+                port,
+                by: "",
+                priority: 3,
+                binds: time,
+                until,
+                quanta: None,
+            };
             files.pause_received(&received).unwrap();
         }
     });
@@ -122,7 +130,8 @@ fn a_pause_is_over_at_the_instant_of_its_expiry() {
         for (time, until) in [(100, 500), (500, 900), (900, 900)] {
             let (time, until) = (Nanos(time), Nanos(until));
             let (node, port, by, priority) = ("h1", 0, "", 3);
-            let received = PauseReceived { time, node, port, by, priority, binds: time, until };
+            let received =
+                PauseReceived { time, node, port, by, priority, binds: time, until, quanta: None };
             files.pause_received(&received).unwrap();
         }
     });

@@ -43,13 +43,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         throughput,
         flow_trace_rows: None,
         link_delay,
-        egress_queues: false,
-        lossy_queues: false,
-        queue_pauses: false,
-        held_flows: false,
-        port_states: false,
-        watchdog: false,
-        hpcc: None,
+        ..ResultsOptions::default()
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
     let options = RecordOptions {
@@ -78,7 +72,7 @@ fn run(folder: Option<&Path>) -> RunReport {
     for (time, until) in [(120, 5_000), (370, 370), (920, 5_000)] {
         let (time, binds, until) = (Nanos(time), Nanos(time), Nanos(until));
         let (node, by, port, priority) = ("h1", "leaf0", 0, 3);
-        let received = PauseReceived { time, node, port, by, priority, binds, until };
+        let received = PauseReceived { time, node, port, by, priority, binds, until, quanta: None };
         record.pause_received(&received).unwrap();
     }
     for flow in 0..30 {
@@ -179,7 +173,7 @@ fn two_runs_leave_and_show_the_same() {
     let reports = [run(Some(first.path())), run(Some(second.path()))];
     let texts = reports.map(|mut report| {
         let files = report.files.take().unwrap();
-        assert_eq!(files.files.len(), 13);
+        assert_eq!(files.files.len(), 14);
         report.render(Style::plain())
     });
     assert_eq!(texts[0], texts[1]);
@@ -277,7 +271,8 @@ fn a_record_follows_what_it_was_asked_to_follow() {
         record.waiting(Picos(1), 0, 1, 2048).unwrap();
         let (time, until, priority) = (Nanos(7), Nanos(700), 3);
         let (node, by, port) = ("h1", "s0", 0);
-        let received = PauseReceived { time, node, port, by, priority, binds: time, until };
+        let received =
+            PauseReceived { time, node, port, by, priority, binds: time, until, quanta: None };
         record.pause_received(&received).unwrap();
         record.flow_started(&FlowStart { flow: 0, label: "", src: "h0", dst: "h1" });
         for delay in [900, 800] {

@@ -19,7 +19,7 @@ impl RunReport {
             writeln!(out, "{ignored} without effect, which are no loss")?;
         }
         let verdict = if drops.lost() == 0 {
-            style.good("none: lossless")
+            style.good(if self.lossless.is_empty() { "none" } else { "none: lossless" })
         } else {
             style.bad(&blame::lost(drops))
         };

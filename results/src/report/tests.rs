@@ -131,6 +131,15 @@ fn widest(text: &str) -> usize {
 }
 
 #[test]
+fn without_lossless_priorities_nothing_is_called_lossless() {
+    let mut report = report();
+    report.lossless = Vec::new();
+    let text = report.render(Style::plain());
+    assert!(text.contains("; no frame lost; books balanced"), "{text}");
+    assert!(text.contains("\nDrops\nnone\n") && !text.contains("lossless"), "{text}");
+}
+
+#[test]
 fn a_lossless_incast() {
     let text = report().render(Style::plain());
     assert!(widest(&text) <= 100, "{}", widest(&text));

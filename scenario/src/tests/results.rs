@@ -173,3 +173,19 @@ fn a_window_that_is_none() {
       = help: write results.from and results.to, between which the flows start that are waited for
     "#);
 }
+
+#[test]
+fn tables_that_are_left_out() {
+    let results =
+        |text: &str| super::parse(&format!("{SMALL}[results]\n{text}")).map(|it| it.results);
+    let some = results("omit = [\"queues\", \"pause*\"]").unwrap();
+    let omitted: Vec<&str> = some.omit.tables().collect();
+    assert_eq!(omitted, ["pauses", "pause_time", "queues"]);
+    assert!(!some.omit.covers("flows"));
+    let all = results("omit = [\"*\"]").unwrap();
+    assert_eq!(all.omit.tables().count(), crate::TABLES.len());
+    let unknown = report_on("[results]\nomit = [\"pauses\", \"queues.csv\"]\n");
+    let title = "error: no table is called `queues.csv`\n  --> bad.toml:13:19\n";
+    assert!(unknown.starts_with(title), "{unknown}");
+    assert!(unknown.contains("help: did you mean `queues`? the tables are `flows`"), "{unknown}");
+}

@@ -11,6 +11,7 @@ use topology::{HostId, NodeKind};
 use super::Run;
 use super::backpressure::assert_paired;
 use super::capture::CapturedFrame;
+use super::counters::assert_counters;
 use super::results::Table;
 
 /// Asserts all of it, of a run that captures everything and follows its buffers.
@@ -21,6 +22,7 @@ pub fn assert_agreement(run: &Run) {
     assert_pauses(run);
     assert_buffers(run);
     assert_frames(run);
+    assert_counters(run);
 }
 
 /// The run ended because all was done and the books balance, or else at a deadlock that was confirmed.

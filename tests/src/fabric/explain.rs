@@ -158,6 +158,83 @@ pub fn storm(run: Runner) {
     assert!(told.victim_ps > 4_000_000_000, "{told}");
 }
 
+/// The same where the watchdog drops what waits for the host: it waited before that.
+pub fn dropped_by_a_watchdog(run: Runner) {
+    let run = run(&super::storm::scenario(), &[LOGGED]);
+    let told = of_label(&run, "victim");
+    let roots = told.parts.iter().filter_map(|part| Some(part.root.as_ref()?.at.as_str()));
+    assert!(roots.clone().count() > 0 && roots.clone().all(|root| root == "h3"), "{told}");
+    let explainer = explainer(&run);
+    let victim = told.flow;
+    let pause = explainer.pause("leaf0", "h1", 3, Picos(1_500_000_000)).unwrap();
+    assert_eq!((pause.root.kind, pause.root.at.as_str()), ("host", "h3"), "{pause}");
+    assert_eq!(pause.victims, [victim], "{pause}");
+}
+
+/// A port that a fault slows down.
+pub fn slow_wire(run: Runner) {
+    let fault = r#"
+[[faults]]
+kind = "rate"
+wire = "s0->h0"
+rate = "10Gbps"
+from = "10us"
+to = "30us"
+"#;
+    let run = run(&format!("{STAR}{}{fault}", flow("slow", "h1", "h0", "400kB", "0us")), &[LOGGED]);
+    run.assert_complete();
+    let told = of_label(&run, "slow");
+    let slow = told.parts.iter().find(|part| part.cause == "slow-wire");
+    assert!(slow.is_some() || told.own_ps > told.ideal_ps, "{told}");
+}
+
+/// Queues of a port that BFC pauses by themselves: each is explained by what it waits for.
+pub fn one_queue(run: Runner) {
+    let text = r#"
+name = "explained"
+seed = 1
+duration = "20ms"
+[topology]
+kind = "dumbbell"
+left = 4
+right = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+core_link = { rate = "400Gbps", delay = "1us" }
+[switch]
+buffer = "4MB"
+lossless = [3]
+flow_queues = [{ priority = 3, queues = 16 }]
+backpressure = { kind = "bfc" }
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+"#;
+    let flows = flow("a0", "h0", "h4", "300kB", "0us")
+        + &flow("a1", "h1", "h4", "300kB", "0us")
+        + &flow("b", "h2", "h5", "300kB", "0us")
+        + &flow("b1", "h3", "h5", "300kB", "0us");
+    let run = run(&format!("{text}{flows}"), &[LOGGED]);
+    run.assert_lossless();
+    assert!(run.summary.queue_pauses.is_some_and(|pauses| pauses.pauses > 0), "{:?}", run.summary);
+    for label in ["a0", "a1", "b", "b1"] {
+        let told = of_label(&run, label);
+        let own = format!("->{}", told.dst);
+        let roots = told.parts.iter().filter_map(|part| part.root.as_ref());
+        for root in roots.filter(|root| root.kind == "queue") {
+            assert!(root.at.ends_with(&own), "{told}");
+        }
+        assert_eq!(told.victim_ps, 0, "{told}");
+    }
+}
+
+/// A flow that could not send a packet waits where it would have gone.
+pub fn nothing_sent(run: Runner) {
+    let late = flow("late", "h5", "h12", "10kB", "31us");
+    let run = run(&(scenario("deadlock.toml") + &late), &[LOGGED, "stop=\"drained\"", "duration=60us"]);
+    let told = of_label(&run, "late");
+    assert!(!told.completed);
+    assert!(told.parts.iter().all(|part| part.cause != "unknown"), "{told}");
+}
+
 /// Two flows share an uplink although there is another: one waits behind the other there.
 pub fn collision(run: Runner) {
     let text = r#"

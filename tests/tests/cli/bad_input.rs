@@ -234,6 +234,30 @@ fn a_workload_that_cannot_be_is_refused_at_its_place() {
     }
 }
 
+/// The name of a file is easily that of another.
+#[test]
+fn the_first_line_of_a_wrong_file_is_not_shown() {
+    for (kind, first) in [
+        ("kind = \"poisson\", load = 0.5, sizes = { file = \"wrong\" }", "root:hunter2:1:2"),
+        ("kind = \"poisson\", load = 0.5, sizes = { file = \"wrong\" }", "root hunter2"),
+        ("kind = \"poisson\", load = 0.5, sizes = { file = \"wrong\" }", "1 hunter2"),
+        ("kind = \"list\", file = \"wrong\"", "root:hunter2:1:2"),
+        ("kind = \"poisson\", load = 0.5, sizes = \"1kB\", matrix = \"wrong\"", "root,hunter2,1"),
+    ] {
+        let folder = ScenarioFolder::new();
+        let text = format!(
+            "duration = \"1ms\"\n\
+             topology = {{ kind = \"star\", hosts = 3, host_link = {{ rate = \"10Gbps\", delay = \"1us\" }} }}\n\
+             flows = [{{ {kind} }}]\n"
+        );
+        let file = folder.write("scenario.toml", text);
+        folder.write("wrong", format!("# of another program\n{first}\n3 4\n"));
+        let refused = finish(&mut xoff(["validate", &file]));
+        assert!(!refused.stderr.contains("hunter2"), "{}", refused.stderr);
+        refused.assert_refused(&["wrong", "help: "]);
+    }
+}
+
 #[test]
 fn a_flow_list_needs_no_order() {
     let folder = ScenarioFolder::new();

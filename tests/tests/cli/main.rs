@@ -5,6 +5,7 @@ mod commands;
 mod explain;
 mod import;
 mod import_kin;
+mod init;
 mod killed;
 mod report;
 mod reproduce;

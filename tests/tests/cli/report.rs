@@ -199,3 +199,19 @@ fn what_is_no_result_and_what_is_no_report_is_said() {
     assert!(report(&results).contains("is not a summary of this version"));
     assert!(!out.exists(), "nothing is half written");
 }
+
+/// What is left of a run without tables is drawn, and is not called lossless without lossless priorities.
+#[test]
+fn tables_that_were_left_out_are_not_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, html) = (folder.path().join("run"), folder.path().join("report.html"));
+    run("incast", &out, &["results.omit=[\"*\"]"]);
+    assert!(!out.join("flows.csv").exists() && out.join("summary.json").exists());
+    finish(xoff(["report"]).arg(&out).arg("--out").arg(&html)).assert_code(0);
+    let html_of = || fs::read_to_string(&html).unwrap();
+    assert!(html_of().contains(">lossless<"), "{}", html_of());
+    run("incast", &out, &["results.omit=[\"*\"]", "switch.lossless=[]"]);
+    finish(xoff(["report"]).arg(&out).arg("--out").arg(&html)).assert_code(0);
+    let lost = html_of().contains(">no packet lost<") || html_of().contains(">packets lost<");
+    assert!(lost && !html_of().contains(">lossless<"), "{}", html_of());
+}

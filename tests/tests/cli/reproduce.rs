@@ -34,6 +34,11 @@ fn a_figure_is_run_once_and_compared() {
     assert_eq!(again.stderr, "");
     let listed = reproduce(&["--list"]);
     assert!(listed.stdout.starts_with("fig14\t8 of 8 runs\t"), "{}", listed.stdout);
+    // Its figures are sweeps.
+    let html = folder.path("report.html");
+    finish(&mut xoff(["report", &out, "--out", &html])).assert_code(0);
+    let html = fs::read_to_string(html).unwrap();
+    assert!(html.contains("<h2>Sweep fig14</h2>"), "{html}");
 }
 
 /// A change that moves results shows here: `--write-check` and the document are to follow.

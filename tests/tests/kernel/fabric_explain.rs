@@ -41,3 +41,23 @@ fn short_headroom() {
 fn deadlock() {
     explain::deadlock(on_both);
 }
+
+#[test]
+fn dropped_by_a_watchdog() {
+    explain::dropped_by_a_watchdog(on_both);
+}
+
+#[test]
+fn slow_wire() {
+    explain::slow_wire(on_both);
+}
+
+#[test]
+fn one_queue() {
+    explain::one_queue(on_both);
+}
+
+#[test]
+fn nothing_sent() {
+    explain::nothing_sent(on_both);
+}

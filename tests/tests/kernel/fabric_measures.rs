@@ -1,7 +1,7 @@
 //! Throughput, pause time, occupancy and completion times by size, on the real kernel and as in
 //! memory. Needs root.
 
-use tests::fabric::{measures, on_both};
+use tests::fabric::{counters, measures, on_both};
 
 #[test]
 fn throughput() {
@@ -36,4 +36,29 @@ fn completion_times_by_size() {
 #[test]
 fn samples() {
     measures::samples_are_changes(on_both);
+}
+
+#[test]
+fn counters_are_those_of_other_tables() {
+    counters::counters_are_those_of_other_tables(on_both);
+}
+
+#[test]
+fn watermarks_are_exact() {
+    counters::watermarks_are_exact(on_both);
+}
+
+#[test]
+fn marks_add_up() {
+    counters::marks_add_up(on_both);
+}
+
+#[test]
+fn storms_are_counted() {
+    counters::storms_are_counted(on_both);
+}
+
+#[test]
+fn tables_are_left_out() {
+    counters::tables_are_left_out(on_both);
 }

@@ -1,9 +1,10 @@
 //! Programs of others in a live fabric, beside each other and beside RoCE traffic. Needs root, `ip`, `ping` and iperf3.
 
+use std::fs;
 use std::thread;
 
 use serde_json::Value;
-use tests::command::{Running, await_that, xoff};
+use tests::command::{Running, ScenarioFolder, await_that, finish, xoff};
 use tests::live::{Lab, SLOW, command, json, ping};
 
 /// A program in a host, which goes on in the background.
@@ -97,4 +98,26 @@ fn tcp_of_programs_sees_the_switches_marks() {
     assert!(seen > 0, "{marked} packets were marked, h3 has seen {seen}: {view}");
     assert!(seen <= marked, "{marked} packets were marked, h3 has seen {seen}");
     lab.destroy();
+}
+
+/// What `xoff init` says to do next works.
+#[test]
+fn a_fabric_from_a_template() {
+    let folder = ScenarioFolder::new();
+    let written = finish(xoff(["init", "lab", "--kind", "live"]).current_dir(folder.path("")));
+    let written = written.assert_code(0).stdout;
+    let text = fs::read_to_string(folder.path("lab.toml")).unwrap();
+    let lab = Lab::prepare(&text);
+    let (_, steps) = written.split_once("next:\n").expect("what to do next");
+    let steps: Vec<&str> = steps
+        .lines()
+        .filter_map(|it| it.trim().strip_prefix("sudo xoff ")?.split("  ").next())
+        .collect();
+    assert_eq!(steps.len(), 5, "{written}");
+    // A terminal is for persons.
+    for step in steps.into_iter().filter(|step| !step.starts_with("top ")) {
+        let mut command = xoff(step.split(' '));
+        finish(command.current_dir(lab.folder.path(""))).assert_code(0);
+    }
+    lab.assert_gone();
 }

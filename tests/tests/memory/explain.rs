@@ -41,3 +41,23 @@ fn short_headroom() {
 fn deadlock() {
     explain::deadlock(in_memory);
 }
+
+#[test]
+fn dropped_by_a_watchdog() {
+    explain::dropped_by_a_watchdog(in_memory);
+}
+
+#[test]
+fn slow_wire() {
+    explain::slow_wire(in_memory);
+}
+
+#[test]
+fn one_queue() {
+    explain::one_queue(in_memory);
+}
+
+#[test]
+fn nothing_sent() {
+    explain::nothing_sent(in_memory);
+}

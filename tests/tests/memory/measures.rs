@@ -1,6 +1,6 @@
 //! Throughput, pause time, occupancy and completion times by size, in memory.
 
-use tests::fabric::{in_memory, measures};
+use tests::fabric::{counters, in_memory, measures};
 
 #[test]
 fn throughput() {
@@ -40,4 +40,29 @@ fn completion_times_by_size() {
 #[test]
 fn samples() {
     measures::samples_are_changes(in_memory);
+}
+
+#[test]
+fn counters_are_those_of_other_tables() {
+    counters::counters_are_those_of_other_tables(in_memory);
+}
+
+#[test]
+fn watermarks_are_exact() {
+    counters::watermarks_are_exact(in_memory);
+}
+
+#[test]
+fn marks_add_up() {
+    counters::marks_add_up(in_memory);
+}
+
+#[test]
+fn storms_are_counted() {
+    counters::storms_are_counted(in_memory);
+}
+
+#[test]
+fn tables_are_left_out() {
+    counters::tables_are_left_out(in_memory);
 }

@@ -222,7 +222,7 @@ fn is_impatient() -> bool {
 
 /// Says what an interrupt has led to.
 fn interrupted(outcome: &str) -> Exit {
-    json_errors::error(&format!("interrupted; {outcome}"));
+    json_errors::error(&format!("interrupted; {outcome}"), Exit::Interrupted);
     Exit::Interrupted
 }
 
@@ -272,7 +272,7 @@ fn refuse_changes(folder: &LiveFolder, changes: &[Change]) -> Exit {
              `xoff destroy ";
     text += name;
     text += "` takes it down";
-    json_errors::error_with(&text, &json!({ "changes": changes }));
+    json_errors::error_with(&text, Exit::BadInput, &json!({ "changes": changes }));
     Exit::BadInput
 }
 

@@ -56,7 +56,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         match take_down(folder, || false) {
             Ok(taken) => {
                 if let Some(why) = &taken.failed {
-                    json_errors::error(&ended_badly(folder.name(), why));
+                    json_errors::error(&ended_badly(folder.name(), why), Exit::Unsound);
                     exit = Exit::Unsound;
                 }
                 destroyed.push((folder.name(), taken));
@@ -185,10 +185,7 @@ fn terminate(process: u32) {
 fn remove_abandoned(in_json: bool) -> Exit {
     let report = match netns::destroy_abandoned() {
         Ok(report) => report,
-        Err(error) => {
-            super::complain(&error);
-            return Exit::BadInput;
-        }
+        Err(error) => return super::complain(&error, Exit::BadInput),
     };
     let folders = LiveFolder::all().unwrap_or_default();
     let folders = folders

@@ -134,8 +134,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     if let Err(message) = super::prepare(true) {
-        super::say(format_args!("error: {message}"));
-        return Exit::BadInput;
+        return super::refuse(&message);
     }
     if arguments.programs {
         return programs::print_table();

@@ -13,9 +13,7 @@ use crate::explain::Explainer;
 #[command(after_help = "Examples:
   xoff run scenario.toml --set results.explain=true --out run && xoff explain run
   xoff explain run --flow 7
-  xoff explain run --pause leaf0:spine1:3@120us
-
-Exit codes: 0 explained; 2 no such results, flow or pause")]
+  xoff explain run --pause leaf0:spine1:3@120us")]
 pub struct Arguments {
     /// Folder of a run that was made with `results.explain`.
     #[arg(value_name = "RESULTS")]

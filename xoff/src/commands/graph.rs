@@ -69,10 +69,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     });
     match written {
         Ok(()) => Exit::Success,
-        Err(error) => {
-            super::say(format_args!("error: {error}"));
-            Exit::BadInput
-        }
+        Err(error) => super::refuse(&error),
     }
 }
 

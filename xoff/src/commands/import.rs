@@ -60,10 +60,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let simulator = arguments.program.simulator();
     let command_line = match ns3::Arguments::parse(simulator, &arguments.started_with) {
         Ok(command_line) => command_line,
-        Err((title, help)) => {
-            super::say(format_args!("error: {title}\nhelp: {help}"));
-            return Exit::BadInput;
-        }
+        Err((title, help)) => return super::refuse(&format!("{title}\nhelp: {help}")),
     };
     let imported = ns3::config_file(&arguments.path).and_then(|config| {
         let out = arguments.out.clone();
@@ -72,10 +69,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     });
     let (imported, out) = match imported {
         Ok(imported) => imported,
-        Err(error) => {
-            super::say(error);
-            return Exit::BadInput;
-        }
+        Err(error) => return super::refuse_input(&error),
     };
     if !accepted(&imported, arguments.lenient) {
         return Exit::BadInput;
@@ -83,7 +77,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
     match files::write(&imported, &out, arguments.force, interrupt::watch()) {
         Ok(scenario) => super::print(&super::validate::describe(&out, &scenario), Exit::Success),
         Err(failure) => {
-            super::say(failure.message);
+            let text = failure.message;
+            super::json_errors::error(text.strip_prefix("error: ").unwrap_or(&text), failure.exit);
             failure.exit
         }
     }

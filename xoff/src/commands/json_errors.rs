@@ -1,14 +1,16 @@
 //! Errors and warnings, as text or, where `--json` is asked for, as JSON. Both go to standard error, so that standard output
 //! has results only.
 //!
-//! An error is one line, `{"error": ".."}`, a warning `{"warning": ".."}`, and the end of a
-//! fabric that is watched `{"ended": ".."}`. An error that knows more has more keys.
+//! An error is one line, `{"error": "..", "code": 2, "message": "..", "file": "..", "line": 3, "column": 9, "hint": ".."}`: the
+//! whole text, the exit code, and the parts of the text. `file`, `line`, `column` and `hint` are there where the text
+//! has them. A warning is `{"warning": ".."}`, and the end of a fabric that is watched `{"ended": ".."}`. An error that
+//! knows more has more keys.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Parser;
-use serde_json::{Value, json};
+use clap::FromArgMatches;
+use serde_json::{Map, Value, json};
 
 use super::{Arguments, Exit};
 
@@ -23,11 +25,15 @@ pub fn answer_in_json(json: bool) {
 /// Reads the command line of this process; an error of it is shown, and is how the process ends.
 pub fn parse() -> Result<Arguments, Exit> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    Arguments::try_parse_from(&arguments).map_err(|error| {
+    answer_in_json(asks_for_json(&arguments));
+    let mut command = super::command();
+    let matches = command.try_get_matches_from_mut(&arguments);
+    let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    read.map_err(|error| {
+        let error = error.format(&mut command);
         if !error.use_stderr() || !asks_for_json(&arguments) {
             error.exit();
         }
-        answer_in_json(true);
         let text = error.render().to_string();
         super::refuse(text.trim().strip_prefix("error: ").unwrap_or(&text))
     })
@@ -38,18 +44,49 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|it| *it != OsStr::new("--")).any(|it| it == OsStr::new("--json"))
 }
 
-/// Shows an error.
-pub fn error(message: &str) {
-    error_with(message, &Value::Null);
+/// Shows an error, and says how the command ends for it.
+pub fn error(message: &str, exit: Exit) {
+    error_with(message, exit, &Value::Null);
 }
 
 /// The same, with more keys of an object in JSON. The text has them already.
-pub fn error_with(message: &str, more: &Value) {
+pub fn error_with(message: &str, exit: Exit, more: &Value) {
     if IN_JSON.load(Ordering::Relaxed) {
-        super::say(line("error", message, more));
+        let mut parts = parts(message);
+        parts.insert("code".into(), exit.code().into());
+        if let Some(more) = more.as_object() {
+            parts.extend(more.clone());
+        }
+        super::say(line("error", message, &Value::Object(parts)));
     } else {
         super::say(format_args!("error: {message}"));
     }
+}
+
+/// What a text says: its first line, the place that it points at, and what would be right.
+fn parts(text: &str) -> Map<String, Value> {
+    let mut parts = Map::new();
+    parts.insert("message".into(), text.lines().next().unwrap_or_default().into());
+    let lines = || text.lines().skip(1).map(str::trim);
+    if let Some(place) = lines().find_map(|line| line.strip_prefix("--> ")) {
+        let mut rest = place.rsplitn(3, ':');
+        let numbers = [rest.next(), rest.next()].map(|it| it.and_then(|it| it.parse::<u64>().ok()));
+        match (numbers, rest.next()) {
+            ([Some(column), Some(line)], Some(file)) => {
+                parts.insert("file".into(), file.into());
+                parts.insert("line".into(), line.into());
+                parts.insert("column".into(), column.into());
+            }
+            _ => {
+                parts.insert("file".into(), place.into());
+            }
+        }
+    }
+    let hint = lines().find_map(|line| line.trim_start_matches("= ").strip_prefix("help: "));
+    if let Some(hint) = hint {
+        parts.insert("hint".into(), hint.into());
+    }
+    parts
 }
 
 /// Shows a warning.
@@ -88,6 +125,28 @@ mod tests {
         let more = json!({ "changes": [] });
         assert_eq!(line("error", "a\nb", &more).to_string(), r#"{"changes":[],"error":"a\nb"}"#);
         assert_eq!(line("warning", "a", &Value::Null).to_string(), r#"{"warning":"a"}"#);
+    }
+
+    #[test]
+    fn a_text_has_parts() {
+        let report = "a key that no one knows\n  --> dir/a:b.toml:13:9\n   |\n13 | x = 1\n   | ^\n   |\n   = help: leave it out";
+        let expected = json!({
+            "message": "a key that no one knows",
+            "file": "dir/a:b.toml",
+            "line": 13,
+            "column": 9,
+            "hint": "leave it out",
+        });
+        assert_eq!(Value::Object(parts(report)), expected);
+        let whole =
+            "cannot read the scenario\n --> x.toml\n  |\n  = help: give the path of a scenario";
+        let found = parts(whole);
+        assert_eq!((&found["file"], found.get("line")), (&json!("x.toml"), None));
+        let plain = parts("it is there already\nhelp: choose another name");
+        assert_eq!(
+            Value::Object(plain),
+            json!({ "message": "it is there already", "hint": "choose another name" })
+        );
     }
 
     #[test]

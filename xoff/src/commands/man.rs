@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
 use clap_mangen::Man;
 use scenario::document::suggestion;
 
@@ -23,7 +22,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let mut all = super::Arguments::command().disable_help_subcommand(true).propagate_version(true);
+    let mut all = super::command().disable_help_subcommand(true).propagate_version(true);
     all.build();
     if let Some(folder) = &arguments.out {
         if folder.exists() && !folder.is_dir() {

@@ -102,8 +102,7 @@ pub mod doctor {
 
     /// Runs the command.
     pub fn execute(_: &Arguments) -> Exit {
-        say(format_args!("error: {NO_KERNEL_DATAPATH}"));
-        Exit::BadInput
+        super::super::refuse(NO_KERNEL_DATAPATH)
     }
 
     /// Refuses: a sentence with what to do.

@@ -13,7 +13,7 @@ use crate::report;
   xoff run scenario.toml --out run && xoff report run
   xoff report dt dsh --out compared.html --figures figures")]
 pub struct Arguments {
-    /// Folders of runs (`xoff run --out`) and of sweeps. Several runs stand beside each other.
+    /// Folders of runs (`xoff run --out`), of sweeps and of reproductions, whose figures are sweeps. Several runs stand beside each other.
     #[arg(value_name = "RESULTS", required = true)]
     folders: Vec<PathBuf>,
     /// The HTML file to write, outside the results; an earlier report there is replaced.

@@ -61,10 +61,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let able = if fabrics { super::doctor::require_kernel_datapath() } else { Ok(()) };
     let interrupted = match able.and_then(|()| super::prepare(fabrics)) {
         Ok(interrupted) => interrupted,
-        Err(message) => {
-            super::say(format_args!("error: {message}"));
-            return Exit::BadInput;
-        }
+        Err(message) => return super::refuse(&message),
     };
     execute_scenario(&scenario, arguments, interrupted)
 }
@@ -105,11 +102,11 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
             Exit::Interrupted
         }
         Err(error) => {
-            super::complain(&error);
-            match error {
+            let exit = match error {
                 Error::Run(RunError::Datapath(_)) => Exit::Unsound,
                 _ => Exit::BadInput,
-            }
+            };
+            super::complain(&error, exit)
         }
     }
 }

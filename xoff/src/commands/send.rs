@@ -121,11 +121,11 @@ fn send(name: &str, flows: Vec<Flow>, arguments: FlowArguments) -> Exit {
     let mut under_way = UnderWay { asked: flows.len(), flows };
     loop {
         if interrupted.load(Ordering::Relaxed) {
-            under_way.tell("interrupted");
+            under_way.tell("interrupted", Exit::Interrupted);
             return Exit::Interrupted;
         }
         if arguments.timeout.is_some_and(|timeout| begun.elapsed() >= timeout) {
-            under_way.tell("the time is over");
+            under_way.tell("the time is over", Exit::Unsound);
             return Exit::Unsound;
         }
         let delivery = match client.answer_within(MOMENT) {
@@ -163,10 +163,11 @@ impl UnderWay {
     }
 
     /// Says that nobody waits any longer for those that there are.
-    fn tell(&self, why: &str) {
+    fn tell(&self, why: &str, exit: Exit) {
         let flows = &self.flows;
         json_errors::error_with(
             &format!("{why}; {}", self.sentence()),
+            exit,
             &json!({ "under_way": flows }),
         );
     }

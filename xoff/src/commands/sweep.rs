@@ -70,11 +70,10 @@ impl CommandError {
     /// Says what is wrong.
     pub(super) fn complain(&self) -> Exit {
         match self {
-            Self::Scenario(error) => super::say(error),
-            Self::Results(error) => super::complain(error),
-            Self::Text(message) => super::say(format_args!("error: {message}")),
+            Self::Scenario(error) => super::refuse_input(error),
+            Self::Results(error) => super::complain(error, Exit::BadInput),
+            Self::Text(message) => super::refuse(message),
         }
-        Exit::BadInput
     }
 }
 

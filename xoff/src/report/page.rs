@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use results::{Summary, count};
+use scenario::Scenario;
 use serde::Serialize;
 
 use super::chart::Chart;
@@ -121,7 +122,7 @@ impl Page {
             has.then(|| line(name, &|it| of(it).map_or_else(none, count)))
         };
         let mut rows = vec![
-            line("verdict", &verdict),
+            ["verdict".to_owned()].into_iter().chain(runs.iter().map(verdict)).collect(),
             line("seed", &|it| it.seed.to_string()),
             line("emulated, us", &|it| format!("{:.3}", it.emulated_ns as f64 / 1e3)),
             line("flows completed", &|it| {
@@ -230,8 +231,14 @@ impl Page {
 }
 
 /// What may be said of a run in a word or two.
-fn verdict(summary: &Summary) -> String {
-    let lossless = if summary.lossless { "lossless" } else { "packets lost" };
+fn verdict(run: &Run) -> String {
+    let Run { summary, scenario, .. } = run;
+    let has_lossless = |it: &Scenario| it.switch.lossless.count() > 0;
+    let lossless = match (summary.lossless, scenario.as_ref().is_ok_and(has_lossless)) {
+        (false, _) => "packets lost",
+        (true, true) => "lossless",
+        (true, false) => "no packet lost",
+    };
     let mut words = vec![lossless.to_owned()];
     if !summary.books.is_empty() {
         words.push("books do not balance".into());

@@ -9,7 +9,7 @@ use scenario::Scenario;
 
 use super::ReportError;
 use super::number::short;
-use super::table::{rows, rows_if_there};
+use super::table::rows_if_there;
 use crate::graph::Load;
 
 /// A value over time: nanoseconds, and what holds from then on.
@@ -134,7 +134,7 @@ impl Run {
         let nodes: BTreeMap<&str, _> =
             fabric.nodes().iter().map(|node| (&*node.name, &node.ports)).collect();
         let loads = &mut self.loads;
-        rows(&self.folder, "pause_time.csv", ["node", "port", "share"], |row| {
+        rows_if_there(&self.folder, "pause_time.csv", ["node", "port", "share"], |row| {
             let (port, share) = (row.number(1)? as usize, row.number(2)?);
             let wire = nodes.get(row.text(0)).and_then(|ports| ports.get(port));
             if let Some(load) = wire.and_then(|wire| loads.get_mut(&fabric.wire(*wire).name)) {
@@ -148,7 +148,7 @@ impl Run {
         let columns = ["time_ns", "node", "kind", "port", "priority", "bytes"];
         let end = self.end_ns();
         let (buffers, headroom, egress) = (&mut self.buffers, &mut self.headroom, &mut self.egress);
-        rows(&self.folder, "queues.csv", columns, |row| {
+        rows_if_there(&self.folder, "queues.csv", columns, |row| {
             let (curves, name) = match row.text(2) {
                 "buffer" => (&mut *buffers, row.text(1).to_owned()),
                 "headroom" => (&mut *headroom, row.text(1).to_owned()),
@@ -182,7 +182,7 @@ fn sizes(folder: &Path) -> Result<Vec<SizeBin>, ReportError> {
         "slowdown_p99",
     ];
     let mut bins = Vec::new();
-    rows(folder, "fct_by_size.csv", columns, |row| {
+    rows_if_there(folder, "fct_by_size.csv", columns, |row| {
         if !row.text(0).is_empty() || row.number(3)? == 0.0 {
             return Ok(());
         }
@@ -205,7 +205,7 @@ fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
     let columns = ["flow", "label", "src", "dst", "bytes", "fct_ns", "slowdown"];
     let mut slowdowns = Vec::new();
     let mut slowest: Vec<(f64, [String; 7])> = Vec::new();
-    rows(folder, "flows.csv", columns, |row| {
+    rows_if_there(folder, "flows.csv", columns, |row| {
         let (Some(slowdown), Some(fct)) = (row.optional(6)?, row.optional(5)?) else {
             return Ok(());
         };
@@ -261,7 +261,7 @@ fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
     let columns = ["time_ns", "node", "port", "peer", "priority", "event"];
     let mut running: BTreeMap<Key, f64> = BTreeMap::new();
     let mut spans: BTreeMap<Key, Vec<(f64, f64)>> = BTreeMap::new();
-    rows(folder, "pauses.csv", columns, |row| {
+    rows_if_there(folder, "pauses.csv", columns, |row| {
         let by = format!("{} port {}", row.text(1), row.text(2));
         let key = (row.text(3).to_owned(), by, row.number(4)? as u8);
         let time = row.number(0)?;

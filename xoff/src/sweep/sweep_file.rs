@@ -319,13 +319,15 @@ impl Reader<'_> {
 
     fn seeds(&self, seeds: Seeds) -> Result<Vec<u64>, ScenarioError> {
         let error = |path: &str, title: &str, help| Err(self.document.error(path, title, help));
+        // A count may stand for itself.
+        let count_key = if self.node("seeds.count").is_some() { "seeds.count" } else { "seeds" };
         match seeds {
             Seeds::Range(SeedRange { count: 0, .. }) => {
-                error("seeds", "a sweep without seeds", "write a count from 1 up")
+                error(count_key, "a sweep without seeds", "write a count from 1 up")
             }
             Seeds::Range(SeedRange { count, .. }) if count > MAX_RUNS as u64 => {
                 let title = format!("{count} runs; the limit is {MAX_RUNS}");
-                error("seeds", &title, "write fewer seeds, or several sweeps")
+                error(count_key, &title, "write fewer seeds, or several sweeps")
             }
             Seeds::Range(SeedRange { first, count }) => match first.checked_add(count - 1) {
                 Some(last) if i64::try_from(last).is_ok() => Ok((first..=last).collect()),

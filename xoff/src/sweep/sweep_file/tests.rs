@@ -48,6 +48,25 @@ fn a_sweep_may_have_a_million_runs() {
 }
 
 #[test]
+fn an_error_in_the_count_of_seeds_points_at_the_count() {
+    for (count, title) in [
+        ("0", "a sweep without seeds"),
+        ("1000001", "1000001 runs; the limit is 1000000"),
+        ("-3", "a count"),
+        ("true", "a count"),
+    ] {
+        let text = format!("scenario = \"base.toml\"\nseeds = {{ first = 7, count = {count} }}\n");
+        let read = |path: &Path| {
+            Ok(if path == "a/base.toml" { SCENARIO.to_owned() } else { text.clone() })
+        };
+        let sweep = Sweep::read(Path::new("a/sweep.toml"), &SweepOptions::default(), &read);
+        let error = sweep.expect_err("this is wrong").to_string();
+        let column = "seeds = { first = 7, count = ".len() + 1;
+        assert!(error.contains(&format!("a/sweep.toml:2:{column}")), "{title}: {error}");
+    }
+}
+
+#[test]
 fn a_seed_is_any_whole_number_of_toml() {
     let largest = format!("seeds = [0, {}]", i64::MAX);
     assert_eq!(sweep(&largest).unwrap().seeds, [0, i64::MAX as u64]);

@@ -1,0 +1,314 @@
+//! `counters.csv`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use units::Nanos;
+
+use super::column::Column;
+use super::csv::{Row, Text};
+use super::drop::DropRow;
+use super::pause_time::{PauseReceived, PauseTimeRow};
+
+/// A counter of a (node, port, priority). The names are those of SAI's port, priority group and queue statistics without
+/// their first words, as `SONiC` shows them, with the priority in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// PAUSE frames that the port sent.
+    PfcSent,
+    /// PAUSE frames that it received.
+    PfcReceived,
+    /// RESUME frames that it sent.
+    ResumesSent,
+    /// RESUME frames that it received.
+    ResumesReceived,
+    /// For how long it had its neighbour stop.
+    PauseSent,
+    /// For how long it had to stop.
+    PauseReceived,
+    /// Frames that came in and went no further.
+    Discarded,
+    /// Packets that left its queues.
+    Packets,
+    /// Their bytes.
+    Bytes,
+    /// Packets that were marked on their way through its queues.
+    Marked,
+    /// Most bytes in its queues.
+    QueueWatermark,
+    /// Most bytes of the shared pool that what came in held.
+    SharedWatermark,
+    /// Most bytes of headroom that what came in held.
+    HeadroomWatermark,
+}
+
+impl Counter {
+    /// Before and behind the priority.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::PfcSent => ("PFC", "TX_PKTS"),
+            Self::PfcReceived => ("PFC", "RX_PKTS"),
+            Self::ResumesSent => ("PFC", "TX_XON_PKTS"),
+            Self::ResumesReceived => ("PFC", "RX_XON_PKTS"),
+            Self::PauseSent => ("PFC", "TX_PAUSE_DURATION_NS"),
+            Self::PauseReceived => ("PFC", "RX_PAUSE_DURATION_NS"),
+            Self::Discarded => ("PG", "DROPPED_PACKETS"),
+            Self::Packets => ("QUEUE", "PACKETS"),
+            Self::Bytes => ("QUEUE", "BYTES"),
+            Self::Marked => ("QUEUE", "WRED_ECN_MARKED_PACKETS"),
+            Self::QueueWatermark => ("QUEUE", "SHARED_WATERMARK_BYTES"),
+            Self::SharedWatermark => ("PG", "SHARED_WATERMARK_BYTES"),
+            Self::HeadroomWatermark => ("PG", "XOFF_ROOM_WATERMARK_BYTES"),
+        }
+    }
+}
+
+/// What one queue, or priority group, of a port of a switch has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Packets that left.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that were marked, each counted where it was marked first.
+    pub marked: u64,
+    /// Most bytes that waited to leave.
+    pub egress_watermark: u64,
+    /// Most bytes of the shared pool that were held by what came in.
+    pub shared_watermark: u64,
+    /// Most bytes of headroom likewise.
+    pub headroom_watermark: u64,
+}
+
+/// What the engine has counted of a (node, port, priority) by the run's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortCounters {
+    /// The node.
+    pub node: String,
+    /// Its port.
+    pub port: u16,
+    /// The neighbour there.
+    pub peer: String,
+    /// The neighbour's port.
+    pub peer_port: u16,
+    /// The priority.
+    pub priority: u8,
+    /// Frames that it sent and that paused the priority.
+    pub pauses_sent: u64,
+    /// Frames that it sent and that resumed it.
+    pub resumes_sent: u64,
+    /// What its queues have seen; all 0 where that is not followed.
+    pub queue: QueueCounters,
+}
+
+/// One counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterRow {
+    /// The node.
+    pub node: String,
+    /// Its port.
+    pub port: u16,
+    /// The neighbour there.
+    pub peer: String,
+    /// The priority.
+    pub priority: u8,
+    /// Which counter.
+    pub counter: Counter,
+    /// Its value.
+    pub value: u64,
+}
+
+impl Row for CounterRow {
+    const FILE: &'static str = "counters.csv";
+    const ABOUT: &'static str = "One row per node, port, priority and counter; a counter that is 0 has no row. The names are \
+                                 those of SAI's statistics, as SONiC shows them, `n` being the priority. `PFC_n_TX_PKTS` and \
+                                 `PFC_n_RX_PKTS`: PFC frames that the port sent and received whole and that paused the \
+                                 priority, refreshes included. `PFC_n_TX_XON_PKTS` and `PFC_n_RX_XON_PKTS`: those that \
+                                 resumed it. A frame may name several priorities. Decisions (`pauses.csv`) that were superseded before their frame was sent are not counted. \
+                                 `PFC_n_TX_PAUSE_DURATION_NS`: how long the port told its neighbour to stop (`ordered_ns` in \
+                                 `pause_time.csv`), `PFC_n_RX_PAUSE_DURATION_NS`: how long it had to stop (`paused_ns`). \
+                                 `PG_n_DROPPED_PACKETS`: frames of the priority that came in and went no further \
+                                 (`drops.csv`). With `results.queue_counters` of switches also `QUEUE_n_PACKETS` and `QUEUE_n_BYTES`: \
+                                 packets that left the queues of the priority, those included that were dropped when their turn came, and their bytes; `QUEUE_n_WRED_ECN_MARKED_PACKETS`: \
+                                 those of them that were marked there first (`ecn_marked` in `summary.json` is the sum); \
+                                 `QUEUE_n_SHARED_WATERMARK_BYTES`: most bytes that waited in these queues; \
+                                 `PG_n_SHARED_WATERMARK_BYTES` and `PG_n_XOFF_ROOM_WATERMARK_BYTES`: most bytes of the shared \
+                                 pool and of headroom that packets of the priority held which had come in at the port. Watermarks \
+                                 are exact, not of samples.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "node", about: "Host or switch." },
+        Column { name: "port", about: "Its port." },
+        Column { name: "peer", about: "The neighbour there." },
+        Column { name: "priority", about: "Priority, 0 to 7." },
+        Column { name: "counter", about: "Name of the counter." },
+        Column { name: "value", about: "Frames, bytes or nanoseconds, as the name says." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { node, port, peer, priority, counter, value } = self;
+        let (before, behind) = counter.words();
+        let [node, peer] = [node, peer].map(|name| Text(name));
+        writeln!(out, "{node},{port},{peer},{priority},{before}_{priority}_{behind},{value}")
+    }
+}
+
+/// What comes in at a (port, priority).
+#[derive(Clone, Copy, Debug, Default)]
+struct Received {
+    pauses: u64,
+    resumes: u64,
+    discarded: u64,
+}
+
+/// Counts by (node, port, priority) while the run lasts. Memory grows with their number.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    nodes: BTreeMap<String, BTreeMap<(u16, u8), Received>>,
+    /// What the engine has counted.
+    engine: Vec<PortCounters>,
+}
+
+impl Counters {
+    /// Counts a class of a PFC frame.
+    pub fn receive(&mut self, received: &PauseReceived) {
+        let PauseReceived { node, port, priority, quanta, .. } = *received;
+        let Some(quanta) = quanta else { return };
+        let counted = self.of(node, (port, priority));
+        *if quanta > 0 { &mut counted.pauses } else { &mut counted.resumes } += 1;
+    }
+
+    /// Counts a frame that went no further, if its place and priority are known.
+    pub fn discard(&mut self, row: &DropRow) {
+        if let (Some(port), Some(priority)) = (row.port, row.priority) {
+            self.of(row.node, (port, priority)).discarded += 1;
+        }
+    }
+
+    /// Whether anything came in at a (port, priority) of a node.
+    pub fn has(&self, node: &str, key: (u16, u8)) -> bool {
+        self.nodes.get(node).is_some_and(|ports| ports.contains_key(&key))
+    }
+
+    /// Takes what the engine has counted.
+    pub fn take(&mut self, counted: Vec<PortCounters>) {
+        self.engine = counted;
+    }
+
+    fn of(&mut self, node: &str, key: (u16, u8)) -> &mut Received {
+        // The borrowed name of a row is copied only where it is new.
+        if !self.nodes.contains_key(node) {
+            self.nodes.insert(node.to_owned(), BTreeMap::new());
+        }
+        let ports = self.nodes.get_mut(node).expect("the line above put it there");
+        ports.entry(key).or_default()
+    }
+
+    /// The rows, in the order of what the engine has counted.
+    pub fn finish(self, pauses: &[PauseTimeRow]) -> Vec<CounterRow> {
+        let pauses: BTreeMap<(&str, u16, u8), &PauseTimeRow> =
+            pauses.iter().map(|row| ((&*row.node, row.port, row.priority), row)).collect();
+        let mut rows = Vec::new();
+        for of_port in self.engine {
+            let PortCounters { node, port, peer, peer_port, priority, queue, .. } = of_port;
+            let received = self.nodes.get(&node).and_then(|ports| ports.get(&(port, priority)));
+            let received = received.copied().unwrap_or_default();
+            let lasted = |node: &str, port, time: fn(&PauseTimeRow) -> Nanos| {
+                pauses.get(&(node, port, priority)).map_or(0, |row| time(row).0)
+            };
+            let values = [
+                (Counter::PfcSent, of_port.pauses_sent),
+                (Counter::PfcReceived, received.pauses),
+                (Counter::ResumesSent, of_port.resumes_sent),
+                (Counter::ResumesReceived, received.resumes),
+                (Counter::PauseSent, lasted(&peer, peer_port, |row| row.ordered.total.paused)),
+                (Counter::PauseReceived, lasted(&node, port, |row| row.imposed.paused)),
+                (Counter::Discarded, received.discarded),
+                (Counter::Packets, queue.packets),
+                (Counter::Bytes, queue.bytes),
+                (Counter::Marked, queue.marked),
+                (Counter::QueueWatermark, queue.egress_watermark),
+                (Counter::SharedWatermark, queue.shared_watermark),
+                (Counter::HeadroomWatermark, queue.headroom_watermark),
+            ];
+            let row = |(counter, value)| CounterRow {
+                node: node.clone(),
+                port,
+                peer: peer.clone(),
+                priority,
+                counter,
+                value,
+            };
+            rows.extend(values.into_iter().filter(|(_, value)| *value > 0).map(row));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+    use crate::csv::line;
+    use crate::drop::DropClass;
+
+    #[test]
+    fn a_counter_has_its_name_and_one_that_is_zero_no_row() {
+        let mut counters = Counters::default();
+        let pause = |time, until, quanta| PauseReceived {
+            time: Nanos(time),
+            node: "h1",
+            port: 0,
+            by: "s0",
+            priority: 3,
+            binds: Nanos(time),
+            until: Nanos(until),
+            quanta,
+        };
+        // A refresh, a RESUME, and a pause that a watchdog ends.
+        for (until, quanta) in [(900, Some(9)), (950, Some(9)), (500, Some(0)), (400, None)] {
+            counters.receive(&pause(500, until, quanta));
+        }
+        let (time, bytes, class) = (Nanos(1), Bytes(64), DropClass::Policy);
+        let drop = DropRow {
+            time,
+            node: "h1",
+            port: Some(0),
+            priority: Some(3),
+            reason: "x",
+            class,
+            bytes,
+        };
+        counters.discard(&drop);
+        counters.discard(&DropRow { priority: None, ..drop });
+        let queue = QueueCounters { headroom_watermark: 7, ..QueueCounters::default() };
+        counters.take(vec![
+            PortCounters {
+                node: "h1".into(),
+                port: 0,
+                peer: "s0".into(),
+                peer_port: 1,
+                priority: 3,
+                pauses_sent: 0,
+                resumes_sent: 0,
+                queue: QueueCounters::default(),
+            },
+            PortCounters {
+                node: "s0".into(),
+                port: 1,
+                peer: "h1".into(),
+                peer_port: 0,
+                priority: 3,
+                pauses_sent: 2,
+                resumes_sent: 1,
+                queue,
+            },
+        ]);
+        let text: String = counters.finish(&[]).iter().map(line).collect();
+        assert_eq!(
+            text,
+            "h1,0,s0,3,PFC_3_RX_PKTS,2\nh1,0,s0,3,PFC_3_RX_XON_PKTS,1\nh1,0,s0,3,PG_3_DROPPED_PACKETS,1\n\
+             s0,1,h1,3,PFC_3_TX_PKTS,2\ns0,1,h1,3,PFC_3_TX_XON_PKTS,1\ns0,1,h1,3,PG_3_XOFF_ROOM_WATERMARK_BYTES,7\n"
+        );
+    }
+}

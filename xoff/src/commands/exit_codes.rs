@@ -1,0 +1,108 @@
+//! What the exit codes of each command say, for `--help` and manual pages.
+
+use clap::Command;
+
+const DONE: (&str, &str) = ("0", "it did what it says");
+const REFUSED: (&str, &str) = ("2", "the command line, the input or the machine does not allow it");
+
+/// A command's codes, each with what it says.
+type Codes = &'static [(&'static str, &'static str)];
+
+fn of(command: &str) -> Codes {
+    match command {
+        "run" => &[
+            (
+                "0",
+                "the run was what it claims: flows completed, books balance, nothing lossless was lost",
+            ),
+            (
+                "1",
+                "it ran, and was not: unfinished, or lossless packets dropped; results are there",
+            ),
+            REFUSED,
+            ("130", "interrupted; results go up to then"),
+        ],
+        "sweep" => &[
+            ("0", "every run is complete"),
+            (
+                "1",
+                "runs failed, or dropped lossless packets; the next call tries the failed ones again",
+            ),
+            REFUSED,
+            ("130", "interrupted; the next call goes on"),
+        ],
+        "reproduce" => &[
+            ("0", "the figures are there; with --check, numbers are as committed"),
+            ("1", "runs failed; with --check, numbers differ"),
+            REFUSED,
+            ("130", "interrupted; the next call goes on"),
+        ],
+        "import" => &[DONE, REFUSED, ("130", "interrupted; nothing was written")],
+        "doctor" => &[
+            ("0", "this machine can run fabrics"),
+            ("2", "something is missing, or the command line is wrong"),
+        ],
+        "deploy" => &[
+            ("0", "the fabric is up; with --foreground, it was destroyed"),
+            REFUSED,
+            ("130", "interrupted; the fabric is not up"),
+        ],
+        "exec" => &[
+            ("any", "that of the program"),
+            ("2", "the program cannot be started, or it ended so"),
+        ],
+        "send" | "incast" => &[
+            ("0", "all flows are done"),
+            ("1", "--timeout was over before; the flows go on"),
+            REFUSED,
+            ("130", "interrupted; the flows go on"),
+        ],
+        "top" | "watch" | "metrics" | "capture" => {
+            &[("0", "it ended as asked: by its options, a signal, or with the fabric"), REFUSED]
+        }
+        "destroy" => &[
+            ("0", "the fabrics are down"),
+            ("1", "they are down, and one had not ended well: what is lost is said"),
+            REFUSED,
+        ],
+        _ => &[DONE, REFUSED],
+    }
+}
+
+/// Adds its exit codes to the help of each command.
+pub fn explained(all: Command) -> Command {
+    all.mut_subcommands(|command| {
+        let codes = of(command.get_name()).iter().map(|(code, what)| format!("  {code:<5}{what}"));
+        let codes = codes.collect::<Vec<_>>().join("\n");
+        let more = command.get_after_help().map(|help| format!("{help}\n\n")).unwrap_or_default();
+        command.after_help(format!("{more}Exit codes:\n{codes}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command;
+
+    #[test]
+    fn every_command_says_its_codes_once() {
+        for mut of_command in command().get_subcommands().cloned() {
+            let name = of_command.get_name().to_owned();
+            let help = of_command.render_long_help().to_string();
+            assert_eq!(help.matches("Exit codes:\n  ").count(), 1, "{name}: {help}");
+            let (_, codes) = help.split_once("Exit codes:\n").unwrap();
+            assert!(codes.lines().all(|line| line.len() <= 100), "{name}: {codes}");
+            assert!(codes.contains("\n  2  "), "{name}: {codes}");
+        }
+    }
+
+    #[test]
+    fn examples_stay() {
+        let all = command();
+        let report = all.find_subcommand("report").expect("there is one").get_after_help();
+        let help = report.expect("it has examples").to_string();
+        assert!(
+            help.starts_with("Examples:\n  xoff run") && help.contains("\n\nExit codes:\n  0"),
+            "{help}"
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! `xoff init`: a scenario to begin with.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+
+use super::Exit;
+use crate::init::{Kind, Template};
+
+/// So long may the name of a run or a live fabric be.
+const LONGEST_NAME: usize = 64;
+
+/// Arguments of `xoff init`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  xoff init lab && xoff run lab.toml --datapath memory
+  xoff init alpha --kind sweep && xoff sweep alpha.toml --out alpha.sweep")]
+pub struct Arguments {
+    /// Names the scenario, and the file in this folder: 1 to 64 letters, digits, `-`, `_` and `.`. With --kind sweep the
+    /// scenario that it varies is NAME-incast.toml.
+    name: String,
+    /// What it is about.
+    #[arg(long, value_enum, default_value_t = Kind::Incast)]
+    kind: Kind,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let name = arguments.name.strip_suffix(".toml").unwrap_or(&arguments.name);
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    if !begins || name.len() > LONGEST_NAME || !name.bytes().all(is_allowed) {
+        return super::refuse(&format!(
+            "`{name}` cannot name a scenario\nhelp: write 1 to {LONGEST_NAME} letters, digits, `-`, `_` or `.`, a letter \
+             or a digit first; the file is made in this folder"
+        ));
+    }
+    let files = arguments.kind.files(name);
+    match write(&files) {
+        Ok(()) => super::print(&what_next(arguments.kind, name, &files), Exit::Success),
+        Err((file, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
+            super::refuse(&format!(
+                "{file} is there already\nhelp: choose another name, or move the file away; init replaces nothing"
+            ))
+        }
+        Err((file, error)) => super::refuse(&format!("cannot write {file}: {error}")),
+    }
+}
+
+/// Writes all files or none. An error is about a file.
+fn write(files: &[Template]) -> Result<(), (String, io::Error)> {
+    let mut made: Vec<&str> = Vec::with_capacity(files.len());
+    for Template { file, text } in files {
+        let written = File::create_new(file).and_then(|mut open| {
+            made.push(file);
+            open.write_all(text.as_bytes())
+        });
+        if let Err(error) = written {
+            for file in made {
+                // The error to show is the one that there is.
+                let _ = fs::remove_file(file);
+            }
+            return Err((file.clone(), error));
+        }
+    }
+    Ok(())
+}
+
+fn what_next(kind: Kind, name: &str, files: &[Template]) -> String {
+    let names: Vec<&str> = files.iter().map(|it| it.file.as_str()).collect();
+    format!("wrote {}\n\nnext:\n{}", names.join(" and "), kind.steps(name).join("\n"))
+}
