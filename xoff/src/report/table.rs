@@ -22,7 +22,7 @@ pub fn rows_if_there<const N: usize>(
 }
 
 /// Reads the named columns of a table, row by row.
-fn rows<const N: usize>(
+pub fn rows<const N: usize>(
     folder: &Path,
     file: &str,
     columns: [&'static str; N],
