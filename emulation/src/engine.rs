@@ -286,8 +286,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             }
         }
         engine.plan_reroutes();
-        if let Some(period) = scenario.bitmap_period() {
-            engine.agenda.schedule(period, Task::Bitmaps);
+        if let Some(period) = scenario.announcement_period() {
+            engine.agenda.schedule(period, Task::Announcements);
         }
         engine
     }

@@ -255,9 +255,15 @@ pub trait Scheme: Sized {
         None
     }
 
-    /// What the scheme tells the neighbour of a port periodically, so that lost hop control frames do no lasting harm.
-    fn announcement<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<HopControl> {
-        None
+    /// Hands `send` what the scheme tells the neighbour of a port periodically, so that lost hop control frames do no lasting
+    /// harm. May also forget what the neighbour has not repeated, so that queues which
+    /// [`paused`](Self::paused) has named may send.
+    fn announce<T: Tables>(
+        _tables: &T,
+        _policy: Policy,
+        _port: u32,
+        _send: &mut impl FnMut(HopControl),
+    ) {
     }
 
     /// What a port holds, if the scheme counts by port.

@@ -37,6 +37,7 @@ pub mod priorities;
 pub mod private_fill;
 pub mod recurrence;
 pub mod results;
+pub mod rings;
 pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;

@@ -43,8 +43,8 @@ pub enum Task {
     BufferManagement,
     /// Switches measure their links.
     LinkDelays,
-    /// Switches announce which queues they have paused.
-    Bitmaps,
+    /// Switches announce what they have paused.
+    Announcements,
     /// Switches hear of a link that has gone down or come up.
     Reroute,
 }
@@ -62,7 +62,7 @@ impl Task {
             Self::ControlPlane => 6,
             Self::BufferManagement => 7,
             Self::LinkDelays => 8,
-            Self::Bitmaps => 9,
+            Self::Announcements => 9,
             Self::Reroute => 10,
         }
     }
@@ -125,9 +125,9 @@ impl<W: Wires> Engine<'_, W> {
                 opening.measures = true;
                 self.repeat(task, self.scenario.switch.headroom.measurement_period());
             }
-            Task::Bitmaps => {
+            Task::Announcements => {
                 opening.announces = true;
-                self.repeat(task, self.scenario.bitmap_period());
+                self.repeat(task, self.scenario.announcement_period());
             }
             Task::Reroute => self.reroute_as_planned(),
         }

@@ -410,7 +410,7 @@ impl SwitchNode {
         }
     }
 
-    /// Every port tells its neighbour what the scheme announces.
+    /// Every port tells its neighbour what the scheme announces, and goes on with what it has forgotten.
     pub fn announce<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
             self.switch.announce(port);

@@ -323,8 +323,13 @@ impl Scheme for Selected {
         select!(policy, S => S::reopens(tables, policy, port, now))
     }
 
-    fn announcement<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<HopControl> {
-        select!(policy, S => S::announcement(tables, policy, port))
+    fn announce<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        send: &mut impl FnMut(HopControl),
+    ) {
+        select!(policy, S => S::announce(tables, policy, port, send));
     }
 
     fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {
