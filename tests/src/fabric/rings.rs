@@ -123,7 +123,7 @@ pub fn flows_of_three_links(run: Runner) {
 pub fn a_lost_resume(run: Runner) {
     let fault = loss("s1->s0", "hop-control", "nth = [2]");
     let run = run(&ring(4, 2, "45kB", OFC), &[&fault, "stop=done"]);
-    assert!(run.summary.lossless);
+    run.assert_drops_only("injected-loss");
     assert_eq!((run.summary.ended, run.summary.flows_completed), (RunEnd::Duration, 3));
     assert_eq!(deadlock(&run), None);
 }
@@ -195,7 +195,6 @@ pub fn rings_at_random(run: Runner) {
             let on = run(&text, &["stop=done"]);
             prop_assert_eq!(on.summary.ended, RunEnd::Duration);
             prop_assert!(on.summary.flows_completed < on.summary.flows_total);
-            prop_assert_eq!(on.summary.retransmitted_packets, 0);
         } else {
             prop_assert_eq!(first.summary.ended, RunEnd::Drained);
         }
