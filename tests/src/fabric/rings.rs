@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt::Write;
+use std::ops::Range;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,8 +18,9 @@ const CASES: u32 = 30;
 
 /// A ring in which each host sends 1 MB clockwise to the one `hops` switches further on.
 fn ring(switches: usize, hops: usize, xon: &str, rule: &str) -> String {
-    let name =
-        |kind: char| (0..switches).map(|it| format!("\"{kind}{it}\"")).collect::<Vec<_>>().join(", ");
+    let name = |kind: char| {
+        (0..switches).map(|it| format!("\"{kind}{it}\"")).collect::<Vec<_>>().join(", ")
+    };
     let mut text = format!(
         "name = \"ring\"\nduration = \"2ms\"\nstop = \"deadlock\"
 [topology]\nkind = \"custom\"\nswitches = [{}]\nhosts = [{}]\nlinks = [\n",
@@ -129,11 +131,12 @@ pub fn a_lost_resume(run: Runner) {
 }
 
 /// Where pauses are repeated, a lost RESUME is made up for, and a lost PAUSE too; at a switch and at a NIC. Nothing is reordered.
-pub fn lost_frames_and_repeated_pauses(run: Runner) {
+/// The frames that are lost, one at a time, are `lost` of those on a wire; some are RESUMEs.
+pub fn lost_frames_and_repeated_pauses(run: Runner, lost: Range<u64>) {
     const REPEAT: &str = "backpressure = { kind = \"ofc\", repeat = \"50us\" }";
     for wire in ["s1->s0", "s1->h1"] {
         let mut stuck = 0;
-        for nth in 1..5 {
+        for nth in lost.clone() {
             let fault = loss(wire, "hop-control", &format!("nth = [{nth}]"));
             let once = run(&ring(4, 2, "45kB", OFC), &[&fault, "stop=done"]);
             stuck += u32::from(once.summary.flows_completed < 4);
@@ -142,7 +145,7 @@ pub fn lost_frames_and_repeated_pauses(run: Runner) {
             assert_eq!(repeated.summary.retransmitted_packets, 0);
             assert_eq!(repeated.summary.faults.expect("it has one").lost, 1);
         }
-        assert!((1..4).contains(&stuck), "{wire}: {stuck} of the frames were RESUMEs");
+        assert!(stuck > 0, "{wire}: no lost frame stops a flow");
     }
 }
 
@@ -167,39 +170,47 @@ pub fn rates(run: Runner) {
 /// Whatever the ring: no flow is reordered, nothing is lost, and either all flows complete or there is a deadlock, in which
 /// they never do.
 pub fn rings_at_random(run: Runner) {
-    let rings = (3..8usize, 2..7usize, 1..7u64, select(vec!["19/20", "9/10"]), select(vec![1u32, 8, 256]));
+    let rings =
+        (3..8usize, 2..7usize, 1..7u64, select(vec!["19/20", "9/10"]), select(vec![1u32, 8, 256]));
     let late = vec((0..8usize, 1..8usize, 1..80u64, 0..60u64), 0..6);
     let (moved, deadlocked) = (Cell::new(0), Cell::new(0));
     let regressions = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/rings.txt");
     let count = generated::count(CASES);
-    generated::check(regressions, count, &(rings, late), |((switches, hops, xon, alpha, table), late)| {
-        let hops = hops.min(switches - 1);
-        let rule = format!("backpressure = {{ kind = \"ofc\", alpha = \"{alpha}\", flow_table = {table} }}");
-        let text = ring(switches, hops, &format!("{}kB", 10 * xon), &rule);
-        let late: String = late
-            .iter()
-            .map(|&(from, hop, size, start)| {
-                let to = (from % switches + 1 + (hop - 1) % hops) % switches;
-                flow(from % switches, to, &format!("{size}kB"), &format!("{start}us"))
-            })
-            .collect();
-        let text = text.replace("2ms", "6ms") + &late;
-        let first = run(&text, &[]);
-        prop_assert!(first.summary.lossless);
-        prop_assert_eq!(first.summary.retransmitted_packets, 0);
-        let is_deadlock = first.summary.ended == RunEnd::Deadlock;
-        prop_assert_eq!(first.summary.deadlock.deadlocks > 0, is_deadlock);
-        let met = if is_deadlock { &deadlocked } else { &moved };
-        met.set(met.get() + 1);
-        if is_deadlock {
-            let on = run(&text, &["stop=done"]);
-            prop_assert_eq!(on.summary.ended, RunEnd::Duration);
-            prop_assert!(on.summary.flows_completed < on.summary.flows_total);
-        } else {
-            prop_assert_eq!(first.summary.ended, RunEnd::Drained);
-        }
-        Ok(())
-    });
+    generated::check(
+        regressions,
+        count,
+        &(rings, late),
+        |((switches, hops, xon, alpha, table), late)| {
+            let hops = hops.min(switches - 1);
+            let rule = format!(
+                "backpressure = {{ kind = \"ofc\", alpha = \"{alpha}\", flow_table = {table} }}"
+            );
+            let text = ring(switches, hops, &format!("{}kB", 10 * xon), &rule);
+            let late: String = late
+                .iter()
+                .map(|&(from, hop, size, start)| {
+                    let to = (from % switches + 1 + (hop - 1) % hops) % switches;
+                    flow(from % switches, to, &format!("{size}kB"), &format!("{start}us"))
+                })
+                .collect();
+            let text = text.replace("2ms", "6ms") + &late;
+            let first = run(&text, &[]);
+            prop_assert!(first.summary.lossless);
+            prop_assert_eq!(first.summary.retransmitted_packets, 0);
+            let is_deadlock = first.summary.ended == RunEnd::Deadlock;
+            prop_assert_eq!(first.summary.deadlock.deadlocks > 0, is_deadlock);
+            let met = if is_deadlock { &deadlocked } else { &moved };
+            met.set(met.get() + 1);
+            if is_deadlock {
+                let on = run(&text, &["stop=done"]);
+                prop_assert_eq!(on.summary.ended, RunEnd::Duration);
+                prop_assert!(on.summary.flows_completed < on.summary.flows_total);
+            } else {
+                prop_assert_eq!(first.summary.ended, RunEnd::Drained);
+            }
+            Ok(())
+        },
+    );
     let met = (moved.get(), deadlocked.get());
     assert!(count < CASES || met.0 >= count / 5 && met.1 >= count / 5, "{met:?}");
 }

@@ -19,7 +19,7 @@ fn a_lost_resume_is_no_deadlock() {
 
 #[test]
 fn lost_frames_and_repeated_pauses() {
-    rings::lost_frames_and_repeated_pauses(on_both);
+    rings::lost_frames_and_repeated_pauses(on_both, 2..3);
 }
 
 #[test]

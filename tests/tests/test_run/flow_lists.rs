@@ -65,7 +65,8 @@ fn next(random: &mut Random, port: u32, names: &[u32], frame: &mut Vec<u8>) -> F
         }
         3 => {
             // A kind that OFC does not take, or that does not exist.
-            let kind = if random.below(2) == 0 { u16::from(byte % 8) } else { random.next() as u16 };
+            let kind =
+                if random.below(2) == 0 { u16::from(byte % 8) } else { random.next() as u16 };
             frame[16..18].copy_from_slice(&kind.to_be_bytes());
             match kind {
                 3 => Fate::Obeyed,

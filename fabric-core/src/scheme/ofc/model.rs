@@ -59,7 +59,14 @@ struct Model {
 impl Model {
     fn new(flow_lines: u16, thresholds: Thresholds, numbers: u16, has_room: bool) -> Self {
         let (paused, told) = Default::default();
-        Self { held: Held::with(flow_lines, thresholds), thresholds, numbers, paused, told, has_room }
+        Self {
+            held: Held::with(flow_lines, thresholds),
+            thresholds,
+            numbers,
+            paused,
+            told,
+            has_room,
+        }
     }
 
     fn flows(&self, port: u32) -> Vec<Flow> {

@@ -22,9 +22,7 @@ use scenario::Scenario;
 use switch_user::hook::Hook;
 use switch_user::tables::Capacity;
 use tests::switch::frame::{bytes, data, hop_control_bytes, inbound, pfc_bytes, port_address};
-use tests::switch::{
-    BfcState, CAPACITY, KernelSwitch, RuleState, SpfcRow, State, in_namespace,
-};
+use tests::switch::{BfcState, CAPACITY, KernelSwitch, RuleState, SpfcRow, State, in_namespace};
 use units::{Bytes, Nanos};
 
 use crate::fabric;
@@ -94,9 +92,8 @@ impl ArrivalBench {
             let mut ofc = load(OFC, Some(RING_BYTES));
             let mut rules: Vec<_> =
                 rules().map(|(name, rule)| (name, rule, load_rule(rule))).collect();
-            let series = |&(name, ..): &(&'static str, _, _)| {
-                (name, Series::default(), Series::default())
-            };
+            let series =
+                |&(name, ..): &(&'static str, _, _)| (name, Series::default(), Series::default());
             figures.rules = rules.iter().map(series).collect();
             let mut managed: Vec<_> = lossy_kinds()
                 .map(|settings| (settings, load_lossy(&settings, Some(RING_BYTES))))
@@ -183,7 +180,10 @@ impl ArrivalBench {
             println!("{:<44}{ratios}", format!("  {name} / SIH"));
         }
         let ofc_aim = Aim::AtMost(400.0).of(&self.data_ofc);
-        println!("{:<44}{} ns  {ofc_aim}", "  1000 bytes of data, OFC, a paused flow", self.data_ofc);
+        println!(
+            "{:<44}{} ns  {ofc_aim}",
+            "  1000 bytes of data, OFC, a paused flow", self.data_ofc
+        );
         println!("{:<44}{}", "  OFC / SIH", self.ofc_to_sih);
         println!("{:<44}{} ns", "  PAUSE of four flows, OFC", self.flow_pause);
         println!("{:<44}{} ns", "  PFC frame", self.pfc);
@@ -289,8 +289,7 @@ fn pause_flows(switch: &mut KernelSwitch, packet: &[u8]) -> Result<()> {
         let frame = hop_control_bytes(inbound(EGRESS).source, flows(&names));
         switch.run(EGRESS, &frame, 1).map_err(Error::msg)?;
         let arrival = switch.take().map_err(Error::msg)?;
-        let obeyed =
-            arrival.is_some_and(|it| matches!(it.outcome, Outcome::ControlReceived(_)));
+        let obeyed = arrival.is_some_and(|it| matches!(it.outcome, Outcome::ControlReceived(_)));
         ensure!(obeyed, "a PAUSE of flows was not obeyed");
     }
     Ok(())
