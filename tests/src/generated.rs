@@ -48,7 +48,6 @@ impl Random {
     }
 
     /// The next number.
-    #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub const fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -63,6 +62,6 @@ impl Random {
 
     /// A byte.
     pub const fn byte(&mut self) -> u8 {
-        self.next() as u8
+        self.next().to_le_bytes()[0]
     }
 }

@@ -43,7 +43,7 @@ fn pauses_are_repeated_if_asked_for() {
     assert_eq!(period(", repeat = \"10us\"").unwrap(), Some(Picos(10_000_000)));
     settings("{ kind = \"ofc\", repeat = \"1ms\" }");
     let error = period(", repeat = \"9999ns\"").unwrap_err().to_string();
-    assert!(error.contains("flows are named again every 9.999us"), "{error}");
+    assert!(error.contains("flows are named again every 9999ns"), "{error}");
 }
 
 #[test]

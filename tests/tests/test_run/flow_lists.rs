@@ -91,9 +91,7 @@ fn next(random: &mut Random, port: u32, names: &[u32], frame: &mut Vec<u8>) -> F
         7 => {
             // What a receiver ignores: hashes beyond the list, padding.
             frame[21] = byte;
-            for at in 22 + 4 * count..60 {
-                frame[at] = random.next() as u8;
-            }
+            frame[22 + 4 * count..60].fill_with(|| random.byte());
             Fate::Obeyed
         }
         _ => Fate::Obeyed,
