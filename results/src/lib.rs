@@ -29,6 +29,7 @@ mod folder;
 pub mod folder_lock;
 mod held_flow;
 mod hpcc;
+mod link;
 mod link_bytes;
 mod link_delay;
 mod lossy_queue;
@@ -44,6 +45,7 @@ mod queue;
 mod queue_pause;
 mod record;
 mod report;
+mod share;
 mod size_class;
 mod slowdown;
 mod staging;
@@ -77,6 +79,7 @@ pub use flow_trace::FlowTraceRow;
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
 pub use held_flow::HeldFlowRow;
 pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling};
+pub use link::LinkRow;
 pub use link_bytes::LinkBytes;
 pub use link_delay::{LinkDelayRange, LinkDelayRow};
 pub use lossy_queue::LossyQueueRow;
@@ -93,7 +96,7 @@ pub use queue_pause::{QueuePauseRow, QueuePauseTotals};
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,
-    counted, span,
+    count, counted, span,
 };
 pub use size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 pub use slowdown::Slowdown;

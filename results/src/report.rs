@@ -19,7 +19,7 @@ use std::fmt::{self, Write};
 use units::{Bytes, Nanos};
 
 pub use self::chart::COLUMNS as CHART_COLUMNS;
-pub use self::quantity::{counted, span};
+pub use self::quantity::{count, counted, span};
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;

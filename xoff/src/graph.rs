@@ -25,7 +25,7 @@ use crate::inspect::{buffer_dependency, rate, time};
 const FEW_HOSTS: u32 = 64;
 
 /// What is drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// The scenario's name, and how many hosts and switches there are.
     pub title: String,
@@ -35,6 +35,8 @@ pub struct Graph {
     pub links: Vec<Link>,
     /// Rate and delay of the kinds of links, the first being that of most.
     pub kinds: Vec<String>,
+    /// Among `links`, the place of each link of the fabric.
+    link_of: Vec<usize>,
 }
 
 /// A switch, a host, or the hosts of a rack.
@@ -47,7 +49,7 @@ pub struct Node {
 }
 
 /// The links of two nodes that have one rate and delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// The end in the lower row.
     pub low: Place,
@@ -59,6 +61,17 @@ pub struct Link {
     pub kind: usize,
     /// Whether one of them lies on a cycle of buffer dependency.
     pub on_cycle: bool,
+    /// What the busiest of their wires carried, if the graph is [coloured](Graph::colour) by it.
+    pub load: Option<Load>,
+}
+
+/// What a wire carried in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Share of what it carries at most, 0 to 1.
+    pub utilisation: f64,
+    /// Share of the run in which its sender had to stop a priority, 0 to 1: of the priority that was stopped longest.
+    pub paused: f64,
 }
 
 /// A node by its row and its place there.
@@ -103,10 +116,23 @@ impl Graph {
             Hosts::Racks => true,
         };
         let (rows, places) = rows(fabric, racks);
-        let (links, kinds) = links(scenario, &places);
+        let (links, kinds, link_of) = links(scenario, &places);
         let [hosts, switches] = [("host", count), ("switch", switches)]
             .map(|(what, count)| results::counted(count.into(), what));
-        Self { title: format!("{}: {hosts}, {switches}", scenario.name), rows, links, kinds }
+        let title = format!("{}: {hosts}, {switches}", scenario.name);
+        Self { title, rows, links, kinds, link_of }
+    }
+
+    /// Colours links by what their wires, which `load` gets by name, carried.
+    pub fn colour(&mut self, scenario: &Scenario, load: impl Fn(&str) -> Load) {
+        for (wires, &link) in scenario.fabric().wires().chunks(2).zip(&self.link_of) {
+            let most = self.links[link].load.get_or_insert_default();
+            for wire in wires {
+                let of = load(&wire.name);
+                most.utilisation = most.utilisation.max(of.utilisation);
+                most.paused = most.paused.max(of.paused);
+            }
+        }
     }
 
     /// All nodes with their places.
@@ -149,8 +175,8 @@ fn rows(fabric: &Fabric, racks: bool) -> (Vec<Vec<Node>>, Vec<Place>) {
     (rows, places)
 }
 
-/// The links, and what kinds there are.
-fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>) {
+/// The links, what kinds there are, and which of the links each of the fabric's is.
+fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>, Vec<usize>) {
     let fabric = scenario.fabric();
     let mut on_cycle = vec![false; fabric.wires().len()];
     for cycle in buffer_dependency(scenario, &Racks::by_routes(fabric)) {
@@ -160,11 +186,13 @@ fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>) {
     }
     let mut numbers: BTreeMap<(BitsPerSecond, Picos), u32> = BTreeMap::new();
     let mut found: BTreeMap<(Place, Place, BitsPerSecond, Picos), (u32, bool)> = BTreeMap::new();
+    let mut keys = Vec::new();
     for (number, wires) in fabric.wires().chunks(2).enumerate() {
         let wire = &wires[0];
         let mut ends = [wire.from, wire.to].map(|NodeId(node)| places[node as usize]);
         ends.sort_unstable();
         let [low, high] = ends;
+        keys.push((low, high, wire.rate, wire.delay));
         *numbers.entry((wire.rate, wire.delay)).or_default() += 1;
         let (count, is_on_cycle) = found.entry((low, high, wire.rate, wire.delay)).or_default();
         *count += 1;
@@ -173,14 +201,17 @@ fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>) {
     let mut kinds: Vec<_> = numbers.into_iter().collect();
     kinds.sort_by_key(|(_, links)| std::cmp::Reverse(*links));
     let kind = |of| kinds.iter().position(|(kind, _)| *kind == of).unwrap_or_default();
+    let numbered: BTreeMap<_, usize> = found.keys().copied().zip(0..).collect();
+    let link_of = keys.iter().map(|key| numbered[key]).collect();
     let links = found.into_iter().map(|((low, high, rate, delay), (count, on_cycle))| Link {
         low,
         high,
         count,
         kind: kind((rate, delay)),
         on_cycle,
+        load: None,
     });
     let links = links.collect();
     let names = kinds.iter().map(|((of, delay), _)| format!("{}, {}", rate(*of), time(*delay)));
-    (links, names.collect())
+    (links, names.collect(), link_of)
 }

@@ -24,6 +24,7 @@ mod tests;
 
 pub use decimal::Decimal;
 pub use execute::{Failure, News, execute};
+pub(crate) use folder::CELLS_TABLE;
 pub use folder::{Claim, RunResult, RunState, SweepFolder, result_in};
 pub use keys::json_schema;
 pub use metrics::{Metrics, Sample};

@@ -26,7 +26,7 @@ pub struct Ofc {
         skip_serializing_if = "Option::is_none"
     )]
     pub congested: Option<Bytes>,
-    /// Entries of an egress port's flow table.
+    /// Entries of an egress port's flow table, a multiple of four.
     pub flow_table: u32,
     /// Time after which a switch names the flows again that it has paused, if it does.
     #[serde(
@@ -60,11 +60,11 @@ impl Ofc {
         if priorities.count() == 0 {
             return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
         }
-        if ofc::Options::new(priorities.0, flow_table).is_none() {
+        let Some(options) = ofc::Options::new(priorities.0, flow_table) else {
             let title = format!("a flow table of {flow_table} entries");
             let help = format!("write 1 to {}", ofc::Options::MOST_ENTRIES);
             return wrong("flow_table", &title, &help);
-        }
+        };
         if let Some(period) = repeat.filter(|period| *period < LEAST_REPEAT) {
             let title = format!("flows are named again every {}", quantity::display(period));
             let help = "write \"10us\" or more, or leave the key out";
@@ -79,7 +79,7 @@ impl Ofc {
             (None, None) => Some(DEFAULT_ALPHA),
             (alpha, _) => alpha,
         };
-        Ok(Self { alpha, congested, ..self })
+        Ok(Self { alpha, congested, flow_table: options.entries(), ..self })
     }
 
     /// `X_off^c` beside this `X_off`: an ingress queue and the egress queue from which on a flow's neighbour is told to pause

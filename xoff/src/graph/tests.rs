@@ -6,10 +6,14 @@ use scenario::Scenario;
 use super::*;
 
 fn graph(topology: &str, hosts: Hosts) -> Graph {
+    Graph::of(&scenario(topology), hosts)
+}
+
+fn scenario(topology: &str) -> Scenario {
     let flow = "[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"";
     let text = format!("name = \"g\"\n[topology]\n{topology}\n{flow}");
     let scenario = Scenario::parse(&text, Path::new("graph.toml"), &[]);
-    Graph::of(&scenario.unwrap_or_else(|error| panic!("{error}")), hosts)
+    scenario.unwrap_or_else(|error| panic!("{error}"))
 }
 
 const LEAF_SPINE: &str = "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2
@@ -138,4 +142,30 @@ fn svg_has_each_node_and_link_once() {
         assert_eq!(text.matches(&format!(">\n{}\n<", node.label)).count(), 1, "{text}");
     }
     assert!(text.contains("400 Gbit/s, 2 us"), "{text}");
+}
+
+/// Of two kinds of links between the same switches each has its own load, and a curve of its own.
+#[test]
+fn a_link_is_coloured_by_its_own_busier_wire() {
+    let scenario = scenario(&RING.replacen(
+        "{ a = \"a\", b = \"b\", rate = \"100Gbps\"",
+        "{ a = \"a\", b = \"b\", rate = \"40Gbps\"",
+        1,
+    ));
+    let mut graph = Graph::of(&scenario, Hosts::IfFew);
+    graph.colour(&scenario, |wire| match wire {
+        "a->b" => Load { utilisation: 0.25, paused: 0.0 },
+        "b->a" => Load { utilisation: 1.0, paused: 0.125 },
+        _ => Load::default(),
+    });
+    let of = |load: Load| graph.links.iter().filter(|link| link.load == Some(load)).count();
+    let busy = Load { utilisation: 1.0, paused: 0.125 };
+    assert_eq!((of(busy), of(Load::default())), (1, graph.links.len() - 1));
+    let picture = svg(&graph);
+    assert_eq!(picture.matches("100.0 % used, 12.5 % paused").count(), 1, "{picture}");
+    assert_eq!(picture.matches("stroke-dasharray").count(), 1, "{picture}");
+    let paths = || picture.lines().filter(|line| line.contains(" d=\"M"));
+    let mut curves: Vec<&str> = paths().filter_map(|line| line.split(" d=").nth(1)).collect();
+    curves.dedup();
+    assert_eq!(curves.len(), paths().count(), "{picture}");
 }

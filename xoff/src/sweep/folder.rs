@@ -9,17 +9,16 @@ use results::{Manifest, ResultsError, RunEnd, Summary, counted};
 
 use super::metrics::Metrics;
 use super::run_id::RunId;
+use crate::replace::{PARTIAL, replace};
 
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
 const SWEEP_FILE: &str = "sweep.toml";
 /// The table of runs.
 pub(super) const RUNS_TABLE: &str = "sweep.csv";
 /// The table of cells.
-pub(super) const CELLS_TABLE: &str = "summary.csv";
+pub(crate) const CELLS_TABLE: &str = "summary.csv";
 /// Where the runs' folders are.
 const RUNS: &str = "runs";
-/// What a file is called while it is written.
-const PARTIAL: &str = ".xoff-partial-";
 
 /// A sweep's folder, locked while this lives and the process does.
 #[derive(Debug)]
@@ -133,13 +132,8 @@ impl SweepFolder {
 
     fn replace(&self, name: &str, text: &str) -> Result<PathBuf, ResultsError> {
         let path = self.folder.join(name);
-        let partial = self.folder.join(format!("{PARTIAL}{}-{name}", std::process::id()));
-        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|source| {
-            // The error to show is the one that there is.
-            let _ = fs::remove_file(&partial);
-            ResultsError::Write { path: path.clone(), source }
-        })?;
+        let failed = |source| ResultsError::Write { path: path.clone(), source };
+        replace(&path, text).map_err(failed)?;
         Ok(path)
     }
 

@@ -1,0 +1,343 @@
+//! What a report shows of one run, from its folder of results.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use results::{Summary, count};
+use scenario::Scenario;
+
+use super::ReportError;
+use super::number::short;
+use super::table::{rows, rows_if_there};
+use crate::graph::Load;
+
+/// A value over time: nanoseconds, and what holds from then on.
+pub type Curve = Vec<(f64, f64)>;
+
+/// The slowdowns of flows of a range of sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeBin {
+    /// The sizes.
+    pub range: SizeRange,
+    /// Mean, median, 95th and 99th percentile.
+    pub slowdown: [f64; 4],
+}
+
+/// A range of flow sizes in bytes; ranges are in the order of their sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SizeRange {
+    /// Flows are larger than this,
+    pub above: u64,
+    /// and at most this large; `u64::MAX` of the range without an end.
+    pub up_to: u64,
+}
+
+impl fmt::Display for SizeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.up_to {
+            u64::MAX => write!(f, "above {}B", short(self.above as f64)),
+            up_to => write!(f, "up to {}B", short(up_to as f64)),
+        }
+    }
+}
+
+/// When one neighbour had told another to stop a priority.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pauses {
+    /// Who was to stop.
+    pub paused: String,
+    /// Who said so, and the port.
+    pub by: String,
+    /// The priority.
+    pub priority: u8,
+    /// From the decision to pause to the decision to resume, in nanoseconds, in order.
+    pub spans: Vec<(f64, f64)>,
+}
+
+/// A run.
+pub struct Run {
+    /// What it is called in the report.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its summary.
+    pub summary: Summary,
+    /// Its scenario, or why it cannot be read.
+    pub scenario: Result<Scenario, String>,
+    /// Slowdown by size of all flows.
+    pub sizes: Vec<SizeBin>,
+    /// The slowdown of each flow that completed, ascending.
+    pub slowdowns: Vec<f64>,
+    /// Flows from the greatest slowdown on, at most ten: number, label, sender, receiver, bytes, microseconds, slowdown.
+    pub slowest: Vec<[String; 7]>,
+    /// Bytes in switches, by name.
+    pub buffers: BTreeMap<String, Curve>,
+    /// Of these in headroom.
+    pub headroom: BTreeMap<String, Curve>,
+    /// Bytes at egress ports, by switch, port and priority.
+    pub egress: BTreeMap<String, Curve>,
+    /// Throughput of flows in bits per second, if it was asked for, by flow.
+    pub throughput: BTreeMap<String, Curve>,
+    /// Pauses of priorities, those that lasted longest first.
+    pub pauses: Vec<Pauses>,
+    /// By wire.
+    pub loads: BTreeMap<String, Load>,
+}
+
+impl Run {
+    /// Reads a folder of results.
+    pub fn read(folder: &Path, name: String) -> Result<Self, ReportError> {
+        let path = folder.join(Summary::FILE);
+        let json = std::fs::read(&path)
+            .map_err(|source| ReportError::NoResults { folder: folder.to_owned(), source })?;
+        let summary: Summary = serde_json::from_slice(&json)
+            .map_err(|source| ReportError::Summary { path, source })?;
+        let scenario = Scenario::load(&folder.join(results::SCENARIO_FILE), &[])
+            .map_err(|error| error.to_string());
+        let (slowdowns, slowest) = flows(folder)?;
+        let interval = match &scenario {
+            Ok(scenario) => scenario.results.throughput.as_ref().map(|it| it.interval),
+            Err(_) => None,
+        };
+        let interval = interval.map_or(f64::INFINITY, |interval| interval.0 as f64 / 1e3);
+        let mut run = Self {
+            name,
+            folder: folder.to_owned(),
+            summary,
+            scenario,
+            sizes: sizes(folder)?,
+            slowdowns,
+            slowest,
+            buffers: BTreeMap::new(),
+            headroom: BTreeMap::new(),
+            egress: BTreeMap::new(),
+            throughput: throughput(folder, interval)?,
+            pauses: Vec::new(),
+            loads: loads(folder)?,
+        };
+        run.pauses = pauses(folder, run.end_ns())?;
+        run.read_pause_shares()?;
+        run.read_queues()?;
+        Ok(run)
+    }
+
+    /// The run's end in nanoseconds.
+    pub const fn end_ns(&self) -> f64 {
+        self.summary.emulated_ns as f64
+    }
+
+    /// For how long the sender of each wire had to stop.
+    fn read_pause_shares(&mut self) -> Result<(), ReportError> {
+        let Ok(scenario) = &self.scenario else { return Ok(()) };
+        let fabric = scenario.fabric();
+        let nodes: BTreeMap<&str, _> =
+            fabric.nodes().iter().map(|node| (&*node.name, &node.ports)).collect();
+        let loads = &mut self.loads;
+        rows(&self.folder, "pause_time.csv", ["node", "port", "share"], |row| {
+            let (port, share) = (row.number(1)? as usize, row.number(2)?);
+            let wire = nodes.get(row.text(0)).and_then(|ports| ports.get(port));
+            if let Some(load) = wire.and_then(|wire| loads.get_mut(&fabric.wire(*wire).name)) {
+                load.paused = load.paused.max(share);
+            }
+            Ok(())
+        })
+    }
+
+    fn read_queues(&mut self) -> Result<(), ReportError> {
+        let columns = ["time_ns", "node", "kind", "port", "priority", "bytes"];
+        let end = self.end_ns();
+        let (buffers, headroom, egress) = (&mut self.buffers, &mut self.headroom, &mut self.egress);
+        rows(&self.folder, "queues.csv", columns, |row| {
+            let (curves, name) = match row.text(2) {
+                "buffer" => (&mut *buffers, row.text(1).to_owned()),
+                "headroom" => (&mut *headroom, row.text(1).to_owned()),
+                "egress" => {
+                    let name = format!("{} port {} prio {}", row.text(1), row.text(3), row.text(4));
+                    (&mut *egress, name)
+                }
+                _ => return Ok(()),
+            };
+            curves.entry(name).or_default().push((row.number(0)?, row.number(5)?));
+            Ok(())
+        })?;
+        for curve in [buffers, headroom, egress].into_iter().flat_map(BTreeMap::values_mut) {
+            let last = curve.last().map_or(0.0, |&(_, bytes)| bytes);
+            curve.insert(0, (0.0, 0.0));
+            curve.push((end, last));
+        }
+        Ok(())
+    }
+}
+
+fn sizes(folder: &Path) -> Result<Vec<SizeBin>, ReportError> {
+    let columns = [
+        "label",
+        "above_bytes",
+        "up_to_bytes",
+        "completed",
+        "slowdown_mean",
+        "slowdown_p50",
+        "slowdown_p95",
+        "slowdown_p99",
+    ];
+    let mut bins = Vec::new();
+    rows(folder, "fct_by_size.csv", columns, |row| {
+        if !row.text(0).is_empty() || row.number(3)? == 0.0 {
+            return Ok(());
+        }
+        let up_to = row.optional(2)?.map_or(u64::MAX, |bytes| bytes as u64);
+        let range = SizeRange { above: row.number(1)? as u64, up_to };
+        let mut slowdown = [0.0; 4];
+        for (value, column) in slowdown.iter_mut().zip(4..) {
+            *value = row.number(column)?;
+        }
+        bins.push(SizeBin { range, slowdown });
+        Ok(())
+    })?;
+    Ok(bins)
+}
+
+type Slowest = Vec<[String; 7]>;
+
+fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
+    const SHOWN: usize = 10;
+    let columns = ["flow", "label", "src", "dst", "bytes", "fct_ns", "slowdown"];
+    let mut slowdowns = Vec::new();
+    let mut slowest: Vec<(f64, [String; 7])> = Vec::new();
+    rows(folder, "flows.csv", columns, |row| {
+        let (Some(slowdown), Some(fct)) = (row.optional(6)?, row.optional(5)?) else {
+            return Ok(());
+        };
+        slowdowns.push(slowdown);
+        if slowest.len() < SHOWN || slowest.last().is_some_and(|(least, _)| slowdown > *least) {
+            let [flow, label, src, dst] = [0, 1, 2, 3].map(|column| row.text(column).to_owned());
+            let bytes = count(row.number(4)? as u64);
+            let shown =
+                [flow, label, src, dst, bytes, format!("{:.3}", fct / 1e3), row.text(6).into()];
+            let place = slowest.partition_point(|(other, _)| *other >= slowdown);
+            slowest.insert(place, (slowdown, shown));
+            slowest.truncate(SHOWN);
+        }
+        Ok(())
+    })?;
+    slowdowns.sort_by(f64::total_cmp);
+    Ok((slowdowns, slowest.into_iter().map(|(_, row)| row).collect()))
+}
+
+fn throughput(folder: &Path, interval: f64) -> Result<BTreeMap<String, Curve>, ReportError> {
+    let columns = ["start_ns", "flow", "bits_per_second"];
+    let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
+    rows_if_there(folder, "throughput.csv", columns, |row| {
+        let name = format!("flow {}", row.text(1));
+        curves.entry(name).or_default().push((row.number(0)?, row.number(2)?));
+        Ok(())
+    })?;
+    for curve in curves.values_mut() {
+        *curve = with_gaps(curve, interval);
+    }
+    Ok(curves)
+}
+
+/// A curve that is zero where intervals have no point, because nothing came in them.
+fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
+    let mut whole = Curve::new();
+    for (place, &(start, value)) in curve.iter().enumerate() {
+        whole.push((start, value));
+        let end = start + interval;
+        if curve.get(place + 1).is_none_or(|&(next, _)| next > end) {
+            whole.push((end, 0.0));
+        }
+    }
+    whole
+}
+
+/// Who was paused, by whom, and the priority.
+type Key = (String, String, u8);
+
+/// As `ordered_ns` in `pause_time.csv` has them: a port's decision (DSH) and a queue's pause the same neighbour, and whichever
+/// resumes it ends the pause, because a port's RESUME leaves out classes that are still paused.
+fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
+    let columns = ["time_ns", "node", "port", "peer", "priority", "event"];
+    let mut running: BTreeMap<Key, f64> = BTreeMap::new();
+    let mut spans: BTreeMap<Key, Vec<(f64, f64)>> = BTreeMap::new();
+    rows(folder, "pauses.csv", columns, |row| {
+        let by = format!("{} port {}", row.text(1), row.text(2));
+        let key = (row.text(3).to_owned(), by, row.number(4)? as u8);
+        let time = row.number(0)?;
+        match row.text(5) {
+            "xoff" => {
+                running.entry(key).or_insert(time);
+            }
+            "xon" => {
+                if let Some(start) = running.remove(&key) {
+                    spans.entry(key).or_default().push((start, time));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    for (key, start) in running {
+        spans.entry(key).or_default().push((start, end));
+    }
+    let all = spans.into_iter();
+    let mut pauses: Vec<Pauses> =
+        all.map(|((paused, by, priority), spans)| Pauses { paused, by, priority, spans }).collect();
+    pauses.sort_by(|a, b| b.total_ns().total_cmp(&a.total_ns()));
+    Ok(pauses)
+}
+
+impl Pauses {
+    /// How long it was told to stop in all.
+    pub fn total_ns(&self) -> f64 {
+        self.spans.iter().map(|(start, end)| end - start).sum()
+    }
+}
+
+fn loads(folder: &Path) -> Result<BTreeMap<String, Load>, ReportError> {
+    let mut loads: BTreeMap<String, Load> = BTreeMap::new();
+    rows_if_there(folder, "links.csv", ["wire", "utilisation"], |row| {
+        let load = Load { utilisation: row.number(1)?, paused: 0.0 };
+        loads.insert(row.text(0).to_owned(), load);
+        Ok(())
+    })?;
+    Ok(loads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_zero() {
+        let curve = [(0.0, 7.0), (10.0, 8.0), (500.0, 9.0)];
+        let whole = [(0.0, 7.0), (10.0, 8.0), (20.0, 0.0), (500.0, 9.0), (510.0, 0.0)];
+        assert_eq!(with_gaps(&curve, 10.0), whole);
+    }
+
+    #[test]
+    fn pauses_end_with_resume_or_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(
+            folder.path().join("pauses.csv"),
+            "time_ns,node,port,peer,priority,event,level\n\
+             10,leaf0,4,spine0,3,xoff,queue\n\
+             15,leaf0,4,spine0,3,xoff,port\n\
+             20,leaf0,4,spine0,3,xoff-refresh,queue\n\
+             30,leaf0,4,spine0,3,xon,queue\n\
+             40,leaf0,5,h1,3,xoff,queue\n",
+        )
+        .unwrap();
+        let pauses = pauses(folder.path(), 100.0).unwrap();
+        let told = pauses.iter().map(|row| (&*row.paused, &*row.by, row.priority, &*row.spans));
+        let told: Vec<_> = told.collect();
+        assert_eq!(
+            told,
+            [
+                ("h1", "leaf0 port 5", 3, &[(40.0, 100.0)][..]),
+                ("spine0", "leaf0 port 4", 3, &[(10.0, 30.0)][..]),
+            ]
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! What a report shows of a sweep, from its folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::ReportError;
+use crate::sweep::CELLS_TABLE;
+
+/// Cells at most.
+const CELLS: usize = 80;
+/// Charts at most.
+const CHARTS: usize = 24;
+/// Metrics that come first, and what they are.
+const FIRST: [(&str, &str); 9] = [
+    ("slowdown.mean", "mean slowdown"),
+    ("slowdown.p99", "99th percentile of the slowdown"),
+    ("fct_ns.mean", "mean flow completion time, ns"),
+    ("pause_frames", "PAUSE frames"),
+    ("paused_ns", "time paused, summed over ports and priorities, ns"),
+    ("deadlock.deadlocks", "deadlocks of a run"),
+    ("buffer_bytes.p99", "99th percentile of occupancy, bytes"),
+    ("ecn_marked", "ECN marks"),
+    ("retransmitted_packets", "packets sent again"),
+];
+
+/// A metric in a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// What is chosen on each axis.
+    pub name: String,
+    /// Mean over its runs.
+    pub mean: f64,
+    /// Its 95 % interval, if they are several.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A metric over the cells of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// As in `summary.csv`.
+    pub key: String,
+    /// What it is.
+    pub label: String,
+    /// By cell.
+    pub cells: Vec<Cell>,
+}
+
+/// A sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// What it is called in the report.
+    pub name: String,
+    /// The metrics that have a chart.
+    pub metrics: Vec<Metric>,
+    /// Cells that have no room.
+    pub cells_left_out: usize,
+    /// Metrics that have no room.
+    pub metrics_left_out: usize,
+}
+
+impl Sweep {
+    /// Reads a sweep's folder.
+    pub fn read(folder: &Path, name: String) -> Result<Self, ReportError> {
+        let path = folder.join(CELLS_TABLE);
+        let failed = |source: csv::Error| ReportError::Table { path: path.clone(), source };
+        let mut reader = csv::Reader::from_path(&path).map_err(failed)?;
+        let header = reader.headers().map_err(failed)?.clone();
+        let place = |column: &'static str| {
+            let at = header.iter().position(|name| name == column);
+            at.ok_or_else(|| ReportError::Column { path: path.clone(), column })
+        };
+        let metric = place("metric")?;
+        let [incomplete, deadlock] = [place("incomplete")?, place("deadlock")?];
+        let [mean, low, high] = [place("mean")?, place("ci95_low")?, place("ci95_high")?];
+        // Those that have a line, and all.
+        let (mut shown, mut cells) = (BTreeSet::new(), BTreeSet::new());
+        let mut found: Vec<Metric> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for record in reader.records() {
+            let record = record.map_err(failed)?;
+            let text = |place: usize| record.get(place).unwrap_or_default();
+            let finite = |place: usize| text(place).parse().ok().filter(|it: &f64| it.is_finite());
+            // The columns before the metric are the axes.
+            let mut cell = (0..metric).map(text).collect::<Vec<_>>().join(", ");
+            for (place, what) in [(incomplete, "incomplete"), (deadlock, "deadlocked")] {
+                if !["", "0"].contains(&text(place)) {
+                    cell = format!("{cell} ({} {what})", text(place));
+                }
+            }
+            let Some(mean) = finite(mean) else { continue };
+            if cells.insert(cell.clone()) && shown.len() < CELLS {
+                shown.insert(cell.clone());
+            }
+            if !shown.contains(&cell) {
+                continue;
+            }
+            let key = text(metric);
+            let at = *places.entry(key.to_owned()).or_insert_with(|| {
+                let known = FIRST.into_iter().find(|(known, _)| *known == key);
+                let label = known.map_or(key, |(_, label)| label).to_owned();
+                found.push(Metric { key: key.to_owned(), label, cells: Vec::new() });
+                found.len() - 1
+            });
+            let interval = finite(low).zip(finite(high));
+            found[at].cells.push(Cell { name: cell, mean, interval });
+        }
+        let rank = |metric: &Metric| FIRST.iter().position(|(key, _)| *key == metric.key);
+        found.sort_by_key(|metric| rank(metric).unwrap_or(FIRST.len()));
+        let metrics_left_out = found.len().saturating_sub(CHARTS);
+        found.truncate(CHARTS);
+        let cells_left_out = cells.len().saturating_sub(CELLS);
+        Ok(Self { name, metrics: found, cells_left_out, metrics_left_out })
+    }
+}

@@ -1,0 +1,182 @@
+//! Who paused whom, over time.
+
+use results::span;
+use serde::Serialize;
+use svg::node::element::{Group, Line, Path, Rectangle, SVG, Text, Title};
+use svg::{Document, Node as _};
+use units::Nanos;
+
+use super::chart::COLORS;
+use super::run::Run;
+
+/// In pixels.
+const WIDTH: f64 = 900.0;
+const LETTER: f64 = 6.6;
+const ROW: f64 = 16.0;
+const TOP: f64 = 8.0;
+const AXIS: f64 = 26.0;
+/// Half of the last tick's text.
+const RIGHT: f64 = 36.0;
+/// Across the plot, in the units of its own coordinates.
+const SPAN: f64 = 1_000_000.0;
+/// Rows at most.
+const ROWS: usize = 40;
+/// Spans of a row at most: as many as a screen can tell apart, and some to zoom into.
+const SPANS: usize = 4000;
+
+/// The timeline of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timeline {
+    /// Unique in the report; also the name of its file.
+    pub id: String,
+    /// The end of the run, in nanoseconds.
+    pub end_ns: f64,
+    /// Those in force longest first.
+    pub rows: Vec<Row>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+/// One neighbour that another had told to stop.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Who was to stop, and who said so.
+    pub name: String,
+    /// The priority.
+    pub priority: u8,
+    /// Begin and end, in nanoseconds. Where there are too many, the shortest gaps are closed.
+    pub spans: Vec<(f64, f64)>,
+}
+
+impl Timeline {
+    /// Of the pauses of a run, if it has any.
+    pub fn of(run: &Run, id: &str) -> Option<Self> {
+        let row = |pauses: &super::run::Pauses| Row {
+            name: format!("{} by {}", pauses.paused, pauses.by),
+            priority: pauses.priority,
+            spans: at_most(&pauses.spans, SPANS),
+        };
+        let rows: Vec<Row> = run.pauses.iter().take(ROWS).map(row).collect();
+        let left_out = run.pauses.len() - rows.len();
+        let id = id.to_owned();
+        (!rows.is_empty()).then(|| Self { id, end_ns: run.end_ns().max(1.0), rows, left_out })
+    }
+
+    /// The picture. Its script lets a reader zoom into the part of the class `plot`.
+    pub fn svg(&self) -> String {
+        let height = ROW * self.rows.len() as f64;
+        let label = |row: &Row| format!("{}, prio {}", row.name, row.priority);
+        let longest = self.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
+        let labels = longest as f64 * LETTER + 16.0;
+        let width = WIDTH - labels - RIGHT;
+        let mut document = Document::new()
+            .set("viewBox", (0, 0, WIDTH, TOP + height + AXIS))
+            .set("class", "timeline")
+            .set("data-end", self.end_ns)
+            .set("font-family", "sans-serif")
+            .set("font-size", 12);
+        let mut plot = SVG::new()
+            .set("class", "plot")
+            .set("x", labels)
+            .set("y", TOP)
+            .set("width", width)
+            .set("height", height)
+            .set("viewBox", (0, 0, SPAN, height))
+            .set("preserveAspectRatio", "none");
+        // So that the empty part can be dragged, too.
+        plot.append(
+            Rectangle::new()
+                .set("width", SPAN)
+                .set("height", height)
+                .set("fill", "#9a9a9a")
+                .set("fill-opacity", 0.08),
+        );
+        for (number, row) in self.rows.iter().enumerate() {
+            let y = ROW * number as f64;
+            let label = label(row);
+            let text = Text::new(&label)
+                .set("x", labels - 8.0)
+                .set("y", TOP + y + 12.0)
+                .set("text-anchor", "end");
+            document.append(text);
+            let color = COLORS[usize::from(row.priority) % COLORS.len()];
+            let color = format!("#{:02x}{:02x}{:02x}", color.0, color.1, color.2);
+            // The line around a span has one width at any zoom, so the shortest can be seen.
+            let mut spans = Path::new()
+                .set("fill", color.as_str())
+                .set("stroke", color.as_str())
+                .set("vector-effect", "non-scaling-stroke")
+                .set("d", outline(&row.spans, self.end_ns, (y + 2.0, ROW - 4.0)));
+            spans.append(Title::new(&label));
+            plot.append(spans);
+        }
+        document.append(plot);
+        let mut axis = Group::new().set("class", "axis").set("text-anchor", "middle");
+        for tick in 0..=4 {
+            let x = labels + width * f64::from(tick) / 4.0;
+            let y = TOP + height;
+            let line = Line::new().set("x1", x).set("x2", x).set("y1", y).set("y2", y + 4.0);
+            axis.append(line.set("stroke", "#9a9a9a"));
+            let time = self.end_ns * f64::from(tick) / 4.0;
+            let text = Text::new(span(Nanos(time.round() as u64)));
+            axis.append(text.set("x", x).set("y", y + 18.0));
+        }
+        document.append(axis);
+        document.to_string()
+    }
+}
+
+/// The outlines of spans, in the coordinates of the plot, from `top` on and so high.
+fn outline(spans: &[(f64, f64)], end_ns: f64, (top, height): (f64, f64)) -> String {
+    let place = |time: f64| (time / end_ns * SPAN * 100.0).round() / 100.0;
+    spans.iter().fold(String::new(), |path, &(start, end)| {
+        let (from, to) = (place(start), place(end));
+        path + &format!("M{from} {top}H{to}V{}H{from}z", top + height)
+    })
+}
+
+/// Spans of which the shortest gaps are closed until there are at most `most`.
+fn at_most(spans: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+    if spans.len() <= most {
+        return spans.to_vec();
+    }
+    let gap = |place: &usize| spans[place + 1].0 - spans[*place].1;
+    let mut places: Vec<usize> = (0..spans.len() - 1).collect();
+    places.sort_by(|a, b| gap(a).total_cmp(&gap(b)));
+    let mut is_closed = vec![false; spans.len()];
+    for place in places.into_iter().take(spans.len() - most) {
+        is_closed[place + 1] = true;
+    }
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (&(start, end), is_closed) in spans.iter().zip(is_closed) {
+        match kept.last_mut() {
+            Some(last) if is_closed => last.1 = end,
+            _ => kept.push((start, end)),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_gaps_are_closed_first() {
+        let spans = [(0.0, 1.0), (2.0, 3.0), (10.0, 11.0), (11.5, 12.0)];
+        assert_eq!(at_most(&spans, 4), spans);
+        assert_eq!(at_most(&spans, 3), [(0.0, 1.0), (2.0, 3.0), (10.0, 12.0)]);
+        assert_eq!(at_most(&spans, 2), [(0.0, 3.0), (10.0, 12.0)]);
+        assert_eq!(at_most(&spans, 1), [(0.0, 12.0)]);
+        // No more than it takes where all gaps are alike.
+        let periodic: Vec<(f64, f64)> =
+            (0..50).map(|n| f64::from(n) * 4.0).map(|at| (at, at + 1.0)).collect();
+        assert_eq!(at_most(&periodic, 40).len(), 40);
+    }
+
+    #[test]
+    fn spans_are_as_long_as_they_were() {
+        let path = outline(&[(0.0, 250.0), (500.0, 501.0)], 1000.0, (2.0, 12.0));
+        assert_eq!(path, "M0 2H250000V14H0zM500000 2H501000V14H500000z");
+    }
+}
