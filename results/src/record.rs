@@ -14,8 +14,10 @@ use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::fault::FaultRow;
 use super::flow::FlowRow;
+use super::flow_pause::FlowPart;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
+use super::flow_table::{FlowTablesMeter, FlowTablesRow};
 use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::held_flow::HeldFlowRow;
@@ -29,6 +31,7 @@ use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
+use super::port_queues::PortQueuesMeter;
 use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
@@ -48,6 +51,10 @@ pub struct Record {
     flows: FlowStatistics,
     /// The part of the run that is also looked at by itself, and the flows that start in it.
     window: Option<(Window, FlowStatistics)>,
+    /// Where switches pause flows: those that were never paused, and those that were.
+    by_congestion: [FlowStatistics; 2],
+    flow_tables: Option<FlowTablesMeter>,
+    port_queues: Option<PortQueuesMeter>,
     worst_flows: WorstFlows,
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
@@ -82,6 +89,10 @@ pub struct RecordOptions {
     pub window: Option<Window>,
     /// Where switches pause single queues: the time between two samples of their flows.
     pub flow_queues: Option<Nanos>,
+    /// Whether rows of OFC's tables are counted.
+    pub flow_tables: bool,
+    /// Whether mean queue lengths of ports are.
+    pub port_queues: bool,
     /// Whether ports have states.
     pub port_states: bool,
     /// Whether switches have a watchdog.
@@ -112,14 +123,20 @@ impl Record {
             capacities,
             window,
             flow_queues,
+            flow_tables,
+            port_queues,
             port_states,
             watchdog,
             throughput,
         } = options;
         let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
+        let part = || FlowStatistics::new(Vec::new(), size_classes.clone());
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
             folder,
+            by_congestion: [part(), part()],
+            flow_tables: flow_tables.then(|| FlowTablesMeter::new(window)),
+            port_queues: port_queues.then(|| PortQueuesMeter::new(window)),
             flows: FlowStatistics::new(flow_size_bins, size_classes),
             window: window.map(|window| (window, in_window)),
             worst_flows: WorstFlows::default(),
@@ -157,6 +174,20 @@ impl Record {
         }
     }
 
+    /// The data of a flow leaves these ports of switches.
+    pub fn flow_path<'a>(&mut self, label: &str, path: impl IntoIterator<Item = (&'a str, u16)>) {
+        if let Some(meter) = &mut self.port_queues {
+            meter.flow(label, path);
+        }
+    }
+
+    /// Adds a sample of OFC's tables.
+    pub fn flow_tables(&mut self, row: &FlowTablesRow<'_>) {
+        if let Some(meter) = &mut self.flow_tables {
+            meter.record(row);
+        }
+    }
+
     /// Payload of a flow arrived at its receiver in order. Deliveries come in time order.
     #[inline]
     pub fn delivered(&mut self, now: Picos, flow: u32, bytes: u64) -> Result<(), ResultsError> {
@@ -176,6 +207,9 @@ impl Record {
     /// Adds a flow: once each, when it completes or when the run ends without it.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
         self.flows.record(row);
+        if let Some(congested) = row.congested {
+            self.by_congestion[usize::from(congested)].record(row);
+        }
         if let Some((window, flows)) = &mut self.window
             && window.contains(row.start)
         {
@@ -249,6 +283,11 @@ impl Record {
 
     /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
     pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
+        if row.kind == QueueKind::Egress
+            && let Some(meter) = &mut self.port_queues
+        {
+            meter.sample(row);
+        }
         if matches!(row.kind, QueueKind::Buffer | QueueKind::Headroom) {
             if !self.buffers.contains_key(row.node) {
                 self.buffers.insert(row.node.to_owned(), Default::default());
@@ -398,6 +437,10 @@ impl Record {
         if self.watchdog.is_some() {
             counted.drops.watchdog.get_or_insert_default();
         }
+        if let Some(totals) = &mut counted.flow_pauses {
+            let [uncongested, congested] = self.by_congestion.each_ref().map(FlowPart::of);
+            (totals.congested, totals.uncongested) = (congested, uncongested);
+        }
         let summary = Summary {
             flows_total,
             flows_completed,
@@ -416,6 +459,8 @@ impl Record {
             port_states: self.port_states.map(|states| states.finish(end)),
             buffer_bytes: self.buffer_bytes.of_run(),
             switch_buffer_bytes: self.switch_buffer_bytes,
+            flow_tables: self.flow_tables.map(|meter| meter.finish(end)),
+            port_queues: self.port_queues.map(|meter| meter.finish(end)),
             window,
             deadlock: self.deadlocks,
             watchdog: self.watchdog,

@@ -9,15 +9,16 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
-    PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic,
-    WatchdogRow,
+    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTablesRow,
+    FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow,
+    PortState, PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause,
+    StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
+use workload::Flow;
 
 use super::LONGEST_WINDOW;
 use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
@@ -39,6 +40,8 @@ pub struct Recorder<'a> {
     pub lost_pauses: BTreeMap<u32, u64>,
     /// What flows' receivers lack.
     pub misdelivered: Vec<String>,
+    /// When a switch last told a neighbour to pause the flow of a name (OFC).
+    paused_flows: BTreeMap<u32, Picos>,
     /// Whether the fabric goes on without results that cannot be written.
     pub survives: bool,
     /// Why they could not be.
@@ -54,6 +57,7 @@ impl<'a> Recorder<'a> {
             lossless_drops: BTreeMap::new(),
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
+            paused_flows: BTreeMap::new(),
             survives: false,
             lost: None,
         }
@@ -63,6 +67,13 @@ impl<'a> Recorder<'a> {
     pub fn tell(&mut self, entry: &Entry) -> Result<(), ResultsError> {
         let told = self.tell_record(entry);
         self.survive(told)
+    }
+
+    /// Where switches pause flows: whether one of them has told a neighbour to pause this one since it started.
+    pub fn is_congested(&self, flow: &Flow) -> Option<bool> {
+        self.scenario.switch.ofc()?;
+        let paused = self.paused_flows.get(&self.scenario.flow_name(flow));
+        Some(paused.is_some_and(|at| *at >= flow.start))
     }
 
     /// Tells the record of a flow that is over.
@@ -121,6 +132,14 @@ impl<'a> Recorder<'a> {
                 length: Bytes(reason.occupancy),
                 threshold: Bytes(reason.threshold),
             }),
+            Note::FlowsPaused(ref flows) => {
+                self.paused_flows.extend(flows.hashes().iter().map(|name| (*name, at)));
+                Ok(())
+            }
+            Note::SampledTables { port, rows } => {
+                record.flow_tables(&FlowTablesRow { time, node, port, rows });
+                Ok(())
+            }
             Note::Held { port, queue, flow } => record.held_flow(&HeldFlowRow {
                 time,
                 node,

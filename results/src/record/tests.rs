@@ -102,6 +102,7 @@ fn run(folder: Option<&Path>) -> RunReport {
                 retransmitted_packets,
                 cnps,
                 long_lived: false,
+                congested: None,
             })
             .unwrap();
     }
