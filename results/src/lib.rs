@@ -62,7 +62,7 @@ pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
 pub use capture::{CAPTURE_FILE, Capture, CaptureWire};
 pub use column::{Column, columns_markdown, section};
 pub use csv::Text as CsvText;
-pub use deadlock::{DeadlockMember, DeadlockRow, DeadlockTotals};
+pub use deadlock::{DeadlockMember, DeadlockRow, DeadlockTotals, WaitCause};
 pub use distribution::Distribution;
 pub use drop::{DropClass, DropRow, DropTotals};
 pub use egress_queue::EgressQueueRow;

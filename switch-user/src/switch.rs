@@ -238,6 +238,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             && self.device_queues.as_ref().is_none_or(|device| device.is_empty(port))
     }
 
+    /// Whether hop control frames or messages about the link wait at a port.
+    pub fn has_control(&self, port: u16) -> bool {
+        !self.ports.is_idle(port)
+    }
+
     /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
     #[inline]
     pub fn prefetch_next(&self, port: u16) -> Option<F> {

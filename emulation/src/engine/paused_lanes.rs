@@ -162,7 +162,7 @@ impl<W: Wires> Engine<'_, W> {
         self.switch(SwitchId(self.sender(wire)))
     }
 
-    fn receiving_switch(&self, wire: u32) -> &Switch<FrameId> {
+    pub(super) fn receiving_switch(&self, wire: u32) -> &Switch<FrameId> {
         let number = self.switch_number(self.fabric_wire(wire).to);
         self.switch(SwitchId(number))
     }

@@ -195,14 +195,12 @@ fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'stati
         crate::DeadlockMember {
             wire: "a->b",
             priority: 3,
-            level: PauseLevel::Queue,
-            flow_queue: None,
+            cause: crate::WaitCause::Class(PauseLevel::Queue),
         },
         crate::DeadlockMember {
             wire: "b->a",
             priority: 5,
-            level: PauseLevel::Queue,
-            flow_queue: None,
+            cause: crate::WaitCause::Class(PauseLevel::Queue),
         },
     ];
     let (onset, confirmed) = (Nanos(onset), confirmed.map(Nanos));
