@@ -211,16 +211,12 @@ mod tests {
 
     #[test]
     fn pauses_of_queues_and_flows_are_told_apart() {
-        let queue = |wire, queue| DeadlockMember {
-            wire,
-            priority: 3,
-            cause: WaitCause::FlowQueue(queue),
-        };
+        let queue =
+            |wire, queue| DeadlockMember { wire, priority: 3, cause: WaitCause::FlowQueue(queue) };
         let flows = DeadlockMember { wire: "c->b", priority: 3, cause: WaitCause::Flows };
         let members = [queue("a->b", 0), queue("b->a", 127), flows];
         let row = DeadlockRow { members: &members, ..row(12, Some(20), None) };
-        let expected =
-            "7,12,20,,a->b b->a c->b,3 3 3,flow-queue-0 flow-queue-127 flows,1\n";
+        let expected = "7,12,20,,a->b b->a c->b,3 3 3,flow-queue-0 flow-queue-127 flows,1\n";
         assert_eq!(line(&row), expected);
     }
 

@@ -193,8 +193,7 @@ impl<W: Wires> Engine<'_, W> {
         let known: Vec<Lane> = confirmed().flat_map(|circle| &circle.lanes).copied().collect();
         let of_flows = self.finish_paused_flows(&known)?;
         let of_classes = confirmed().map(|circle| (circle.onset, self.names_of(&circle.lanes)));
-        let first =
-            of_classes.chain(of_queues).chain(of_flows).min_by_key(|(onset, _)| *onset);
+        let first = of_classes.chain(of_queues).chain(of_flows).min_by_key(|(onset, _)| *onset);
         Ok(first.map(|(onset, names)| format!("deadlocked since {} ns ({names})", onset.0)))
     }
 

@@ -268,8 +268,7 @@ fn told<T: Tables>(at: &Ingress<'_, T>) -> BTreeSet<u32> {
     let mut told = BTreeSet::new();
     // As many as there are entries at most.
     for _ in 0..ports * u32::from(Options::of(at.policy).flow_lines) * state::ENTRIES_IN_A_LINE {
-        let Some(flow) =
-            next.checked_sub(1).and_then(|flow| state::flow(at.tables, ports, flow))
+        let Some(flow) = next.checked_sub(1).and_then(|flow| state::flow(at.tables, ports, flow))
         else {
             break;
         };
