@@ -1,5 +1,6 @@
 //! One run as it is recorded: rows in; folder, summary and report out.
 
+mod options;
 mod worst_flows;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,6 @@ use super::held_flow::HeldFlowRow;
 use super::hpcc::{FlowStart, HpccFiles};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::lossy_queue::LossyQueueRow;
-use super::manifest::Manifest;
 use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, OccupancySummary, OccupancyTotals};
 use super::pause::{PauseEvent, PauseRow};
@@ -36,12 +36,13 @@ use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
 use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, RunReport};
-use super::size_class::SizeClasses;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
 use super::watchdog::{WatchdogRow, WatchdogTotals};
 use super::window::{Window, WindowSummary};
 use worst_flows::WorstFlows;
+
+pub use options::{RecordOptions, RunDescription};
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
 /// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
@@ -74,44 +75,6 @@ pub struct Record {
     occupancies: Vec<OccupancyRow>,
     buffer_bytes: OccupancyTotals,
     switch_buffer_bytes: BTreeMap<String, OccupancySummary>,
-}
-
-/// What a record follows.
-#[derive(Clone, Debug, Default)]
-pub struct RecordOptions {
-    /// Upper bounds of the bins of flow sizes: inclusive, ascending.
-    pub flow_size_bins: Vec<Bytes>,
-    /// Classes of flow sizes in the summary.
-    pub size_classes: SizeClasses,
-    /// What the buffer of each switch can hold, by the switch's name.
-    pub capacities: BTreeMap<String, Bytes>,
-    /// A part of the run to look at by itself.
-    pub window: Option<Window>,
-    /// Where switches pause single queues: the time between two samples of their flows.
-    pub flow_queues: Option<Nanos>,
-    /// Whether rows of OFC's tables are counted.
-    pub flow_tables: bool,
-    /// Whether mean queue lengths of ports are.
-    pub port_queues: bool,
-    /// Whether ports have states.
-    pub port_states: bool,
-    /// Whether switches have a watchdog.
-    pub watchdog: bool,
-    /// Counts what receivers get, if there is a folder to write it to.
-    pub throughput: Option<ThroughputMeter>,
-}
-
-/// What a record cannot know by itself.
-#[derive(Clone, Debug)]
-pub struct RunDescription<'a> {
-    /// The resolved scenario.
-    pub scenario_toml: &'a str,
-    /// What the run was made with.
-    pub manifest: &'a Manifest,
-    /// See [`RunReport::fabric`].
-    pub fabric: String,
-    /// The lossless priorities.
-    pub lossless: Vec<u8>,
 }
 
 impl Record {
