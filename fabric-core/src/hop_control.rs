@@ -58,10 +58,13 @@ pub enum HopControl {
     Rate {
         /// The priority.
         priority: Priority,
-        /// The rate at which the neighbour may send it.
+        /// The rate at which the neighbour may send it; [`LINE_RATE`] sets no limit.
         kilobits_per_second: u32,
     },
 }
+
+/// What a [`HopControl::Rate`] says if the neighbour may send as fast as the link goes.
+pub const LINE_RATE: u32 = u32::MAX;
 
 /// The content of a PFC frame: which classes it pauses and resumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which queues a NIC may not send from: the receiver's side of PFC (IEEE 802.1Qbb, 36.2) and of pauses of
 //! single queues (`fabric_core::wire::hop_control`).
 
-use fabric_core::hop_control::ClassPauses;
+use fabric_core::hop_control::{ClassPauses, LINE_RATE};
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::pause_state::PauseWindow;
 use fabric_core::priority::{self, Priority};
@@ -185,7 +185,8 @@ impl PauseTimers {
     /// Applies a rate received at any time: the gap behind the last packet of the priority changes with it. Rates from that of
     /// the link on end it.
     pub fn receive_rate(&mut self, priority: Priority, kilobits_per_second: u32) -> PauseOutcome {
-        let is_slow = u64::from(kilobits_per_second) * 1000 < self.link_rate.0;
+        let is_slow = kilobits_per_second != LINE_RATE
+            && u64::from(kilobits_per_second) * 1000 < self.link_rate.0;
         let pace = &mut self.paces[priority.index()];
         if kilobits_per_second == 0 {
             return PauseOutcome::Nothing;

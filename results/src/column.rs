@@ -14,6 +14,7 @@ use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::FlowTraceRow;
 use super::held_flow::HeldFlowRow;
 use super::hpcc;
+use super::link::LinkRow;
 use super::link_delay::LinkDelayRow;
 use super::lossy_queue::LossyQueueRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
@@ -65,6 +66,7 @@ pub fn columns_markdown() -> String {
     table::<LossyQueueRow>(&mut text);
     table::<HeldFlowRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
+    table::<LinkRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);
     table::<DropRow>(&mut text);
@@ -107,7 +109,7 @@ mod tests {
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
         let tables =
             tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
-        let tables = tables.chain(["lossy_queues"]);
+        let tables = tables.chain(["lossy_queues", "links"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -160,6 +162,10 @@ mod tests {
         assert_eq!(
             header::<LossyQueueRow>(),
             "time_ns,node,port,priority,queue,bytes,threshold_bytes,longest_wait_ns,congested"
+        );
+        assert_eq!(
+            header::<LinkRow>(),
+            "wire,from,to,rate_bps,frames,bytes,wire_bytes,utilisation,lost,damaged"
         );
         assert_eq!(header::<PortStateRow>(), "time_ns,node,port,priority,state,cause");
         assert_eq!(header::<HeldFlowRow>(), "time_ns,node,port,by,queue,flow");

@@ -19,6 +19,7 @@ use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::{FlowTrace, FlowTraceRow};
 use super::held_flow::HeldFlowRow;
 use super::hpcc::{HpccFiles, HpccOptions};
+use super::link::LinkRow;
 use super::link_delay::LinkDelayRow;
 use super::lossy_queue::LossyQueueRow;
 use super::manifest::Manifest;
@@ -53,6 +54,7 @@ const FILES: &[&str] = &[
     LossyQueueRow::FILE,
     HeldFlowRow::FILE,
     QueuePauseRow::FILE,
+    LinkRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,

@@ -1,7 +1,6 @@
 //! `pause_time.csv`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Write};
 
 use units::Nanos;
@@ -10,6 +9,7 @@ use super::column::Column;
 use super::csv::{Row, Text};
 use super::pause::PauseRow;
 use super::pause_intervals::{Ordered, PauseMeter, PauseTotal};
+use super::share::Share;
 use super::window::Window;
 
 /// A class of a PFC frame that arrived at the sender that it is about.
@@ -50,16 +50,6 @@ pub struct PauseTimeRow {
     pub ordered: Ordered,
     /// The run's end.
     pub end: Nanos,
-}
-
-/// A part of a whole, with six decimals, rounded down.
-struct Share(Nanos, Nanos);
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millionths = u128::from(self.0.0) * 1_000_000 / u128::from(self.1.0.max(1));
-        write!(f, "{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
-    }
 }
 
 impl Row for PauseTimeRow {
@@ -108,7 +98,7 @@ impl Row for PauseTimeRow {
             Text(&self.by),
             imposed.pauses,
             imposed.paused.0,
-            Share(imposed.paused, self.end),
+            Share { part: imposed.paused.0.into(), whole: self.end.0.into() },
             imposed.longest.0,
             ordered.total.pauses,
             ordered.total.paused.0,

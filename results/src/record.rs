@@ -23,6 +23,7 @@ use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::held_flow::HeldFlowRow;
 use super::hpcc::{FlowStart, HpccFiles};
+use super::link::LinkRow;
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::lossy_queue::LossyQueueRow;
 use super::measurements::Measurements;
@@ -334,6 +335,11 @@ impl Record {
 
     /// Adds what faults have done, if the scenario has some. Totals come by [`Summary::faults`].
     pub fn faults(&mut self, rows: &[FaultRow]) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
+    }
+
+    /// Adds what each wire has carried.
+    pub fn links(&mut self, rows: &[LinkRow]) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
     }
 

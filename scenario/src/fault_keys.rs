@@ -34,7 +34,7 @@ pub(super) enum FaultKeys {
         /// How long it lasts. Default: to the run's end.
         r#for: Option<Time>,
         /// Frames that count: "all", "data" (over TCP the first one is the SYN), "ack", "nak", "cnp", "pfc", "pause", "resume",
-        /// "hop-control" (pauses of queues, and bitmaps of them) or "link-delay". Default "all".
+        /// "hop-control" (what xoff has beyond PFC: pauses of queues and flows, and rates) or "link-delay". Default "all".
         #[serde(default)]
         r#match: FrameClass,
         /// Probability with which each of them vanishes, 0 to 1; drawn from the scenario's seed.

@@ -335,7 +335,8 @@ impl Scenario {
             return beside("SPFC", "leave this key out, or write a `threshold` of another kind");
         }
         if self.switch.backpressure.is_some() {
-            return beside("BFC", "a switch runs one scheme: leave out one of the two keys");
+            let help = "a switch runs one scheme: leave out one of the two keys";
+            return beside("`switch.backpressure`", help);
         }
         match self.switch.headroom {
             Headroom::Sih { .. } | Headroom::Adaptive { .. } => {}
@@ -372,9 +373,9 @@ impl Scenario {
             Threshold::Static { .. } | Threshold::EqualShares { .. } => {
                 (Some(self.static_xoff(switch)), self.static_xoff(switch))
             }
-            Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.buffer_pools(switch).shared),
+            Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.highest_threshold(switch)),
         };
-        let what = if xoff.is_some() { "X_off" } else { "the shared pool" };
+        let what = if xoff.is_some() { "X_off" } else { "the highest X_off" };
         match rule {
             PauseRule::Gfc { bm, .. } if bm > highest => {
                 let (bm, highest) = (display(bm), display(highest));
@@ -415,6 +416,17 @@ impl Scenario {
             return wrong("xlow", &title, "a queue resumes at X_on: write more, or a lower X_on");
         }
         Ok(())
+    }
+
+    /// The highest threshold of DT that a queue can meet at a switch: it holds as much, and no other queue anything.
+    fn highest_threshold(&self, switch: SwitchId) -> Bytes {
+        let fabric = self.fabric();
+        let wires = fabric.switch(switch).ports.iter().map(|&wire| fabric.wire(wire));
+        let alphas = wires.filter_map(|wire| self.switch.threshold.alpha(wire.rate));
+        let shared = self.buffer_pools(switch).shared.0;
+        // T = alpha x (shared - T).
+        let highest = alphas.map(|alpha| alpha.part_beside(shared)).max();
+        Bytes(highest.unwrap_or(shared))
     }
 
     /// What a user of GFC probably did not mean.

@@ -59,6 +59,13 @@ impl Ratio {
         let product = u128::from(value) * u128::from(self.numerator);
         u64::try_from(product / u128::from(self.denominator)).unwrap_or(u64::MAX)
     }
+
+    /// The part of `value` that is this many times the rest, rounded down.
+    pub fn part_beside(self, value: u64) -> u64 {
+        let product = u128::from(value) * u128::from(self.numerator);
+        let whole = u128::from(self.numerator) + u128::from(self.denominator);
+        u64::try_from(product / whole).unwrap_or(u64::MAX)
+    }
 }
 
 /// Of two numbers of which one is above zero.

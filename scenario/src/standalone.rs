@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{BitsPerSecond, Bytes};
 
+use super::backpressure::Backpressure;
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
 use super::host::HostKeys;
@@ -328,15 +329,23 @@ pub fn parse_station(text: &str) -> Option<[u8; 6]> {
     (steps.next().is_none() && station[0] & 1 == 0 && station != [0; 6]).then_some(station)
 }
 
-/// BFC names queues in station addresses that a fabric hands out, and measured headroom relies on time stamps.
+/// BFC names queues in station addresses that a fabric hands out, OFC is not built there, and measured headroom relies on time stamps.
 fn refuse_what_needs_a_fabric(
     scenario: &Scenario,
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     let wrong = |key, title, help| Err(document.error(key, title, help));
-    if scenario.switch.backpressure.is_some() {
-        let help = "leave it out: packets name their queues in the station addresses of a fabric";
-        return wrong("switch.backpressure", "pauses of single queues without a fabric", help);
+    match scenario.switch.backpressure {
+        None => {}
+        Some(Backpressure::Bfc(_)) => {
+            let help =
+                "leave it out: packets name their queues in the station addresses of a fabric";
+            return wrong("switch.backpressure", "pauses of single queues without a fabric", help);
+        }
+        Some(Backpressure::Ofc(_)) => {
+            let help = "leave it out: a switch on its own does not send lists of flows";
+            return wrong("switch.backpressure", "pauses of flows without a fabric", help);
+        }
     }
     if scenario.switch.device_queue.is_some() {
         let help = "leave it out: the interfaces have queues of their own";

@@ -117,7 +117,7 @@ pub(super) enum TopologyKeys {
         failed_links: Vec<[String; 2]>,
     },
     /// Nodes and links one by one. Names are unique, have 1 to 15 characters (letters, digits, `-`,
-    /// `_`, `.`) and start with a letter.
+    /// `_`, `.`) and start with a letter; `lo`, `all` and `default` are Linux's own.
     Custom {
         /// Switch names, up to 1024.
         switches: Vec<String>,

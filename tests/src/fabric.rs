@@ -65,7 +65,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 25] = [
+const SAME_FILES: [&str; 26] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -81,6 +81,7 @@ const SAME_FILES: [&str; 25] = [
     "held_flows.csv",
     "occupancy.csv",
     "link_delay.csv",
+    "links.csv",
     "drops.csv",
     "watchdog.csv",
     "faults.csv",

@@ -394,6 +394,9 @@ fn name_fault(name: &str) -> Option<&'static str> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.ends_with(['-', '.']) {
         return Some("it starts with a letter and ends with a letter, a digit or `_`");
     }
+    if ["lo", "all", "default"].contains(&name) {
+        return Some("Linux keeps `lo`, `all` and `default` for itself");
+    }
     None
 }
 

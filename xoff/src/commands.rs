@@ -28,6 +28,7 @@ mod memory_only;
 #[cfg(feature = "kernel")]
 pub mod metrics;
 mod open_files;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 mod run_progress;
@@ -79,6 +80,8 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Reproduces a paper's figures with sweeps that ship with xoff, and compares.
     Reproduce(reproduce::Arguments),
+    /// Makes one HTML file of runs and sweeps, with charts, that a browser opens.
+    Report(report::Arguments),
     /// Checks a scenario without running it.
     Validate(validate::Arguments),
     /// Makes a scenario of another program's files.
@@ -138,6 +141,7 @@ impl Arguments {
             Command::Run(arguments) => run::execute(arguments),
             Command::Sweep(arguments) => sweep::execute(arguments),
             Command::Reproduce(arguments) => reproduce::execute(arguments),
+            Command::Report(arguments) => report::execute(arguments),
             Command::Validate(arguments) => validate::execute(arguments),
             Command::Import(arguments) => import::execute(arguments),
             Command::Inspect(arguments) => inspect::execute(arguments),

@@ -25,7 +25,7 @@ use crate::inspect::{buffer_dependency, rate, time};
 const FEW_HOSTS: u32 = 64;
 
 /// What is drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// The scenario's name, and how many hosts and switches there are.
     pub title: String,
@@ -35,6 +35,8 @@ pub struct Graph {
     pub links: Vec<Link>,
     /// Rate and delay of the kinds of links, the first being that of most.
     pub kinds: Vec<String>,
+    /// The place of each node of the fabric.
+    places: Vec<Place>,
 }
 
 /// A switch, a host, or the hosts of a rack.
@@ -47,7 +49,7 @@ pub struct Node {
 }
 
 /// The links of two nodes that have one rate and delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// The end in the lower row.
     pub low: Place,
@@ -59,6 +61,17 @@ pub struct Link {
     pub kind: usize,
     /// Whether one of them lies on a cycle of buffer dependency.
     pub on_cycle: bool,
+    /// What the busiest of their wires carried, if the graph is [coloured](Graph::colour) by it.
+    pub load: Option<Load>,
+}
+
+/// What a wire carried in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Share of what it carries at most, 0 to 1.
+    pub utilisation: f64,
+    /// Share of the run in which its sender had to stop a priority, 0 to 1: of the priority that was stopped longest.
+    pub paused: f64,
 }
 
 /// A node by its row and its place there.
@@ -106,7 +119,23 @@ impl Graph {
         let (links, kinds) = links(scenario, &places);
         let [hosts, switches] = [("host", count), ("switch", switches)]
             .map(|(what, count)| results::counted(count.into(), what));
-        Self { title: format!("{}: {hosts}, {switches}", scenario.name), rows, links, kinds }
+        let title = format!("{}: {hosts}, {switches}", scenario.name);
+        Self { title, rows, links, kinds, places }
+    }
+
+    /// Colours links by what their wires, which `load` gets by name, carried.
+    pub fn colour(&mut self, scenario: &Scenario, load: impl Fn(&str) -> Load) {
+        let mut loads: BTreeMap<(Place, Place), Load> = BTreeMap::new();
+        for wire in scenario.fabric().wires() {
+            let mut ends = [wire.from, wire.to].map(|NodeId(node)| self.places[node as usize]);
+            ends.sort_unstable();
+            let (of, most) = (load(&wire.name), loads.entry((ends[0], ends[1])).or_default());
+            most.utilisation = most.utilisation.max(of.utilisation);
+            most.paused = most.paused.max(of.paused);
+        }
+        for link in &mut self.links {
+            link.load = loads.get(&(link.low, link.high)).copied();
+        }
     }
 
     /// All nodes with their places.
@@ -179,6 +208,7 @@ fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>) {
         count,
         kind: kind((rate, delay)),
         on_cycle,
+        load: None,
     });
     let links = links.collect();
     let names = kinds.iter().map(|((of, delay), _)| format!("{}, {}", rate(*of), time(*delay)));

@@ -13,7 +13,7 @@ const SCENARIO: &str = "scenarios/victim.toml";
 /// The label of the flow that the demo is about.
 const VICTIM: &str = "victim";
 
-/// Builds `xoff` and runs the scenario; results go to `demo` in the target folder.
+/// Builds `xoff` and runs the scenario; results and their report go to `demo` in the target folder.
 pub fn run() -> Result<()> {
     privilege::require_root("the demo", "demo", None)?;
     process::run(process::cargo("build").args(["--release", "--package", "xoff"]))?;
@@ -26,6 +26,9 @@ pub fn run() -> Result<()> {
         "\nWhat to look at\n{}",
         story(&read(&results, "flows.csv")?, &read(&results, "pauses.csv")?)?
     );
+    let report = results.join("report.html");
+    let mut xoff = Command::new(target_dir.join("release/xoff"));
+    process::run(xoff.arg("report").arg(&results).arg("--out").arg(&report))?;
     Ok(())
 }
 

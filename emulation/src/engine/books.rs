@@ -8,8 +8,8 @@ use fabric_core::lossy::flow_table::replaced_flows;
 use fabric_core::priority;
 use fabric_core::scheme::ofc;
 use results::{
-    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes, Measurements,
-    RunEnd, Summary,
+    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes, LinkRow,
+    Measurements, RunEnd, Summary,
 };
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
@@ -21,7 +21,7 @@ use super::host_node::HostNode;
 use super::part::Part;
 use super::recorder::drop_class;
 use super::switch_node::SwitchNode;
-use super::transmitter::Transmitter;
+use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 
@@ -51,6 +51,7 @@ impl<W: Wires> Engine<'_, W> {
         if !self.scenario.faults.is_empty() {
             self.recorder.record.faults(&faults)?;
         }
+        self.recorder.record.links(&self.link_rows())?;
         if end == RunEnd::Drained {
             self.check_drained(&mut books);
         }
@@ -144,11 +145,44 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
+    /// Both ends at each port: of the wire that leaves, and of the one that comes.
+    fn ends(&self) -> impl Iterator<Item = (&Transmitter, &Receiver)> {
+        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(HostNode::wires);
+        let switches = self.switches();
+        hosts.chain(switches.flat_map(|node| (0..node.ports()).map(move |port| node.wires(port))))
+    }
+
     /// The sending ends of all wires.
     pub(super) fn transmitters(&self) -> impl Iterator<Item = &Transmitter> {
-        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.wires().0);
-        let switches = self.switches();
-        hosts.chain(switches.flat_map(|node| (0..node.ports()).map(move |port| node.wires(port).0)))
+        self.ends().map(|(out, _)| out)
+    }
+
+    /// What each wire has carried, in the order of wires.
+    fn link_rows(&self) -> Vec<LinkRow> {
+        let fabric = self.scenario.fabric();
+        let mut damaged = vec![0; fabric.wires().len()];
+        for (_, inward) in self.ends() {
+            damaged[inward.wire.0 as usize] = inward.damaged;
+        }
+        let mut senders: Vec<_> = self.transmitters().collect();
+        senders.sort_by_key(|out| out.wire.0);
+        let row = |out: &Transmitter| {
+            let wire = fabric.wire(out.wire);
+            let name = |node| fabric.node(node).name.clone();
+            LinkRow {
+                wire: wire.name.clone(),
+                from: name(wire.from),
+                to: name(wire.to),
+                rate: wire.rate,
+                frames: out.sent,
+                bytes: out.sent_bytes,
+                wire_bytes: out.sent_on_the_wire(),
+                lost: out.lost,
+                damaged: damaged[out.wire.0 as usize],
+                end: self.now,
+            }
+        };
+        senders.into_iter().map(row).collect()
     }
 
     /// What the scenario's faults have done on each wire, in the order of faults and wires.

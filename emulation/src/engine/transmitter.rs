@@ -114,7 +114,6 @@ impl Transmitter {
     }
 
     /// What the frames took that were sent, in bytes on the wire.
-    #[cfg(feature = "kernel")]
     pub fn sent_on_the_wire(&self) -> u64 {
         self.sent_bytes + self.sent * self.timing.on_the_wire(0)
     }

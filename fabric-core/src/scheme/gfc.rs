@@ -23,7 +23,7 @@ pub mod state;
 use super::pfc::Pfc;
 use super::{Arriving, Changes, Ingress, Leaving, Room, Scheme, Verdict, pfc};
 use crate::drop_reason::DropReason;
-use crate::hop_control::{HopControl, Order};
+use crate::hop_control::{HopControl, LINE_RATE, Order};
 use crate::map_abi::Pool;
 use crate::policy::Policy;
 use crate::priority;
@@ -101,7 +101,8 @@ impl Scheme for Gfc {
         }
         let rate = tables.port(port).ok_or(DropReason::BrokenTable)?.rate_bps.load();
         let line = state::queue(tables, config.ports, port, priority);
-        let is_slow = u64::from(kilobits_per_second) * 1000 < rate;
+        let is_slow =
+            kilobits_per_second != LINE_RATE && u64::from(kilobits_per_second) * 1000 < rate;
         let line = line.ok_or(DropReason::BrokenTable)?;
         line.kilobits.store(if is_slow { kilobits_per_second } else { 0 });
         Ok(())

@@ -1,5 +1,5 @@
 //! The PFC family: PFC that may also pause an ingress queue before it is above `X_off`. These are the schemes with which OFC
-//! ("Oriented Flow Control", Sections IV-A4 and V) is compared.
+//! (Xiao et al., Sections IV-A4 and V) is compared.
 //!
 //! | rule | also pauses | source |
 //! | --- | --- | --- |
@@ -190,7 +190,8 @@ fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
         }
         Rule::Predictive => {
             let growth = slope::sample(at, settings, packet.now)?;
-            (growth > 0).then(|| xoff.saturating_sub(growth.unsigned_abs()))
+            // A queue that holds nothing would have nothing to resume it.
+            (growth > 0).then(|| xoff.saturating_sub(growth.unsigned_abs()).max(1))
         }
         Rule::PriorityAware => {
             let is_low = at.priority.is_in(settings.low_classes.load() as u8);
@@ -216,12 +217,14 @@ fn xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64, siblings: u64) -> Option<
     Some(xon.min(below))
 }
 
-/// Resumes a queue that will have fallen to `X_on` at the horizon, as its length goes on.
+/// Resumes a queue that will have fallen to `X_on` at the horizon, as its length goes on, or that is empty: its slope may be old,
+/// and nothing departs any more that would measure it again.
 fn resume_by_slope<T: Tables>(at: &Ingress<'_, T>, now: Nanos) -> Option<Order> {
     let growth = slope::sample(at, state::settings(at.tables)?, now)?;
     let xon = PfcFamily::threshold(at).saturating_sub(at.config.xon_offset_bytes);
-    let then = at.queue.shared_bytes.load().saturating_add_signed(growth);
-    (then <= xon).then(|| pfc::end_pause(at, xon)).flatten()
+    let length = at.queue.shared_bytes.load();
+    let then = length.saturating_add_signed(growth);
+    (then <= xon || length == 0).then(|| pfc::end_pause(at, xon)).flatten()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::*;
 use crate::arrival::{Outcome, arrival};
 use crate::departure::{Departure, Fate};
 use crate::frame::ByteFrame;
-use crate::hop_control::{ClassPauses, HopControl};
+use crate::hop_control::{ClassPauses, HopControl, Order};
 use crate::policy::{MarkingScheme, ThresholdScheme};
 use crate::scheme::{Scheme, SchemeSettings, Selected};
 use crate::tables::owned::{OwnedTables, lossless_switch, packet};
@@ -124,8 +124,10 @@ fn a_discarded_packet_gives_back_its_buffer_and_resumes_whom_it_had_paused() {
         let mut resumed = 0;
         let mut discard = || {
             let reason = DropReason::WatchdogEgress;
-            let count = &mut |order: &crate::hop_control::Order| {
-                resumed += u32::from(order.resumes);
+            let count = &mut |order: &Order| {
+                // OFC resumes the packet's flow as well.
+                let is_of_classes = matches!(order.control, HopControl::Classes(_));
+                resumed += u32::from(order.resumes && is_of_classes);
             };
             Selected::discard(&tables, policy, queued.slot, Nanos(9), reason, count)
         };

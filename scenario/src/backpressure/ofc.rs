@@ -26,7 +26,7 @@ pub struct Ofc {
         skip_serializing_if = "Option::is_none"
     )]
     pub congested: Option<Bytes>,
-    /// Entries of an egress port's flow table.
+    /// Entries of an egress port's flow table, a multiple of four.
     pub flow_table: u32,
 }
 
@@ -50,11 +50,11 @@ pub(super) fn resolve(
     if priorities.count() == 0 {
         return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
     }
-    if ofc::Options::new(priorities.0, flow_table).is_none() {
+    let Some(options) = ofc::Options::new(priorities.0, flow_table) else {
         let title = format!("a flow table of {flow_table} entries");
         let help = format!("write 1 to {}", ofc::Options::MOST_ENTRIES);
         return wrong("flow_table", &title, &help);
-    }
+    };
     let congested = congested.map(|Quantity(bytes)| bytes);
     let alpha = match (alpha, congested) {
         (Some(_), Some(_)) => {
@@ -64,7 +64,7 @@ pub(super) fn resolve(
         (None, None) => Some(DEFAULT_ALPHA),
         (alpha, _) => alpha,
     };
-    Ok(Ofc { priorities, alpha, congested, flow_table })
+    Ok(Ofc { priorities, alpha, congested, flow_table: options.entries() })
 }
 
 impl Ofc {

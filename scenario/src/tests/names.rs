@@ -78,6 +78,15 @@ links = [{links}\n]\n"
       |
       = help: write 1 to 15 letters, digits, `-`, `_` or `.`, a letter first
     "#);
+    assert_snapshot!(custom("[\"s0\"]", "[\"h0\", \"lo\"]", ""), @r#"
+    error: `lo` cannot name a node: Linux keeps `lo`, `all` and `default` for itself
+     --> bad.toml:4:16
+      |
+    4 | hosts = ["h0", "lo"]
+      |                ^^^^
+      |
+      = help: write 1 to 15 letters, digits, `-`, `_` or `.`, a letter first
+    "#);
     assert_snapshot!(custom("[\"s0\"]", "[\"h0\", \"h0\"]", ""), @r#"
     error: two nodes are called `h0`
      --> bad.toml:4:16

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use results::RunEnd;
 use topology::{NodeKind, SwitchId};
 
-use super::one_switch::{flow, loss, star, two_to_one};
+use super::one_switch::{corrupt, flow, loss, star, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};
 use super::results::Row;
 use super::{CAPTURE_ALL, CapturedFrame, Run, Runner};
@@ -55,6 +55,41 @@ pub fn throughput_is_what_arrived(run: Runner) {
     let of_h2 = throughput(&run(&two_to_one(3), &[chosen]));
     arrived.retain(|(_, flow), _| *flow == 1);
     assert_eq!(of_h2, arrived);
+}
+
+/// Each wire has carried what was captured on it, and what was lost there; a damaged frame is captured nowhere.
+pub fn links_carry_what_arrived(run: Runner) {
+    for faults in [vec![], vec![loss("h1->s0", "data", "rate = 0.1")], vec![corrupt("h2->s0")]] {
+        let faults: Vec<&str> = faults.iter().map(String::as_str).collect();
+        let run = run(&two_to_one(3), &faults);
+        let fabric = run.scenario.fabric();
+        let mut arrived: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for frame in run.frames() {
+            let (frames, bytes) = arrived.entry(&fabric.wire(frame.wire).name).or_default();
+            *frames += 1;
+            *bytes += frame.length;
+        }
+        let table = run.table("links.csv");
+        let names: Vec<&str> = table.rows().iter().map(|row| row.text("wire")).collect();
+        assert_eq!(names, fabric.wires().iter().map(|wire| &*wire.name).collect::<Vec<_>>());
+        for row in table.rows() {
+            let (frames, bytes) = arrived.get(row.text("wire")).copied().unwrap_or_default();
+            let missing = row.number("lost") + row.number("damaged");
+            assert_eq!(row.number("frames"), frames + missing, "{row:?}");
+            let is_faulty = faults.iter().any(|fault| fault.contains(row.text("wire")));
+            assert_eq!(missing > 0, is_faulty, "{row:?}");
+            if missing == 0 {
+                assert_eq!(row.number("bytes"), bytes, "{row:?}");
+            }
+            // Preamble, FCS and gap of each frame.
+            assert_eq!(row.number("wire_bytes"), row.number("bytes") + 24 * row.number("frames"));
+            let capacity = u128::from(row.number("rate_bps")) * u128::from(run.summary.emulated_ns);
+            let used = u128::from(row.number("wire_bytes")) * 8_000_000_000 * 1_000_000 / capacity;
+            let told = row.text("utilisation").replace('.', "").parse::<u128>().unwrap();
+            // The end is a whole nanosecond there.
+            assert!(told.abs_diff(used) <= 1 + used / 1000, "{row:?}: {used}");
+        }
+    }
 }
 
 /// The time in which a sender might not go is that between the frames which it received.

@@ -71,6 +71,10 @@ transport = {{ kind = "roce-rc", congestion_control = "none" }}
         run.assert_lossless();
         assert_eq!(run.summary.flows_completed, 42, "{entries} entries");
         assert_eq!(run.summary.retransmitted_packets, 0, "{entries} entries");
+        let pauses = run.summary.flow_pauses.expect("OFC has them");
+        assert!(pauses.pause_frames > 0, "{entries} entries: {pauses:?}");
+        let without_room = pauses.unnamed_packets + pauses.class_pauses;
+        assert_eq!(without_room > 0, entries <= 8, "{entries} entries: {pauses:?}");
     }
 }
 
@@ -104,6 +108,8 @@ transport = {{ kind = "roce-rc", congestion_control = "none" }}
         let run = run(&text, &[&format!("switch.scheduler={{ kind = \"{scheduler}\" }}")]);
         run.assert_lossless();
         assert_eq!(run.summary.flows_completed, 15, "{scheduler}");
+        let pauses = run.summary.flow_pauses.expect("OFC has them");
+        assert!(pauses.pause_frames > 0, "{scheduler}: {pauses:?}");
     }
 }
 

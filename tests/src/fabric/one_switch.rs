@@ -54,6 +54,11 @@ pub fn two_to_one(priority: u8) -> String {
     star(3, &(flow("h1", "h0", 200, priority) + &flow("h2", "h0", 200, priority)))
 }
 
+/// Damages one in ten data packets on a wire.
+pub fn corrupt(wire: &str) -> String {
+    format!("faults=[{{ kind = \"corrupt\", wire = \"{wire}\", match = \"data\", rate = 0.1 }}]")
+}
+
 /// A fault on a wire; `which` is `nth = [..]` or `rate = ..`.
 pub fn loss(wire: &str, class: &str, which: &str) -> String {
     format!("faults=[{{ kind = \"loss\", wire = \"{wire}\", match = \"{class}\", {which} }}]")

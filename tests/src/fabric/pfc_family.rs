@@ -74,6 +74,33 @@ pub fn predictions_come_early(run: Runner) {
     assert!(most(&predicted) < most(&pfc), "{} {}", most(&predicted), most(&pfc));
 }
 
+/// A slope that was measured long ago holds no queue back that is empty: every flow completes.
+pub fn old_slopes_hold_nobody_back(run: Runner) {
+    let link = |a: &str, b: &str, gigabits: u32| {
+        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gigabits}Gbps\", delay = \"20ns\" }},\n")
+    };
+    let text = format!(
+        "name = \"old-slopes\"\nduration = \"2ms\"\n[topology]\nkind = \"custom\"\nswitches = [\"s\"]\n\
+         hosts = [\"h0\", \"h1\", \"h2\", \"r\"]\nlinks = [{}]\n[switch]\nbuffer = \"2MB\"\n\
+         private_per_queue = \"0B\"\nlossless = [3]\n\
+         threshold = {{ kind = \"static\", xoff = \"75kB\", xon = \"45kB\" }}\n\
+         pause_rule = {{ kind = \"p-pfc-predict\", horizon = \"100us\", interval = \"10us\" }}\n[host]\n\
+         payload = \"1442B\"\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n\
+         [[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\"]\nreceiver = \"r\"\nbytes = \"1MB\"\n",
+        [link("h0", "s", 40), link("h1", "s", 40), link("h2", "s", 40), link("s", "r", 100)]
+            .concat()
+    );
+    for resume_test in ["departure", "refresh"] {
+        for weight in ["1", "1/64"] {
+            let rule = format!("switch.pause_rule.weight=\"{weight}\"");
+            let run = run(&text, &[&format!("switch.resume_test=\"{resume_test}\""), &rule]);
+            run.assert_lossless();
+            assert!(pauses(&run, |row| row.number("threshold_bytes") < XOFF) > 0);
+            assert_eq!(run.summary.flows_completed, 3, "{resume_test} {weight}");
+        }
+    }
+}
+
 /// What priority 4 holds of h1's port makes priority 3 pause earlier, and ahead of priority 4, which pauses at X_off of the port.
 pub fn low_priorities_pause_first(run: Runner) {
     let run = run_of(run, "\"g-pfc\", xlow = \"68kB\", low = [3]");
@@ -107,8 +134,30 @@ pub fn rates_instead_of_pauses(run: Runner) {
     let most = *gfc.summary.buffer_max_bytes.values().max().expect("a switch");
     // The ports of h0 to h4, h1's with two priorities, and a frame that may jump over the end.
     assert!(most <= 6 * (75_000 + 1500), "{most}");
+    // PFC alone, with the same X_off: it pauses, and holds more.
+    let alone = "switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"2MB\" }";
+    let far = run(&scenario(), &[alone, FAR]);
+    assert!(pauses(&far, |_| true) > 0);
+    assert!(*far.summary.buffer_max_bytes.values().max().expect("a switch") > most);
     let linear = run_of(run, "\"gfc-ofc\", b1 = \"60kB\"");
     assert!(pauses(&linear, |_| true) < pauses(&pfc, |_| true));
+}
+
+/// Links of 8 Tbit/s, more than a rate can say: they are as fast as under PFC once nothing waits any more.
+pub fn the_fastest_links_are_not_slowed_for_good(run: Runner) {
+    let text = "name = \"fast\"\n[topology]\nkind = \"star\"\nhosts = 4\n\
+                host_link = { rate = \"8Tbps\", delay = \"20ns\" }\n[switch]\nbuffer = \"20MB\"\n\
+                private_per_queue = \"0B\"\nthreshold = { kind = \"static\", xoff = \"750kB\", xon = \"450kB\" }\n\
+                pause_rule = { kind = \"gfc\", b1 = \"300kB\", bm = \"750kB\" }\n[host]\n\
+                transport = { kind = \"roce-rc\", congestion_control = \"none\" }\n\
+                [[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\"]\nreceiver = \"h3\"\nbytes = \"1MB\"\n\
+                [[flows]]\nkind = \"one\"\nlabel = \"later\"\nsrc = \"h0\"\ndst = \"h3\"\nbytes = \"1MB\"\nstart = \"100us\"\n";
+    let run = run(text, &[]);
+    run.assert_lossless();
+    assert_eq!(pauses(&run, |_| true), 0);
+    let later = run.flows();
+    let later = later.only("label", "later");
+    assert_eq!(later.number("fct_ns"), later.number("ideal_ns"));
 }
 
 /// What a rate does to a switch: the uplink of five times the rate of the receiver's link never gets a PAUSE, nor do hosts.

@@ -351,12 +351,12 @@ fn history() -> impl Strategy<Value = History> {
     let queue = (0..PORTS, queue).prop_map(|(port, queue)| queue_row(port, queue));
     let egress = (queue, 0..80_000u64);
     let pause = (class(), 0..1_000_000u64, 0..400_000u64);
-    let storm = (class(), 0..2u64, 0..10u64);
+    let storm = (class(), mostly(1, 0..2u64), 0..10u64);
     let in_use = mostly(0, 0..=SLOTS);
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     let routes = (vec(group(), HOSTS as usize), policy_routes());
     let ingress = (vec(ingress, 0..12), vec(port, 0..3));
-    let pauses = (vec(pause, 0..6), vec(storm, 0..6));
+    let pauses = (vec(pause, 0..6), vec(storm, 0..24));
     (ingress, vec(egress, 0..32), pauses, counters, routes).prop_map(
         |((ingress, ports), egress, (pauses, storms), counters, (groups, policies))| History {
             ingress,

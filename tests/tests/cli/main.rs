@@ -5,5 +5,6 @@ mod commands;
 mod import;
 mod import_kin;
 mod killed;
+mod report;
 mod reproduce;
 mod sweep;

@@ -24,6 +24,11 @@ fn link_bytes_are_what_switches_sent() {
 }
 
 #[test]
+fn links_carry_what_arrived() {
+    measures::links_carry_what_arrived(on_both);
+}
+
+#[test]
 fn completion_times_by_size() {
     measures::sizes_group_the_flows(on_both);
 }

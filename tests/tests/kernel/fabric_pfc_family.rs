@@ -31,3 +31,13 @@ fn gfc_slows_down_instead_of_pausing() {
 fn a_switch_obeys_a_rate() {
     pfc_family::switches_obey_rates(on_both);
 }
+
+#[test]
+fn an_old_slope_holds_nobody_back() {
+    pfc_family::old_slopes_hold_nobody_back(on_both);
+}
+
+#[test]
+fn a_link_that_is_faster_than_rates_is_not_slowed_for_good() {
+    pfc_family::the_fastest_links_are_not_slowed_for_good(on_both);
+}

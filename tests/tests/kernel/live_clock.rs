@@ -59,6 +59,7 @@ fn assert_same_as_a_run(lab: &Lab, live: &str) {
         "queues.csv",
         "fct_by_size.csv",
         "drops.csv",
+        "links.csv",
         "deadlocks.csv",
     ] {
         assert_eq!(read(live, file), read(&run, file), "{file}");

@@ -128,7 +128,10 @@ fn names_that_cannot_be_interfaces_are_refused() {
     for name in ["", "a-name-that-is-long", "a b", "h0->", "0h", "h-", "hö", "a/b", "*", "s1#2"] {
         assert!(name_fault(name).is_some(), "{name}");
     }
-    for name in ["h0", "leaf12", "tor-a.1", "x_"] {
+    for name in ["lo", "all", "default"] {
+        assert!(name_fault(name).is_some(), "{name}");
+    }
+    for name in ["h0", "leaf12", "tor-a.1", "x_", "lo0", "All"] {
         assert!(name_fault(name).is_none(), "{name}");
     }
 }

@@ -1,9 +1,9 @@
 //! A picture.
 
-use svg::node::element::{Group, Line, Path, Rectangle, Text, path::Data};
+use svg::node::element::{Group, Line, Path, Rectangle, Text, Title, path::Data};
 use svg::{Document, Node as _};
 
-use super::{Graph, Link, Place};
+use super::{Graph, Link, Load, Place};
 
 /// Of a box, in pixels.
 const HEIGHT: f64 = 26.0;
@@ -74,16 +74,37 @@ fn color(kind: usize) -> &'static str {
     COLORS[kind.min(COLORS.len() - 1)]
 }
 
+/// From grey over orange to red.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a mean of colours is one"
+)]
+fn heat(utilisation: f64) -> String {
+    const STEPS: [[f64; 3]; 3] = [[154.0, 160.0, 166.0], [224.0, 138.0, 0.0], [200.0, 30.0, 30.0]];
+    let place = utilisation.clamp(0.0, 1.0) * 2.0;
+    let (step, part) = if place < 1.0 { (0, place) } else { (1, place - 1.0) };
+    let mixed = [0, 1, 2].map(|of| {
+        let (low, high): (f64, f64) = (STEPS[step][of], STEPS[step + 1][of]);
+        (low + (high - low) * part).round() as u8
+    });
+    format!("#{:02x}{:02x}{:02x}", mixed[0], mixed[1], mixed[2])
+}
+
 /// What the colours of links say.
-fn legend(graph: &Graph) -> Vec<(&'static str, String)> {
+fn legend(graph: &Graph) -> Vec<(String, String)> {
+    if graph.links.iter().any(|link| link.load.is_some()) {
+        let step = |percent: u32| (heat(f64::from(percent) / 100.0), format!("{percent} % used"));
+        return [0, 50, 100].map(step).into();
+    }
     let mut legend: Vec<_> = graph
         .kinds
         .iter()
         .enumerate()
-        .map(|(number, kind)| (color(number), kind.clone()))
+        .map(|(number, kind)| (color(number).to_owned(), kind.clone()))
         .collect();
     if graph.links.iter().any(|link| link.on_cycle) {
-        legend.push((ON_CYCLE, "on a cycle of buffer dependency".into()));
+        legend.push((ON_CYCLE.into(), "on a cycle of buffer dependency".into()));
     }
     legend
 }
@@ -123,7 +144,11 @@ impl Layout {
 
     fn draw(&self, link: &Link, group: &mut Group) {
         let ((x1, y1), (x2, y2)) = (self.center(link.low), self.center(link.high));
-        let stroke = if link.on_cycle { ON_CYCLE } else { color(link.kind) };
+        let stroke = match link.load {
+            Some(load) => heat(load.utilisation),
+            None if link.on_cycle => ON_CYCLE.to_owned(),
+            None => color(link.kind).into(),
+        };
         let width = 1.0 + f64::from(link.count.min(8)).log2();
         let data = if link.low.row == link.high.row {
             // Over the boxes between.
@@ -138,6 +163,14 @@ impl Layout {
         } else {
             Data::new().move_to((x1, y1 - HEIGHT / 2.0)).line_to((x2, y2 + HEIGHT / 2.0))
         };
-        group.append(Path::new().set("d", data).set("stroke", stroke).set("stroke-width", width));
+        let mut path = Path::new().set("d", data).set("stroke", stroke).set("stroke-width", width);
+        if link.load.is_some_and(|load| load.paused > 0.0) {
+            path = path.set("stroke-dasharray", "7 3");
+        }
+        if let Some(Load { utilisation, paused }) = link.load {
+            let [utilisation, paused] = [utilisation, paused].map(|share| share * 100.0);
+            path.append(Title::new(format!("{utilisation:.1} % used, {paused:.1} % paused")));
+        }
+        group.append(path);
     }
 }

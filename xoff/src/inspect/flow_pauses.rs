@@ -77,7 +77,11 @@ mod tests {
         let scenario = Scenario::parse(text, "fig01.toml".as_ref(), &[]).unwrap();
         let pauses = FlowPauses::of(&scenario).expect("it is OFC");
         assert_eq!(pauses.thresholds, [45_000, 68_000, 75_000].map(Bytes));
-        insta::assert_snapshot!(pauses, @"");
+        insta::assert_snapshot!(pauses, @"
+        pauses of flows
+          a port: 3 queues for priority 3, 4.1 kB of flow table
+          flows are paused from 68 kB on, their class from 75 kB, and resumed at 45 kB
+        ");
         assert!(super::super::report(&scenario).contains(&pauses.to_string()));
         let json: Value = serde_json::from_str(&super::super::json(&scenario)).unwrap();
         assert_eq!(json["flow_pauses"], pauses.to_json());

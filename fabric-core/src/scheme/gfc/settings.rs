@@ -1,6 +1,7 @@
 //! The configuration of GFC.
 
 use super::state::{self, MOST_STAGES};
+use crate::hop_control::LINE_RATE;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes};
 
@@ -53,8 +54,12 @@ impl Settings {
         })
     }
 
-    /// The rate of stage `stage` of a port of this rate, in kilobits a second: 1 at least.
+    /// The rate of stage `stage` of a port of this rate, in kilobits a second: [`LINE_RATE`] of stage 0, otherwise from 1 to
+    /// 4294967294.
     pub fn rate(&self, line_rate: BitsPerSecond, stage: u8) -> u32 {
+        if stage == 0 {
+            return LINE_RATE;
+        }
         let line_rate = line_rate.0 / 1000;
         let rate = match self.form {
             Form::Halving => line_rate >> stage,
@@ -63,7 +68,7 @@ impl Settings {
                 line_rate * (steps - u64::from(stage)) / steps
             }
         };
-        u32::try_from(rate).unwrap_or(u32::MAX).max(1)
+        u32::try_from(rate).unwrap_or(u32::MAX).clamp(1, LINE_RATE - 1)
     }
 
     /// Writes the settings into the scheme's state, for ports of these rates.
@@ -119,7 +124,7 @@ mod tests {
             (74_600, 1_250_000),
         ];
         assert_eq!(table(&settings), expected);
-        assert_eq!(settings.rate(RATE, 0), 40_000_000);
+        assert_eq!(settings.rate(RATE, 0), LINE_RATE);
     }
 
     #[test]
@@ -134,5 +139,11 @@ mod tests {
     fn no_rate_is_zero() {
         let settings = Settings { stages: 14, ..Settings::default() };
         assert_eq!(settings.rate(BitsPerSecond(1_000_000), 14), 1);
+        let linear = Settings { form: Form::Linear, stages: 4, ..settings };
+        let fast = BitsPerSecond(8_000_000_000_000);
+        assert_eq!(
+            [0, 1, 4].map(|stage| linear.rate(fast, stage)),
+            [u32::MAX, u32::MAX - 1, 1_600_000_000]
+        );
     }
 }

@@ -76,6 +76,7 @@ fn a_stage_begins_where_it_says() {
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Rate(u32),
+    LineRate,
     Pause,
 }
 
@@ -83,7 +84,10 @@ fn told(order: Option<Order>) -> Option<Told> {
     order.map(|order| match order.control {
         HopControl::Rate { priority, kilobits_per_second } => {
             assert_eq!(priority, Priority::new(CLASS));
-            Told::Rate(kilobits_per_second / 1_000_000)
+            match kilobits_per_second {
+                LINE_RATE => Told::LineRate,
+                slower => Told::Rate(slower / 1_000_000),
+            }
         }
         HopControl::Classes(pauses) if pauses.paused() == 1 << CLASS => Told::Pause,
         other => panic!("{other:?}"),
@@ -93,7 +97,7 @@ fn told(order: Option<Order>) -> Option<Told> {
 /// Rates go down with each stage, once each; PFC is above all of them; they go up again as the queue empties.
 #[test]
 fn a_queue_tells_each_stage_once() {
-    use Told::{Pause, Rate};
+    use Told::{LineRate, Pause, Rate};
     let (tables, policy) = (tables(), policy());
     let mut held = Held::default();
     let comes = [None, Some(Rate(50)), Some(Rate(25)), Some(Rate(12)), None, Some(Pause)];
@@ -106,7 +110,7 @@ fn a_queue_tells_each_stage_once() {
     assert_eq!(tables.queue(0, CLASS).off.load(), 1);
     let resumed = orders(&mut held, 10).expect("it holds no headroom any more");
     assert!(resumed.resumes);
-    let leaves = [None, Some(Rate(25)), Some(Rate(50)), Some(Rate(100)), None];
+    let leaves = [None, Some(Rate(25)), Some(Rate(50)), Some(LineRate), None];
     for (now, expected) in (11..).zip(leaves) {
         assert_eq!(told(orders(&mut held, now)), expected, "at {now}");
     }

@@ -29,6 +29,11 @@ impl Options {
             .then_some(Self { priorities, flow_lines: lines })
     }
 
+    /// Entries of the flow table that an egress port has.
+    pub const fn entries(self) -> u32 {
+        self.flow_lines as u32 * ENTRIES_IN_A_LINE
+    }
+
     /// Forms that a program can have: tables that are soon full, and larger ones.
     pub const EVERY: [Self; 2] =
         [Self { priorities: 1 << 3, flow_lines: 4 }, Self { priorities: 1 << 3, flow_lines: 16 }];
@@ -103,7 +108,7 @@ mod tests {
         let plain = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
         for (entries, lines) in [(1, 1), (4, 1), (5, 2), (4096, 1024)] {
             let options = Options::new(0b1010_0001, entries).unwrap();
-            assert_eq!(options.flow_lines, lines);
+            assert_eq!((options.flow_lines, options.entries()), (lines, u32::from(lines) * 4));
             let policy = plain.with_scheme(SchemeKind::Ofc, options.to_bits());
             assert_eq!(Options::of(policy), options);
         }

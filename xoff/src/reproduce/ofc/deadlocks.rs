@@ -2,9 +2,11 @@
 
 use super::{
     CA_PFC, Claim, Criterion, Expected, Figure, G_PFC, GFC, GFC_OFC, OFC, P_PFC, P_PFC_OFC, PAUSES,
-    PFC, Quantity, Source, Unit, View, part, plain, words,
+    PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
 };
 use crate::reproduce::Bound;
+
+const OPEN: &[&str] = &["flow size"];
 
 /// From the least to the most over the numbers of flows.
 const fn fewer(
@@ -15,7 +17,7 @@ const fn fewer(
     let paper = Expected::Range(part(least), part(most));
     let holds = Criterion::within_a_fifth(paper);
     let seen = (0, View::BaselineReduction);
-    Claim { paper, ..words("IV-C3", text, ("", holds), seen, scheme) }
+    read_by(Claim { paper, ..words("IV-C3", text, ("", holds), seen, scheme) }, OPEN)
 }
 
 pub(super) const FIG09: Figure = Figure {
@@ -23,7 +25,7 @@ pub(super) const FIG09: Figure = Figure {
     also: &["fig9"],
     title: "Fig. 9: deadlocks (IV-C3)",
     notes: "A seed divides the flows among the four groups, each division being equally probable, and draws their hosts; all schemes have the same. \
-            Flows are of 100 kB, which the paper does not say, and start at once. A run ends at its first deadlock. Circles of pauses of flows \
+            They start at once; the paper does not say how large they are. A run ends at its first deadlock. Circles of pauses of flows \
             count as those of PFC.",
     has_small: false,
     baseline: OFC,
@@ -48,13 +50,16 @@ pub(super) const FIG09: Figure = Figure {
         fewer("the same, below P-PFC after its abstract", (499, 4153), &[P_PFC]),
         fewer("the same, below GFC as OFC describes it", (864, 4870), &[GFC_OFC]),
         fewer("the same, below G-PFC", (795, 4733), &[G_PFC]),
-        words(
-            "GFC's paper",
-            "runs with a deadlock, GFC as published",
-            ("none", Criterion::Each(Bound::AtMost(part(0)))),
-            (0, View::Itself),
-            &[GFC],
+        read_by(
+            words(
+                "GFC's paper",
+                "runs with a deadlock, GFC as published",
+                ("none", Criterion::Each(Bound::AtMost(part(0)))),
+                (0, View::Itself),
+                &[GFC],
+            ),
+            OPEN,
         ),
     ],
-    check: &[OFC],
+    check: &[OFC, ("flow size", "30 kB")],
 };

@@ -1,0 +1,170 @@
+//! `xoff report`: what is drawn is what the tables say.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tests::command::{finish, shipped, xoff};
+
+/// Runs a scenario that ships, in memory.
+fn run(scenario: &str, out: &Path, sets: &[&str]) {
+    let mut command = xoff(["run", &shipped(scenario), "--datapath", "memory", "--out"]);
+    command.arg(out);
+    for set in sets {
+        command.args(["--set", set]);
+    }
+    finish(&mut command).assert_code(0);
+}
+
+/// What the document says of its pictures, for programs.
+fn data(html: &str) -> Value {
+    let (_, data) = html.split_once("id=\"data\">").expect("a document has its numbers");
+    serde_json::from_str(data.split_once("</script>").expect("they end").0).unwrap()
+}
+
+fn chart<'a>(data: &'a Value, id: &str) -> &'a Value {
+    let charts = data["charts"].as_array().unwrap();
+    charts.iter().find(|chart| chart["id"] == id).unwrap_or_else(|| panic!("{id}"))
+}
+
+/// Columns of a table whose fields have no commas.
+fn columns<const N: usize>(folder: &Path, file: &str, names: [&str; N]) -> Vec<[String; N]> {
+    let text = fs::read_to_string(folder.join(file)).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let places = names.map(|name| header.iter().position(|it| *it == name).unwrap());
+    lines.map(|fields| places.map(|place| fields[place].to_owned())).collect()
+}
+
+#[test]
+fn pictures_have_the_numbers_of_the_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["victim", "incast"].map(|name| folder.path().join(name));
+    run("victim", &first, &[]);
+    run("incast", &second, &["results.throughput={ interval = \"10us\" }"]);
+    let (out, figures) = (folder.path().join("report.html"), folder.path().join("figures"));
+    let written = finish(
+        xoff(["report"])
+            .args([&first, &second])
+            .arg("--out")
+            .arg(&out)
+            .arg("--figures")
+            .arg(&figures),
+    )
+    .assert_code(0);
+    assert!(written.stdout.contains("pictures"), "{}", written.stdout);
+    let html = fs::read_to_string(&out).unwrap();
+    // One file that needs no other.
+    for outside in ["src=", "href=", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let data = data(&html);
+
+    let sizes = columns(&first, "fct_by_size.csv", ["label", "completed", "slowdown_p99"]);
+    let expected: Vec<f64> = sizes
+        .iter()
+        .filter(|[label, completed, _]| label.is_empty() && completed != "0")
+        .map(|[.., p99]| p99.parse().unwrap())
+        .collect();
+    let drawn = &chart(&data, "run0-slowdown-by-size")["series"][3];
+    assert_eq!(drawn["name"], "p99");
+    let drawn = drawn["points"].as_array().unwrap().iter().map(|point| point[1].as_f64().unwrap());
+    assert_eq!(drawn.collect::<Vec<f64>>(), expected);
+
+    // A thinned line keeps its peak.
+    let samples = columns(&first, "queues.csv", ["node", "kind", "bytes"]);
+    let of_leaf = samples.iter().filter(|[node, kind, _]| node == "leaf0" && kind == "buffer");
+    let most = of_leaf.map(|[.., bytes]| bytes.parse::<u32>().unwrap()).max();
+    let buffers = chart(&data, "run0-buffers")["series"].as_array().unwrap();
+    let leaf = buffers.iter().find(|series| series["name"] == "leaf0").unwrap();
+    let peak = leaf["points"].as_array().unwrap().iter().map(|point| point[1].as_f64().unwrap());
+    assert_eq!(Some(peak.fold(0.0, f64::max)), most.map(f64::from));
+
+    let pauses = columns(&first, "pauses.csv", ["event"]);
+    let spans: usize = data["timelines"][0]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["spans"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(spans, pauses.iter().filter(|[event]| event == "xoff").count());
+
+    let flows = columns(&second, "flows.csv", ["slowdown"]);
+    let cdf = &chart(&data, "slowdown-cdf")["series"][1]["points"];
+    let last = cdf.as_array().unwrap().last().unwrap();
+    let greatest = flows.iter().map(|[it]| it.parse::<f64>().unwrap()).fold(0.0, f64::max);
+    assert_eq!((last[0].as_f64(), last[1].as_f64()), (Some(greatest), Some(1.0)));
+    assert!(!chart(&data, "run1-throughput")["series"].as_array().unwrap().is_empty());
+
+    // Each picture of the page is a file, too.
+    let pictures = fs::read_dir(&figures).unwrap().count();
+    assert_eq!(pictures, html.matches("<figure ").count());
+    assert!(written.stdout.contains(&format!("{pictures} pictures")), "{}", written.stdout);
+    let timeline = fs::read_to_string(figures.join("run0-pauses.svg")).unwrap();
+    assert!(timeline.starts_with("<svg "), "{timeline}");
+
+    // A report is made anew in its place.
+    finish(xoff(["report"]).arg(&second).arg("--out").arg(&out)).assert_code(0);
+    assert!(!fs::read_to_string(&out).unwrap().contains("run1-"));
+}
+
+#[test]
+fn a_sweep_has_intervals() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sweep.toml");
+    fs::write(
+        &file,
+        format!(
+            "scenario = \"{}\"\nseeds = 3\nmetrics = [\"slowdown.mean\", \"pause_frames\"]\n\
+             [matrix]\n\"switch.buffer\" = [\"2MB\", \"4MB\"]\n",
+            shipped("incast")
+        ),
+    )
+    .unwrap();
+    let (sweep, out) = (folder.path().join("sweep"), folder.path().join("report.html"));
+    let made = finish(xoff(["sweep"]).arg(&file).arg("--out").arg(&sweep));
+    made.assert_code(0);
+    finish(xoff(["report"]).arg(&sweep).arg("--out").arg(&out)).assert_code(0);
+    let data = data(&fs::read_to_string(&out).unwrap());
+    let names = ["metric", "mean", "ci95_low", "ci95_high"];
+    let rows = columns(&sweep, "summary.csv", names);
+    let rows = rows.iter().filter(|[metric, ..]| metric == "slowdown.mean");
+    let numbers = rows.map(|[_, rest @ ..]| rest.each_ref().map(|it| it.parse::<f64>().unwrap()));
+    let numbers: Vec<[f64; 3]> = numbers.collect();
+    assert_eq!(numbers.len(), 2);
+    let drawn = &chart(&data, "sweep0-slowdown-mean")["series"][0];
+    for (place, [mean, low, high]) in numbers.into_iter().enumerate() {
+        assert_eq!(drawn["points"][place][1].as_f64(), Some(mean));
+        let interval = &drawn["intervals"][place];
+        assert_eq!([&interval[0], &interval[1]].map(Value::as_f64), [Some(low), Some(high)]);
+    }
+}
+
+#[test]
+fn what_is_no_result_and_what_is_no_report_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (results, out) = (folder.path().join("incast"), folder.path().join("report.html"));
+    let report = |what: &Path| {
+        let made = finish(xoff(["report"]).arg(what).arg("--out").arg(&out)).assert_code(2);
+        made.stderr
+    };
+    let said = report(folder.path());
+    assert!(said.contains("holds no results") && said.contains("xoff run --out"), "{said}");
+    run("incast", &results, &[]);
+    fs::write(&out, "my notes").unwrap();
+    assert!(report(&results).contains("is not a report of xoff"));
+    assert_eq!(fs::read_to_string(&out).unwrap(), "my notes");
+    fs::remove_file(&out).unwrap();
+
+    let table = results.join("flows.csv");
+    let flows = fs::read_to_string(&table).unwrap();
+    fs::write(&table, flows.replacen("slowdown", "speed", 1)).unwrap();
+    assert!(report(&results).contains("has no column \"slowdown\""));
+    fs::write(&table, flows.replacen(",453017,", ",soon,", 1)).unwrap();
+    let said = report(&results);
+    assert!(said.contains("line 2: \"soon\" is not a number (fct_ns)"), "{said}");
+    fs::write(&table, flows).unwrap();
+    fs::write(results.join("summary.json"), "{}").unwrap();
+    assert!(report(&results).contains("is not a summary of this version"));
+    assert!(!out.exists(), "nothing is half written");
+}

@@ -1,0 +1,69 @@
+//! `xoff report`: runs and sweeps to look at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Exit;
+use crate::report;
+
+/// Arguments of `xoff report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  xoff run scenario.toml --out run && xoff report run
+  xoff report dt dsh --out compared.html --figures figures")]
+pub struct Arguments {
+    /// Folders of runs (`xoff run --out`) and of sweeps. Several runs stand beside each other.
+    #[arg(value_name = "RESULTS", required = true)]
+    folders: Vec<PathBuf>,
+    /// The HTML file to write; an earlier report there is replaced.
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    out: PathBuf,
+    /// Also writes each picture as an SVG file into this folder, made if it is missing.
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    match write(arguments) {
+        Ok(files) => {
+            let text = format!("{}: {files}\n", arguments.out.display());
+            super::print(&text, Exit::Success)
+        }
+        Err(error) => super::refuse(&error),
+    }
+}
+
+fn write(arguments: &Arguments) -> Result<String, String> {
+    let Arguments { folders, out, figures } = arguments;
+    super::require_folder(out)?;
+    if !report::may_replace(out) {
+        let out = out.display();
+        return Err(format!("{out} is not a report of xoff: name another file with --out"));
+    }
+    let report = report::of(folders).map_err(|error| error.to_string())?;
+    let mut pictures = results::counted(report.figures.len() as u64, "picture");
+    if let Some(folder) = figures {
+        let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
+        fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+        for (name, svg) in &report.figures {
+            let path = folder.join(format!("{name}.svg"));
+            replace(&path, svg).map_err(|error| failed(&path, error))?;
+        }
+        pictures = format!("{pictures}, also in {}", folder.display());
+    }
+    replace(out, &report.html)
+        .map_err(|error| format!("cannot write {}: {error}", out.display()))?;
+    Ok(pictures)
+}
+
+/// Writes a file whole, or leaves what was there.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = path.with_file_name(name);
+    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
+        // The error to show is the first one.
+        let _ = fs::remove_file(&new);
+    })
+}
