@@ -3,7 +3,9 @@ use units::BitsPerSecond;
 use super::*;
 use crate::PoolLevels;
 use crate::folder::ResultsOptions;
+use crate::manifest::Manifest;
 use crate::report::TABLE_ROWS;
+use crate::size_class::SizeClasses;
 use crate::slowdown::Slowdown;
 use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
 use std::fs;
@@ -55,6 +57,8 @@ fn run(folder: Option<&Path>) -> RunReport {
     let options = RecordOptions {
         flow_size_bins: vec![Bytes(1_000)],
         size_classes: SizeClasses::new(vec![Bytes(1_000)]),
+        flow_tables: false,
+        port_queues: false,
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
         flow_queues: None,
         port_states: false,

@@ -35,7 +35,10 @@ fn json_is_stable() {
   "flows_completed": 7,
   "fct_ns": {
     "mean": 10,
+    "min": 7,
+    "p25": 8,
     "p50": 9,
+    "p75": 11,
     "p99": 12,
     "max": 12
   },
