@@ -110,6 +110,8 @@ fn succeeded(result: libc::c_int) -> io::Result<()> {
 fn advice(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EBADFD) => " (the interface was deleted)",
+        // The kernel takes an interface down before it deletes it.
+        Some(libc::EIO) => " (the interface is down, or about to be deleted)",
         _ => "",
     }
 }

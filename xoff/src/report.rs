@@ -1,7 +1,7 @@
 //! A report to look at: one HTML file about runs and sweeps, that needs nothing else.
 //!
-//! [`run`] and [`sweep`] read what is shown, [`charts`] says which charts there are, [`chart`] and [`timeline`] draw, and
-//! [`page`] is the document.
+//! `run` and `sweep` read what is shown, `charts` says which charts there are, `chart` and `timeline` draw, and
+//! `page` is the document.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

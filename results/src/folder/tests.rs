@@ -98,6 +98,7 @@ fn run(folder: &Path) -> ResultFiles {
     results.whole::<FaultRow>(&[]).unwrap();
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
+    results.whole::<LinkRow>(&[]).unwrap();
     results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
