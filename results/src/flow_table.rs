@@ -44,7 +44,7 @@ pub struct FlowTable {
     /// Rows of a port, the mean over time and ports.
     pub mean: f64,
     /// Most rows of a port at a sample.
-    pub max: u32,
+    pub max: u64,
     /// Rows of all ports together, the mean over time.
     pub sum_mean: f64,
 }
@@ -54,7 +54,7 @@ pub struct FlowTable {
 pub(super) struct FlowTablesMeter {
     window: Option<Window>,
     /// By switch and port.
-    ports: BTreeMap<(String, u16), [(Level, u32); 3]>,
+    ports: BTreeMap<(String, u16), [Level; 3]>,
 }
 
 impl FlowTablesMeter {
@@ -65,11 +65,8 @@ impl FlowTablesMeter {
     pub(super) fn record(&mut self, row: &FlowTablesRow<'_>) {
         let window = Window::or_whole(self.window, Nanos(u64::MAX));
         let tables = self.ports.entry((row.node.to_owned(), row.port)).or_default();
-        for ((level, most), rows) in tables.iter_mut().zip(row.rows) {
+        for (level, rows) in tables.iter_mut().zip(row.rows) {
             level.change(window, row.time, rows.into());
-            if window.contains(row.time) {
-                *most = (*most).max(rows);
-            }
         }
     }
 
@@ -80,10 +77,10 @@ impl FlowTablesMeter {
         let ports = self.ports.len() as u64;
         let [flow_in_port_tab, congested_flow_tab, pause_frame_tab] = [0, 1, 2].map(|table| {
             let levels = || self.ports.values().map(|tables| &tables[table]);
-            let sum: u128 = levels().map(|(level, _)| level.integral(window, end)).sum();
+            let sum: u128 = levels().map(|level| level.integral(window, end)).sum();
             FlowTable {
                 mean: rounded(sum, u128::from(time) * u128::from(ports.max(1))),
-                max: levels().map(|(_, most)| *most).max().unwrap_or(0),
+                max: levels().map(|level| level.most(window, end)).max().unwrap_or(0),
                 sum_mean: rounded(sum, time.into()),
             }
         });
@@ -119,7 +116,7 @@ mod tests {
             flow_in_port_tab: table(1.875, 8, 3.75),
             congested_flow_tab: table(0.75, 2, 1.5),
             // Its one row was there before the window, and left in it.
-            pause_frame_tab: table(0.125, 0, 0.25),
+            pause_frame_tab: table(0.125, 1, 0.25),
         };
         assert_eq!(found, expected);
         assert_eq!(FlowTablesMeter::new(None).finish(Nanos(70)), FlowTables::default());

@@ -10,11 +10,13 @@ pub(super) struct Level {
     since: Nanos,
     value: u64,
     sum: u128,
+    most: u64,
 }
 
 impl Level {
     /// It is `value` from `time` on. Changes come in time order.
     pub(super) fn change(&mut self, window: Window, time: Nanos, value: u64) {
+        self.most = self.most(window, time);
         self.sum += self.since(window, time);
         (self.since, self.value) = (time, value);
     }
@@ -22,6 +24,12 @@ impl Level {
     /// Its integral over what lies in the window until `end`, in nanoseconds.
     pub(super) fn integral(&self, window: Window, end: Nanos) -> u128 {
         self.sum + self.since(window, end)
+    }
+
+    /// The most that it was for some time in the window, until `end`.
+    pub(super) fn most(&self, window: Window, end: Nanos) -> u64 {
+        let held = window.overlap(self.since, end) > Nanos(0);
+        if held { self.most.max(self.value) } else { self.most }
     }
 
     /// The integral since the last change.
@@ -42,5 +50,10 @@ mod tests {
             level.change(window, Nanos(time), value);
         }
         assert_eq!(level.integral(window, Nanos(40)), 2 * 3 + 3 * 7 + 5);
+        assert_eq!(level.most(window, Nanos(40)), 7);
+        let earlier = Window { from: Nanos(6), to: Nanos(10) };
+        let mut level = Level::default();
+        level.change(earlier, Nanos(5), 3);
+        assert_eq!(level.most(earlier, Nanos(9)), 3);
     }
 }

@@ -161,7 +161,7 @@ pub fn measures_tell_congested_flows_apart(run: Runner) {
                 sum += bytes * (until - since);
                 (since, bytes) = (until, next);
             }
-            (sum + bytes * (to - since)) / (to - since)
+            (sum + bytes * (to - since)) / (to - from)
         };
         // sc's port to r1 comes after those to sb and r0, sa's to sb after those to its hosts.
         let found = [queues.labels["bursts"].mean, queues.switches["sa"].mean];

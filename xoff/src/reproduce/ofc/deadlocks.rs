@@ -1,10 +1,20 @@
 //! The deadlock scenario (Section IV-C3).
 
+use std::path::Path;
+
 use super::{
-    CA_PFC, Claim, Criterion, Expected, Figure, G_PFC, GFC, GFC_OFC, OFC, P_PFC, P_PFC_OFC, PAUSES,
-    PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
+    CA_PFC, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_OFC, OFC, P_PFC,
+    P_PFC_OFC, PAUSES, PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
 };
 use crate::reproduce::Bound;
+use crate::sweep::RunResult;
+
+/// 1 if flows have not completed, by the run's end or because of a deadlock, and else 0.
+fn is_undone(run: &RunResult, _: &Path) -> Option<Decimal> {
+    let number = |name| run.metrics.value(name);
+    let undone = number("flows_completed")? != number("flows_total")?;
+    Some(Decimal::whole(undone.into()))
+}
 
 const OPEN: &[&str] = &["flow size"];
 
@@ -26,7 +36,7 @@ pub(super) const FIG09: Figure = Figure {
     title: "Fig. 9: deadlocks (IV-C3)",
     notes: "A seed divides the flows among the four groups, each division being equally probable, and draws their hosts; all schemes have the same. \
             They start at once; the paper does not say how large they are. A run ends at its first deadlock. Circles of pauses of flows \
-            count as those of PFC.",
+            count as those of PFC. A run of 20 ms that neither drains nor has a deadlock has undecided circles.",
     has_small: false,
     baseline: OFC,
     quantities: &[
@@ -40,7 +50,14 @@ pub(super) const FIG09: Figure = Figure {
             unit: Unit::Microseconds,
             source: Source::Onset("deadlock.first_onset_ns"),
         },
+        Quantity {
+            name: "runs that left flows undone",
+            unit: Unit::Percent,
+            source: Source::Other(is_undone),
+        },
         plain("circles that dissolved", "deadlock.dissolved"),
+        plain("circles undecided at the end", "deadlock.undecided"),
+        plain("flows that completed", "labels.flows.completed"),
         PAUSES,
     ],
     claims: &[
