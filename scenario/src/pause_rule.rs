@@ -373,9 +373,9 @@ impl Scenario {
             Threshold::Static { .. } | Threshold::EqualShares { .. } => {
                 (Some(self.static_xoff(switch)), self.static_xoff(switch))
             }
-            Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.highest_threshold(switch)),
+            Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.buffer_pools(switch).shared),
         };
-        let what = if xoff.is_some() { "X_off" } else { "the highest X_off" };
+        let what = if xoff.is_some() { "X_off" } else { "the shared pool" };
         match rule {
             PauseRule::Gfc { bm, .. } if bm > highest => {
                 let (bm, highest) = (display(bm), display(highest));
@@ -429,9 +429,37 @@ impl Scenario {
         Bytes(highest.unwrap_or(shared))
     }
 
-    /// What a user of GFC probably did not mean.
+    /// What a user of a rule probably did not mean.
     pub(crate) fn warnings_of_pause_rule(&self) -> Vec<String> {
-        let Some(PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule else { return Vec::new() };
+        let mut warnings: Vec<String> = self.warning_of_an_idle_rule().into_iter().collect();
+        warnings.extend(self.warning_of_gfc());
+        warnings
+    }
+
+    /// A rule whose threshold is above any that DT gives does nothing.
+    fn warning_of_an_idle_rule(&self) -> Option<String> {
+        let rule = self.switch.pause_rule?;
+        if !matches!(self.switch.threshold, Threshold::Dt(_)) {
+            return None;
+        }
+        let (key, bytes) = match rule {
+            PauseRule::Gfc { b1, .. } => ("b1", b1),
+            _ => ("xlow", rule.xlow()?),
+        };
+        let switches = (0..self.fabric().switch_count()).map(SwitchId);
+        let highest = switches.map(|switch| self.highest_threshold(switch)).max()?;
+        (bytes > highest).then(|| {
+            format!(
+                "`switch.pause_rule.{key}` ({}) is above the highest X_off that DT gives ({}), so that PFC alone pauses: write \
+                 less, or a larger alpha",
+                display(bytes),
+                display(highest)
+            )
+        })
+    }
+
+    fn warning_of_gfc(&self) -> Option<String> {
+        let Some(PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule else { return None };
         let frame = self.longest_frame().0 + self.frame_time().overhead;
         // tau: a frame blocks the message, and one has just begun at the neighbour; the message, and what is on the wire.
         let in_flight = |rate: BitsPerSecond, delay: Picos| {
@@ -440,14 +468,14 @@ impl Scenario {
         let wires = self.fabric().wires().iter();
         let most = wires.map(|wire| 2 * in_flight(wire.rate, wire.delay)).max().unwrap_or(0);
         if b1.0 + most <= bm.0 {
-            return Vec::new();
+            return None;
         }
-        vec![format!(
+        Some(format!(
             "a queue may pass GFC's bm ({}), because its neighbour sends up to {} until its stages have slowed it down: \
              write a `switch.pause_rule.b1` of {} or less, if there is room for it",
             display(bm),
             display(Bytes(most)),
             display(Bytes(bm.0.saturating_sub(most)))
-        )]
+        ))
     }
 }

@@ -38,7 +38,7 @@ fn the_threshold_for_flows_is_a_part_of_xoff_or_a_size() {
     let plain = settings("{ kind = \"ofc\" }");
     assert_eq!(plain.congested, Bytes(67_500));
     assert_eq!(plain.options, ofc::Options::new(1 << 3, 256).unwrap());
-    assert_eq!(settings("{ kind = \"ofc\", alpha = 0.8 }").congested, Bytes(60_000));
+    assert_eq!(settings("{ kind = \"ofc\", alpha = \"0.8\" }").congested, Bytes(60_000));
     assert_eq!(settings("{ kind = \"ofc\", alpha = \"4/5\" }").congested, Bytes(60_000));
     let sized = settings("{ kind = \"ofc\", congested = \"68kB\", flow_table = 10 }");
     assert_eq!((sized.congested, sized.options.flow_lines), (Bytes(68_000), 3));

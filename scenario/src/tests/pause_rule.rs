@@ -339,5 +339,28 @@ fn a_rule_has_no_scheme_beside_it() {
     "#);
     let bfc = "host.ack_priority = 0\n[switch]\nlossless = [3]\nbackpressure = { kind = \"bfc\" }";
     let text = format!("{bfc}\n{rule}\n{SMALL}");
-    assert!(report(&text).contains("a rule for pauses beside BFC"), "{}", report(&text));
+    assert!(
+        report(&text).contains("a rule for pauses beside `switch.backpressure`"),
+        "{}",
+        report(&text)
+    );
+}
+
+#[test]
+fn a_rule_that_dynamic_thresholds_never_reach_is_told() {
+    let warnings = |rule: &str, alpha: &str| {
+        let threshold = format!("threshold = {{ kind = \"dt\", alpha = \"{alpha}\" }}");
+        let text = format!("[switch]\n{threshold}\npause_rule = {{ {rule} }}\n{SMALL}");
+        parse(&text).unwrap_or_else(|error| panic!("{error}")).warnings().join("\n")
+    };
+    let rules =
+        ["kind = \"p-pfc-ofc\", xlow = \"1MB\"", "kind = \"gfc\", b1 = \"1MB\", bm = \"2MB\""];
+    for (rule, key) in rules.into_iter().zip(["xlow", "b1"]) {
+        // 15.9 MB of shared pool: at most 0.93 MB with 1/16, and 7.9 MB with 1.
+        let idle = format!(
+            "`switch.pause_rule.{key}` (1MB) is above the highest X_off that DT gives (934961B)"
+        );
+        assert!(warnings(rule, "1/16").contains(&idle), "{}", warnings(rule, "1/16"));
+        assert!(!warnings(rule, "1").contains("above the highest"), "{}", warnings(rule, "1"));
+    }
 }
