@@ -192,7 +192,7 @@ pub(super) enum WorkloadKeys {
         label: Option<String>,
         /// Flows of all groups together, above zero.
         flows: u32,
-        /// At least one, such as { from = ["leaf0"], to = ["leaf3"] }: every flow of a group draws a sender and a receiver.
+        /// At least one, such as `{ from = ["leaf0"], to = ["leaf3"] }`: every flow of a group draws a sender and a receiver.
         groups: Vec<GroupKeys>,
         /// Bytes of each flow, above zero.
         bytes: Size,

@@ -15,6 +15,7 @@ use results::{
     StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
+use switch_user::link_delay::Measurement;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
@@ -173,15 +174,10 @@ impl<'a> Recorder<'a> {
             }
             Note::StormDetected(_) => Ok(()),
             Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
-            Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
-                time,
-                node,
-                port,
-                peer: &fabric.node(fabric.peer(entry.node, port).node).name,
-                link_delay: measured.map(|measured| measured.link_delay()),
-                response: measured.map(|measured| measured.response),
-                headroom,
-            }),
+            Note::LinkDelay { port, headroom, measured } => {
+                let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
+                record.link_delay(&link_delay_row(time, (node, port), peer, headroom, measured))
+            }
             Note::Waiting { port, change } => {
                 let switch = entry.node.0 - fabric.host_count();
                 record.waiting(at, switch, port, change)
@@ -319,6 +315,18 @@ fn port_state_row(
         StateChange::Paused => StateCause::Pause,
     };
     PortStateRow { time, node, port, priority, cause }
+}
+
+fn link_delay_row<'a>(
+    time: Nanos,
+    (node, port): (&'a str, u16),
+    peer: &'a str,
+    headroom: Bytes,
+    measured: Option<Measurement>,
+) -> LinkDelayRow<'a> {
+    let link_delay = measured.map(|measured| measured.link_delay());
+    let response = measured.map(|measured| measured.response);
+    LinkDelayRow { time, node, port, peer, link_delay, response, headroom }
 }
 
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {

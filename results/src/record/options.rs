@@ -11,6 +11,7 @@ use crate::window::Window;
 
 /// What a record follows.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that is followed")]
 pub struct RecordOptions {
     /// Upper bounds of the bins of flow sizes: inclusive, ascending.
     pub flow_size_bins: Vec<Bytes>,

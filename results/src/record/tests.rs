@@ -57,14 +57,10 @@ fn run(folder: Option<&Path>) -> RunReport {
     let options = RecordOptions {
         flow_size_bins: vec![Bytes(1_000)],
         size_classes: SizeClasses::new(vec![Bytes(1_000)]),
-        flow_tables: false,
-        port_queues: false,
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
-        flow_queues: None,
-        port_states: false,
-        watchdog: false,
         window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
+        ..RecordOptions::default()
     };
     let mut record = Record::new(folder, options);
     for flow in 0..30 {

@@ -128,11 +128,11 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
         port_states,
         switch_buffer_bytes,
         link_bytes,
+        port_queues,
         watchdog,
         replaced_flows,
         flow_pauses,
         flow_tables,
-        port_queues,
         fidelity,
         ..summary()
     };

@@ -127,7 +127,7 @@ fn sizes_that_are_none() {
     12 | sizes = "websarch"
        |         ^^^^^^^^^^
        |
-       = help: did you mean `websearch`? the distributions are `ali-storage`, `cache-follower`, `data-mining`, `google-rpc`, `hadoop`, `hadoop-all`, `memcached`, `solar`, `web-server` and `websearch`; or write a size such as "64kB", or { file = "my.cdf" }
+       = help: did you mean `websearch`? the distributions are `ali-storage`, `cache-follower`, `data-mining`, `edu1`, `edu2`, `google-rpc`, `hadoop`, `hadoop-all`, `memcached`, `solar`, `web-server` and `websearch`; or write a size such as "64kB", or { file = "my.cdf" }
     "#);
     assert_snapshot!(report("kind = \"poisson\"\nload = 0.5\nsizes = \"64\""), @r#"
     error: `flows.0.sizes`: the size `64` has no unit
