@@ -251,6 +251,8 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_queues: scenario.switch.pauses_queues().then_some(results.queue_period.to_nanos()),
+        flow_tables: results.flow_tables && scenario.switch.ofc().is_some(),
+        port_queues: results.port_queues,
         port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),

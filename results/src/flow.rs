@@ -39,6 +39,8 @@ pub struct FlowRow<'a> {
     pub cnps: u64,
     /// Whether it is meant to outlast the run: it then counts among the flows only if it completes.
     pub long_lived: bool,
+    /// Where switches pause flows: whether one of them has told a neighbour to pause this one.
+    pub congested: Option<bool>,
 }
 
 impl FlowRow<'_> {
@@ -132,6 +134,7 @@ mod tests {
             retransmitted_packets: 0,
             cnps: 2,
             long_lived: false,
+            congested: None,
         }
     }
 

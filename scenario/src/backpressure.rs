@@ -466,7 +466,8 @@ fn is_incast(workload: &Workload) -> bool {
         | Workload::Poisson(_)
         | Workload::Lognormal { .. }
         | Workload::Permutation(_)
-        | Workload::AllToAll(_) => false,
+        | Workload::AllToAll(_)
+        | Workload::Split(_) => false,
     }
 }
 

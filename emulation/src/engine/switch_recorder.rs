@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::hop_control::{FlowList, HopControl, Order};
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
@@ -215,6 +215,19 @@ impl Observer for SwitchRecorder<'_> {
     ) -> Result<(), Infallible> {
         let (queue, reason) = (queue.number(), order.into());
         self.journal.note(now, self.followed.node, Note::QueueTold { port, queue, paused, reason });
+        Ok(())
+    }
+
+    fn flows_told(
+        &mut self,
+        now: Picos,
+        _port: u16,
+        flows: &FlowList,
+        paused: bool,
+    ) -> Result<(), Infallible> {
+        if paused {
+            self.journal.note(now, self.followed.node, Note::FlowsPaused(*flows));
+        }
         Ok(())
     }
 

@@ -59,6 +59,7 @@ fn flow(number: u32) -> FlowRow<'static> {
         retransmitted_packets: 0,
         cnps: 0,
         long_lived: false,
+        congested: None,
     }
 }
 

@@ -55,6 +55,7 @@ fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> 
         retransmitted_packets: 0,
         cnps: 0,
         long_lived: false,
+        congested: None,
     }
 }
 

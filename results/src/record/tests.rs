@@ -3,7 +3,9 @@ use units::BitsPerSecond;
 use super::*;
 use crate::PoolLevels;
 use crate::folder::ResultsOptions;
+use crate::manifest::Manifest;
 use crate::report::TABLE_ROWS;
+use crate::size_class::SizeClasses;
 use crate::slowdown::Slowdown;
 use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
 use std::fs;
@@ -56,11 +58,9 @@ fn run(folder: Option<&Path>) -> RunReport {
         flow_size_bins: vec![Bytes(1_000)],
         size_classes: SizeClasses::new(vec![Bytes(1_000)]),
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
-        flow_queues: None,
-        port_states: false,
-        watchdog: false,
         window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
+        ..RecordOptions::default()
     };
     let mut record = Record::new(folder, options);
     for flow in 0..30 {
@@ -102,6 +102,7 @@ fn run(folder: Option<&Path>) -> RunReport {
                 retransmitted_packets,
                 cnps,
                 long_lived: false,
+                congested: None,
             })
             .unwrap();
     }

@@ -127,7 +127,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             HopControl::Queue { queue, paused } => {
                 return observer.queue_told(now, port, order, queue, paused);
             }
-            HopControl::Queues { .. } | HopControl::Flows { .. } | HopControl::Rate { .. } => {
+            HopControl::Flows { paused, ref flows, .. } => {
+                return observer.flows_told(now, port, flows, paused);
+            }
+            HopControl::Queues { .. } | HopControl::Rate { .. } => {
                 return Ok(());
             }
         };
