@@ -344,6 +344,7 @@ pub(crate) fn claim(
         link_delay,
         egress_queues,
         queue_pauses: scenario.switch.pauses_queues(),
+        rates: scenario.switch.tells_rates(),
         lossy_queues: scenario.results.thresholds,
         held_flows: scenario.results.held_flows,
         port_states: scenario.spfc().is_some(),

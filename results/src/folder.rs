@@ -30,6 +30,7 @@ use super::pause_time::PauseTimeRow;
 use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
+use super::rate::RateRow;
 use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
@@ -54,6 +55,7 @@ const FILES: &[&str] = &[
     LossyQueueRow::FILE,
     HeldFlowRow::FILE,
     QueuePauseRow::FILE,
+    RateRow::FILE,
     LinkRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
@@ -90,6 +92,8 @@ pub struct ResultsOptions {
     pub egress_queues: bool,
     /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
+    /// Whether there is a `rates.csv`.
+    pub rates: bool,
     /// Whether there is a `lossy_queues.csv`.
     pub lossy_queues: bool,
     /// Whether there is a `held_flows.csv`.
@@ -109,6 +113,7 @@ pub struct ResultsFolder {
     egress_queues: Option<CsvTable<File>>,
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
+    rates: Option<CsvTable<File>>,
     lossy_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
     port_states: Option<CsvTable<File>>,
@@ -160,6 +165,7 @@ impl ResultsFolder {
             egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
+            rates: optional_table::<RateRow>(&staging, options.rates)?,
             lossy_queues: optional_table::<LossyQueueRow>(&staging, options.lossy_queues)?,
             held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
             port_states: optional_table::<PortStateRow>(&staging, options.port_states)?,
@@ -228,6 +234,14 @@ impl ResultsFolder {
     /// Without [`ResultsOptions::queue_pauses`].
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.as_mut().expect("a scheme that pauses queues has the table").row(row)
+    }
+
+    /// Adds a rate that a neighbour is told.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::rates`].
+    pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
+        self.rates.as_mut().expect("a scheme that tells rates has the table").row(row)
     }
 
     /// Adds a sample of how flows are spread over a port's queues.
@@ -346,6 +360,7 @@ impl ResultsFolder {
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
         let optional = optional
             .chain(self.flow_queues)
+            .chain(self.rates)
             .chain(self.lossy_queues)
             .chain(self.held_flows)
             .chain(self.port_states)

@@ -46,6 +46,7 @@ mod port_queues;
 mod port_state;
 mod queue;
 mod queue_pause;
+mod rate;
 mod record;
 mod report;
 mod share;
@@ -98,6 +99,7 @@ pub use port_queues::{MeanQueue, PortQueues};
 pub use port_state::{PortState, PortStateRow, PortStateTotals, StateCause};
 pub use queue::{QueueKind, QueueRow};
 pub use queue_pause::{QueuePauseRow, QueuePauseTotals};
+pub use rate::RateRow;
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,

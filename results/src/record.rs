@@ -36,6 +36,7 @@ use super::port_queues::PortQueuesMeter;
 use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
+use super::rate::RateRow;
 use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, RunReport};
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
@@ -289,6 +290,11 @@ impl Record {
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.get_or_insert_default().record(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
+    }
+
+    /// Adds a rate that a neighbour is told.
+    pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.rate(row))
     }
 
     /// Adds a change of the state of a port. The run has lasted at least until `known`; later changes are of the run only if

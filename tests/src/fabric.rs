@@ -66,7 +66,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 26] = [
+const SAME_FILES: [&str; 27] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -76,6 +76,7 @@ const SAME_FILES: [&str; 26] = [
     "queues.csv",
     "egress_queues.csv",
     "queue_pauses.csv",
+    "rates.csv",
     "port_states.csv",
     "flow_queues.csv",
     "lossy_queues.csv",

@@ -259,7 +259,9 @@ impl<W: Wires> Engine<'_, W> {
     /// they are looked at again.
     fn confirm(&mut self, graph: &WaitGraph) {
         let tested = graph.stuck(|lane, level, stays| self.may_resume(lane, level, stays));
-        let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure;
+        // Under G-PFC departures from a port's other queues resume a queue, too.
+        let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure
+            && !self.thresholds_are_of_ports();
         let stuck = if only_departures {
             graph.stuck(|lane, level, stays| {
                 level == PauseLevel::Port && self.may_resume(lane, level, stays)

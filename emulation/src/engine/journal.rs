@@ -93,6 +93,17 @@ pub enum Note {
         /// Why.
         reason: Reason,
     },
+    /// A decision on the rate of a neighbour.
+    RateTold {
+        /// The port at which the neighbour is.
+        port: u16,
+        /// The priority.
+        priority: u8,
+        /// 0: that of the link.
+        kilobits_per_second: u32,
+        /// Why.
+        reason: Reason,
+    },
     /// A decision to pause flows of a neighbour.
     FlowsPaused(FlowList),
     /// A port, or an ingress queue, has become a victim or normal.

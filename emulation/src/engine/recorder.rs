@@ -11,14 +11,14 @@ use host_agent::SenderState;
 use results::{
     DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTablesRow,
     FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow,
-    PortState, PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause,
+    PortState, PortStateRow, QueuePauseRow, QueueRow, RateRow, Record, ResultsError, StateCause,
     StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId, WireId};
-use units::{Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::Flow;
 
 use super::LONGEST_WINDOW;
@@ -133,6 +133,19 @@ impl<'a> Recorder<'a> {
                 length: Bytes(reason.occupancy),
                 threshold: Bytes(reason.threshold),
             }),
+            Note::RateTold { port, priority, kilobits_per_second, reason } => {
+                let rate = u64::from(kilobits_per_second) * 1000;
+                record.rate(&RateRow {
+                    time,
+                    node,
+                    port,
+                    peer: &fabric.node(fabric.peer(entry.node, port).node).name,
+                    priority,
+                    rate: (rate != 0).then_some(BitsPerSecond(rate)),
+                    occupancy: Bytes(reason.occupancy),
+                    threshold: Bytes(reason.threshold),
+                })
+            }
             Note::FlowsPaused(ref flows) => {
                 self.paused_flows.extend(flows.hashes().iter().map(|name| (*name, at)));
                 Ok(())

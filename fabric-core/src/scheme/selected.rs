@@ -9,7 +9,8 @@ use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
 use super::spfc::{self, Spfc};
 use super::{
-    Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
+    Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
+    Verdict,
 };
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::Departure;
@@ -294,7 +295,7 @@ impl Scheme for Selected {
         at: &Ingress<'_, T>,
         level: PauseLevel,
         computed: Policy,
-        stays: u64,
+        stays: Stays,
     ) -> bool {
         select!(at.policy, S => S::may_resume(at, level, computed, stays))
     }

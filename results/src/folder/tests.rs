@@ -17,6 +17,7 @@ fn options() -> ResultsOptions {
         link_delay: true,
         egress_queues: true,
         queue_pauses: true,
+        rates: true,
         lossy_queues: true,
         held_flows: true,
         port_states: true,

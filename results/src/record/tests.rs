@@ -48,6 +48,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         egress_queues: false,
         lossy_queues: false,
         queue_pauses: false,
+        rates: false,
         held_flows: false,
         port_states: false,
         watchdog: false,

@@ -151,6 +151,19 @@ pub trait Observer {
         Ok(())
     }
 
+    /// The neighbour at `port` is told the rate of a priority, for the reasons in `order`;
+    /// [`LINE_RATE`](fabric_core::hop_control::LINE_RATE): that of the link.
+    fn rate_told(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _order: &Order,
+        _priority: Priority,
+        _kilobits_per_second: u32,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// The neighbour at `port` is told to pause or resume flows.
     fn flows_told(
         &mut self,

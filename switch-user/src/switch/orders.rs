@@ -130,9 +130,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             HopControl::Flows { paused, ref flows, .. } => {
                 return observer.flows_told(now, port, flows, paused);
             }
-            HopControl::Queues { .. } | HopControl::Rate { .. } => {
-                return Ok(());
+            HopControl::Rate { priority, kilobits_per_second } => {
+                return observer.rate_told(now, port, order, priority, kilobits_per_second);
             }
+            HopControl::Queues { .. } => return Ok(()),
         };
         if resumes {
             return self.tell_resume(now, port, order, &pauses, observer);
