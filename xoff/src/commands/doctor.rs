@@ -1,5 +1,7 @@
 //! `xoff doctor`: can this machine run fabrics on the kernel datapath?
 
+mod programs;
+
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -7,18 +9,12 @@ use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
-use fabric_core::lossy;
-use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use scenario::{HookKind, Scenario};
-use switch_user::hook::{Hook, XdpHook};
-use switch_user::prefix_table::PrefixTable;
-use switch_user::program::standalone::{StandaloneProgram, Surroundings};
-use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
-use switch_user::tables::Capacity;
-use units::Nanos;
+use switch_user::hook::Hook;
+use switch_user::program::ProgramError;
 
 use super::Exit;
 
@@ -95,7 +91,7 @@ const CHECKS: [Check; 7] = [
     Check { name: "privileges", look: || Ok(privileges_of_all()?), advice: "" },
     Check {
         name: "eBPF: verifier, ring buffer, mapped arrays",
-        look: programs,
+        look: programs::load_all,
         advice: "the kernel needs CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF; \
                  look at `dmesg`",
     },
@@ -129,6 +125,10 @@ pub struct Arguments {
     /// Where the kernel's verifier refuses a program, prints its whole log after the checks.
     #[arg(long)]
     verifier_log: bool,
+    /// Loads each program of switches and prints how many instructions the verifier follows in it, of a million that it may, and
+    /// for how long; nothing else is checked.
+    #[arg(long, conflicts_with = "verifier_log")]
+    programs: bool,
 }
 
 /// Runs the command.
@@ -136,6 +136,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
     if let Err(message) = super::prepare(true) {
         super::say(format_args!("error: {message}"));
         return Exit::BadInput;
+    }
+    if arguments.programs {
+        return programs::print_table();
     }
     let findings = CHECKS.iter().scan(true, |able, check| {
         let finding = able.then(|| (check.look)());
@@ -263,60 +266,6 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
     }
 }
 
-fn programs() -> Result<String, Problem> {
-    for policy in policies() {
-        // At both hooks of XDP the program is the same.
-        for hook in [Hook::Xdp, Hook::Tc] {
-            switch_program(policy, hook)?;
-        }
-        // BFC needs a fabric.
-        if policy.scheme() != SchemeKind::Bfc {
-            standalone_program(policy)?;
-        }
-    }
-    for takes in [SocketTakes::Ours, SocketTakes::All] {
-        HostProgram::load(2, PAIR_INTERFACE, takes, XdpHook::Native)?;
-    }
-    Ok("the programs of hosts load, and those of switches with every scheme and buffer management"
-        .to_owned())
-}
-
-/// Policies in which each scheme, buffer management, threshold, marking and action of a watchdog occurs: the verifier sees no
-/// others than those that a switch runs.
-fn policies() -> impl Iterator<Item = Policy> {
-    use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use ThresholdScheme::{Dynamic, Static, Stored};
-    let plain = [(Dynamic, Off), (Static, AtEnqueue), (Stored, AtDequeue)].into_iter().cycle();
-    let plain = plain.map(|(threshold, marking)| Policy::new(threshold, marking));
-    let actions = [StormAction::None, StormAction::Drop, StormAction::Forward].into_iter().cycle();
-    let plain = plain.zip(actions).map(|(plain, action)| plain.with_storm_action(action));
-    let schemes = SchemeSettings::every().zip(plain.clone());
-    let schemes = schemes.map(|(scheme, plain)| scheme.select(plain));
-    // The first is what the schemes have.
-    let lossy = lossy::Settings::every().skip(1).zip(plain);
-    schemes.chain(lossy.map(|(lossy, plain)| lossy.select(plain)))
-}
-
-fn switch_program(policy: Policy, hook: Hook) -> Result<SwitchProgram, ProgramError> {
-    let scheme = Selected::room(policy, 2);
-    let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
-    let mut loaded = SwitchProgram::load(&[capacity], policy, hook, None)?;
-    Ok(loaded.remove(0).0)
-}
-
-/// The program of `xoff-switch`.
-fn standalone_program(policy: Policy) -> Result<(), ProgramError> {
-    let scheme = Selected::room(policy, 2);
-    let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
-    let surroundings = Surroundings {
-        interfaces: &[PAIR_INTERFACE],
-        prefixes: &PrefixTable::default(),
-        ring_bytes: 1 << 17,
-        began: Nanos(0),
-    };
-    StandaloneProgram::load(&capacity, policy, XdpHook::Native, &surroundings).map(drop)
-}
-
 fn namespaces() -> Result<String, Problem> {
     // Few runs need it, and the tun device's module is loaded when it is opened.
     let taps = match fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
@@ -332,7 +281,7 @@ fn namespaces() -> Result<String, Problem> {
 
 fn hooks() -> Result<String, Problem> {
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-    let mut program = switch_program(policy, Hook::Xdp)?;
+    let mut program = programs::switch(policy, Hook::Xdp)?;
     let attached = pair()?.namespace(0).enter(|| program.attach(PAIR_INTERFACE));
     attached.map_err(|error| super::with_causes(&error))??;
     Ok("attached to a port".to_owned())
@@ -448,20 +397,6 @@ mod tests {
         let starts: Vec<&str> = text.lines().map(|line| &line[..4]).collect();
         assert_eq!(starts, ["ok  ", "ok  ", "FAIL", "-   ", "-   ", "-   ", "-   ", "`--d"]);
         assert!(text.contains("not tried"), "{text}");
-    }
-
-    #[test]
-    fn each_scheme_is_tried() {
-        let policies: Vec<Policy> = policies().collect();
-        let tried = |scheme: fn(&Policy) -> u32| {
-            policies.iter().map(scheme).collect::<std::collections::BTreeSet<u32>>().len()
-        };
-        assert_eq!(tried(|policy| policy.threshold), 3);
-        assert_eq!(tried(|policy| policy.marking), 3);
-        assert_eq!(tried(|policy| policy.scheme), 8);
-        assert_eq!(tried(|policy| policy.options), 13);
-        assert_eq!(tried(|policy| policy.lossy), 6);
-        assert_eq!(tried(|policy| policy.lossy << 3 | policy.lossy_options), 10);
     }
 
     #[test]

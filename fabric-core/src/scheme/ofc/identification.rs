@@ -151,8 +151,8 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
             return None;
         }
         class.named.iter().for_each(|name| name.store(0));
-        tell(class, flow, number, 0);
-        let mut count = 1;
+        class.names.store(0);
+        tell(class, flow, number);
         let first = state::first_flow(options, way.egress());
         let lines = u32::from(options.flow_lines);
         let own = number.wrapping_sub(first) / ENTRIES_IN_A_LINE;
@@ -164,29 +164,34 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
             let mut entry = 0;
             while entry < ENTRIES_IN_A_LINE {
                 let other = flows.entry(entry);
-                if other.state.load() & looked_at == expected && count < MAX_FLOWS {
-                    tell(class, other, from.wrapping_add(entry), count);
-                    count += 1;
+                if other.state.load() & looked_at == expected {
+                    tell(class, other, from.wrapping_add(entry));
                 }
                 entry += 1;
             }
             line += 1;
         }
         class.pause_frames.add::<T>(1);
-        class.told_flows.add::<T>(count as u32);
-        class.names.store(count as u32);
+        class.told_flows.add::<T>(class.names.load());
         Some(())
     };
     tables.config().and_then(|config| name(config.ports)).is_some()
 }
 
-/// Puts a flow into `pause_frame_tab` (line 14), and into the list of the frame.
+/// Puts a flow into `pause_frame_tab` (line 14), and into the list of the frame, if that has room.
+///
+/// How long the list is stands in the table and not in a variable, of whose every value the verifiers would follow the rest of the
+/// program.
 #[inline(always)]
-fn tell(class: &ClassLine, flow: &FlowEntry, number: u32, place: usize) {
-    flow.set(TOLD);
-    flow.link.store(class.told.load());
-    class.told.store(number.wrapping_add(1));
-    class.named[place & (MAX_FLOWS - 1)].store(flow.hash.load());
+fn tell(class: &ClassLine, flow: &FlowEntry, number: u32) {
+    let count = class.names.load();
+    if count < MAX_FLOWS as u32 {
+        class.names.store(count + 1);
+        class.named[count as usize & (MAX_FLOWS - 1)].store(flow.hash.load());
+        flow.set(TOLD);
+        flow.link.store(class.told.load());
+        class.told.store(number.wrapping_add(1));
+    }
 }
 
 /// Lets all flows go on that were paused because of an ingress queue which has fallen to `X_on` (lines 16 to 19). There are
