@@ -67,6 +67,7 @@ pub fn columns_markdown() -> String {
     table::<LossyQueueRow>(&mut text);
     table::<HeldFlowRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
+    table::<RateRow>(&mut text);
     table::<LinkRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);

@@ -435,8 +435,9 @@ mod tests {
     #[test]
     fn a_port_may_resume_by_room_that_others_make() {
         const HOST: Lane = Lane { wire: 7, class: 5 };
-        let at_least =
-            |bytes: u64| move |lane: Lane, _, stays: Stays| lane.wire == 10 && stays.in_pool < bytes;
+        let at_least = |bytes: u64| {
+            move |lane: Lane, _, stays: Stays| lane.wire == 10 && stays.in_pool < bytes
+        };
         assert_eq!(ports().stuck(at_least(40)), [true; 4], "its own 40 stay");
         assert_eq!(ports().stuck(at_least(41)), [false; 4]);
 
@@ -468,9 +469,8 @@ mod tests {
         assert!(!ring.is_cycle(&circle), "nothing at port 10 waits behind class 3 of wire 11");
         assert_eq!(ring.stuck(never), [true; 3]);
         // Class 3 at port 11 holds 2 bytes, and resumes unless what stays beside them are 40.
-        let below = |bytes: u64| {
-            move |it: Lane, _, stays: Stays| it == lane(11) && stays.beside < bytes
-        };
+        let below =
+            |bytes: u64| move |it: Lane, _, stays: Stays| it == lane(11) && stays.beside < bytes;
         assert_eq!(ring.stuck(below(40)), [true; 3]);
         assert_eq!(ring.stuck(below(41)), [true, false, true], "its own bytes hold up nobody");
 

@@ -26,8 +26,7 @@ pub mod slope;
 pub mod state;
 
 use super::{
-    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, highest_threshold,
-    pfc,
+    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, highest_threshold, pfc,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;

@@ -57,6 +57,8 @@ const P_PFC_OFC: (&str, &str) = (SCHEME, "p-pfc, ofc");
 const P_PFC: (&str, &str) = (SCHEME, "p-pfc, predict");
 const GFC_OFC: (&str, &str) = (SCHEME, "gfc, ofc");
 const GFC: (&str, &str) = (SCHEME, "gfc");
+/// With PFC's safety net out of reach.
+const GFC_ALONE: (&str, &str) = (SCHEME, "gfc, X_off 150 kB");
 const G_PFC: (&str, &str) = (SCHEME, "g-pfc");
 
 /// "Reduces", "lower".

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{
-    CA_PFC, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_OFC, OFC, P_PFC,
-    P_PFC_OFC, PAUSES, PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
+    CA_PFC, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_ALONE, GFC_OFC, OFC,
+    P_PFC, P_PFC_OFC, PAUSES, PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
 };
 use crate::reproduce::Bound;
 use crate::sweep::RunResult;
@@ -70,7 +70,17 @@ pub(super) const FIG09: Figure = Figure {
         read_by(
             words(
                 "GFC's paper",
-                "runs with a deadlock, GFC as published",
+                "runs with a deadlock, GFC as published, PFC's X_off out of reach",
+                ("none", Criterion::Each(Bound::AtMost(part(0)))),
+                (0, View::Itself),
+                &[GFC_ALONE],
+            ),
+            OPEN,
+        ),
+        read_by(
+            words(
+                "GFC's paper",
+                "the same, PFC's X_off at B_m",
                 ("none", Criterion::Each(Bound::AtMost(part(0)))),
                 (0, View::Itself),
                 &[GFC],
