@@ -57,8 +57,10 @@ const P_PFC_OFC: (&str, &str) = (SCHEME, "p-pfc, ofc");
 const P_PFC: (&str, &str) = (SCHEME, "p-pfc, predict");
 const GFC_OFC: (&str, &str) = (SCHEME, "gfc, ofc");
 const GFC: (&str, &str) = (SCHEME, "gfc");
-/// With PFC's safety net out of reach.
-const GFC_ALONE: (&str, &str) = (SCHEME, "gfc, X_off 150 kB");
+/// With PFC's safety net further away.
+const GFC_FAR: (&str, &str) = (SCHEME, "gfc, X_off 150 kB");
+/// The same with a last rate that is next to nothing.
+const GFC_14: (&str, &str) = (SCHEME, "gfc, X_off 150 kB, 14 stages");
 const G_PFC: (&str, &str) = (SCHEME, "g-pfc");
 
 /// "Reduces", "lower".

@@ -8,6 +8,7 @@ use crate::hop_control::{HopControl, PauseLevel};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
+use crate::scheme::Stays;
 use crate::tables::owned::OwnedTables;
 use proptest::prelude::*;
 use units::Nanos;

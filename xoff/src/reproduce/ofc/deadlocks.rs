@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    CA_PFC, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_ALONE, GFC_OFC, OFC,
+    CA_PFC, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_14, GFC_FAR, GFC_OFC, OFC,
     P_PFC, P_PFC_OFC, PAUSES, PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
 };
 use crate::reproduce::Bound;
@@ -70,17 +70,27 @@ pub(super) const FIG09: Figure = Figure {
         read_by(
             words(
                 "GFC's paper",
-                "runs with a deadlock, GFC as published, PFC's X_off out of reach",
+                "runs with a deadlock, GFC as published, X_off 150 kB, 14 stages",
                 ("none", Criterion::Each(Bound::AtMost(part(0)))),
                 (0, View::Itself),
-                &[GFC_ALONE],
+                &[GFC_14],
             ),
             OPEN,
         ),
         read_by(
             words(
                 "GFC's paper",
-                "the same, PFC's X_off at B_m",
+                "the same, 8 stages",
+                ("none", Criterion::Each(Bound::AtMost(part(0)))),
+                (0, View::Itself),
+                &[GFC_FAR],
+            ),
+            OPEN,
+        ),
+        read_by(
+            words(
+                "GFC's paper",
+                "the same, 8 stages, X_off at B_m",
                 ("none", Criterion::Each(Bound::AtMost(part(0)))),
                 (0, View::Itself),
                 &[GFC],
