@@ -105,7 +105,8 @@ impl<'a> Recorder<'a> {
         let Self { scenario, record, .. } = self;
         let fabric = scenario.fabric();
         let (at, time) = (entry.at, entry.at.to_nanos());
-        let node = &fabric.node(entry.node).name;
+        let node = fabric.node(entry.node).name.as_str();
+        let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
         match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
             Note::SenderChanged { flow, ref state } => {
@@ -123,28 +124,13 @@ impl<'a> Recorder<'a> {
                 let row = port_state_row(time, node, port, priority, change);
                 record.port_state(&row, certain_at(time))
             }
-            Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
-                time,
-                node,
-                port,
-                peer: &fabric.node(fabric.peer(entry.node, port).node).name,
-                queue,
-                paused,
-                length: Bytes(reason.occupancy),
-                threshold: Bytes(reason.threshold),
-            }),
+            Note::QueueTold { port, queue, paused, reason } => {
+                let told = (node, port, peer(port));
+                record.queue_pause(&queue_pause_row(time, told, queue, paused, reason))
+            }
             Note::RateTold { port, priority, kilobits_per_second, reason } => {
-                let rate = u64::from(kilobits_per_second) * 1000;
-                record.rate(&RateRow {
-                    time,
-                    node,
-                    port,
-                    peer: &fabric.node(fabric.peer(entry.node, port).node).name,
-                    priority,
-                    rate: (rate != 0).then_some(BitsPerSecond(rate)),
-                    occupancy: Bytes(reason.occupancy),
-                    threshold: Bytes(reason.threshold),
-                })
+                let told = (node, port, peer(port));
+                record.rate(&rate_row(time, told, priority, kilobits_per_second, reason))
             }
             Note::FlowsPaused(ref flows) => {
                 self.paused_flows.extend(flows.hashes().iter().map(|name| (*name, at)));
@@ -154,14 +140,9 @@ impl<'a> Recorder<'a> {
                 record.flow_tables(&FlowTablesRow { time, node, port, rows });
                 Ok(())
             }
-            Note::Held { port, queue, flow } => record.held_flow(&HeldFlowRow {
-                time,
-                node,
-                port,
-                by: &fabric.node(fabric.peer(entry.node, port).node).name,
-                queue,
-                flow,
-            }),
+            Note::Held { port, queue, flow } => {
+                record.held_flow(&HeldFlowRow { time, node, port, by: peer(port), queue, flow })
+            }
             Note::PauseReceived { wire, priority, until } => {
                 let wire = fabric.wire(wire);
                 let response = scenario.pause_response_ns(wire.to, wire.rate);
@@ -311,6 +292,38 @@ impl Recorder<'_> {
         {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
+    }
+}
+
+fn queue_pause_row<'a>(
+    time: Nanos,
+    (node, port, peer): (&'a str, u16, &'a str),
+    queue: u8,
+    paused: bool,
+    reason: Reason,
+) -> QueuePauseRow<'a> {
+    let (length, threshold) = (Bytes(reason.occupancy), Bytes(reason.threshold));
+    QueuePauseRow { time, node, port, peer, queue, paused, length, threshold }
+}
+
+/// 0 kbit/s: the rate of the link.
+fn rate_row<'a>(
+    time: Nanos,
+    (node, port, peer): (&'a str, u16, &'a str),
+    priority: u8,
+    kilobits_per_second: u32,
+    reason: Reason,
+) -> RateRow<'a> {
+    let rate = u64::from(kilobits_per_second) * 1000;
+    RateRow {
+        time,
+        node,
+        port,
+        peer,
+        priority,
+        rate: (rate != 0).then_some(BitsPerSecond(rate)),
+        occupancy: Bytes(reason.occupancy),
+        threshold: Bytes(reason.threshold),
     }
 }
 
