@@ -284,12 +284,17 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let Some(period) = scenario.lossy_period() {
             engine.agenda.schedule(period, Task::BufferManagement);
         }
-        if scenario.switch.pauses_queues() && engine.deadlocks.follows_any() {
-            engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
+        if engine.deadlocks.follows_any() {
+            if scenario.switch.pauses_queues() {
+                engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
+            }
+            if scenario.switch.ofc().is_some() {
+                engine.agenda.schedule(Picos::ZERO, Task::PausedFlowsLook);
+            }
         }
         engine.plan_reroutes();
-        if let Some(period) = scenario.bitmap_period() {
-            engine.agenda.schedule(period, Task::Bitmaps);
+        if let Some(period) = scenario.announcement_period() {
+            engine.agenda.schedule(period, Task::Announcements);
         }
         engine
     }

@@ -80,6 +80,7 @@ impl<'a> HostSettings<'a> {
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
             obeys_flow_pauses: self.scenario.switch.ofc().is_some() && settings.flow_pauses,
+            obeys_rates: self.scenario.switch.tells_rates(),
             keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
             scheduler: match self.scenario.host.scheduler {
                 scenario::NicScheduler::RoundRobin => host_agent::Scheduler::RoundRobin,

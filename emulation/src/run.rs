@@ -251,6 +251,8 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_queues: scenario.switch.pauses_queues().then_some(results.queue_period.to_nanos()),
+        flow_tables: results.flow_tables && scenario.switch.ofc().is_some(),
+        port_queues: results.port_queues,
         port_states: scenario.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
@@ -342,6 +344,7 @@ pub(crate) fn claim(
         link_delay,
         egress_queues,
         queue_pauses: scenario.switch.pauses_queues(),
+        rates: scenario.switch.tells_rates(),
         lossy_queues: scenario.results.thresholds,
         held_flows: scenario.results.held_flows,
         port_states: scenario.spfc().is_some(),

@@ -206,15 +206,15 @@ pub trait Scheme: Sized {
     }
 
     /// Whether the pause of the queue `at`, or of its port, could end at a renewal, without a departure of its packets,
-    /// if only `stays` bytes were left in the shared pool. `computed` is the policy by which the control plane computes
+    /// if of all others only what `stays` were left. `computed` is the policy by which the control plane computes
     /// thresholds, if they are stored. Whether the switch tests pauses of queues at renewals does not matter here.
     fn may_resume<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
         computed: Policy,
-        stays: u64,
+        stays: Stays,
     ) -> bool {
-        let highest = highest_threshold::<Self, T>(at, computed, stays);
+        let highest = highest_threshold::<Self, T>(at, computed, stays.in_pool);
         let xon = highest.saturating_sub(Self::margin(at) + at.config.xon_offset_bytes);
         level == PauseLevel::Queue
             && at.queue.headroom_bytes.load() == 0
@@ -255,9 +255,15 @@ pub trait Scheme: Sized {
         None
     }
 
-    /// What the scheme tells the neighbour of a port periodically, so that lost hop control frames do no lasting harm.
-    fn announcement<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<HopControl> {
-        None
+    /// Hands `send` what the scheme tells the neighbour of a port periodically, so that lost hop control frames do no lasting
+    /// harm. May also forget what the neighbour has not repeated, so that queues which
+    /// [`paused`](Self::paused) has named may send.
+    fn announce<T: Tables>(
+        _tables: &T,
+        _policy: Policy,
+        _port: u32,
+        _send: &mut impl FnMut(HopControl),
+    ) {
     }
 
     /// What a port holds, if the scheme counts by port.
@@ -329,6 +335,15 @@ fn highest_threshold<S: Scheme, T: Tables>(
         ThresholdScheme::Stored => evaluate(computed).max(S::threshold(at)),
         ThresholdScheme::Dynamic | ThresholdScheme::Static => evaluate(at.policy),
     }
+}
+
+/// What never leaves a switch's buffer, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stays {
+    /// In the shared pool.
+    pub in_pool: u64,
+    /// Of these, in the other lossless ingress queues of one's port.
+    pub beside: u64,
 }
 
 /// How large the state of a scheme is.

@@ -68,6 +68,8 @@ pub struct HostConfig {
     pub keeps_incast_queue: bool,
     /// Whether flows stop that the neighbour pauses by themselves.
     pub obeys_flow_pauses: bool,
+    /// Whether it obeys rates that its neighbour tells it (GFC). If not, such a frame is unexpected.
+    pub obeys_rates: bool,
     /// How the NIC chooses among flows.
     pub scheduler: Scheduler,
     /// Whether data packets of RoCEv2 say what their flow has left to send.
@@ -320,9 +322,12 @@ impl Host {
         None
     }
 
-    /// Tells the NIC of a packet that starts, for the gap behind it.
+    /// Tells the NIC of a packet that starts, for the gap behind it, if there are such gaps.
     #[inline]
     fn note_start(&mut self, now: Picos, packet: &Packet) {
+        if !self.config.obeys_rates {
+            return;
+        }
         let own = packet.frame_length() as u64;
         let length = self.config.frame_lengths.packet(packet.payload_length().into(), own);
         let bytes = length + self.config.frame_time.overhead;

@@ -137,8 +137,7 @@ impl ActiveFlowsMeter {
 
     /// What is looked at of a run that ends at `end`.
     fn window(&self, end: Nanos) -> Window {
-        let whole = Window { from: Nanos(0), to: end };
-        self.window.map_or(whole, |window| Window { to: window.to.min(end), ..window })
+        Window::or_whole(self.window, end)
     }
 }
 

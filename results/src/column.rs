@@ -26,6 +26,7 @@ use super::pause_time::PauseTimeRow;
 use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
+use super::rate::RateRow;
 use super::summary::{SUMMARY_KEYS, Summary};
 use super::throughput::ThroughputRow;
 use super::watchdog::WatchdogRow;
@@ -68,6 +69,7 @@ pub fn columns_markdown() -> String {
     table::<LossyQueueRow>(&mut text);
     table::<HeldFlowRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
+    table::<RateRow>(&mut text);
     table::<LinkRow>(&mut text);
     table::<CounterRow>(&mut text);
     table::<OccupancyRow>(&mut text);
@@ -113,7 +115,7 @@ mod tests {
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
         let tables =
             tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
-        let tables = tables.chain(["lossy_queues", "links", "counters"]);
+        let tables = tables.chain(["lossy_queues", "links", "counters", "rates"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {

@@ -1,6 +1,6 @@
 //! `deadlocks.csv`.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
@@ -35,16 +35,26 @@ pub struct DeadlockMember<'a> {
     /// Its priority.
     pub priority: u8,
     /// Why it waits for the next.
-    pub level: PauseLevel,
-    /// Its number, if it is paused by itself and not with its class.
-    pub flow_queue: Option<u8>,
+    pub cause: WaitCause,
 }
 
-impl DeadlockMember<'_> {
-    fn level(&self) -> String {
-        match self.flow_queue {
-            Some(queue) => format!("flow-queue-{queue}"),
-            None => self.level.name().to_owned(),
+/// What keeps packets back in a member of a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitCause {
+    /// Their class is paused, by its ingress queue or by the port of that.
+    Class(PauseLevel),
+    /// Their queue is paused by itself; its number.
+    FlowQueue(u8),
+    /// Their flows are paused.
+    Flows,
+}
+
+impl fmt::Display for WaitCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Class(level) => f.write_str(level.name()),
+            Self::FlowQueue(queue) => write!(f, "flow-queue-{queue}"),
+            Self::Flows => f.write_str("flows"),
         }
     }
 }
@@ -109,7 +119,9 @@ impl Row for DeadlockRow<'_> {
                     queue that pauses it is OFF and holds packets there, `port` if the port pauses \
                     it (DSH); as of when the circle was confirmed or last looked at. `flow-queue-5`: the switch at the \
                     wire's end has paused queue 5 by itself, and counts a packet for that which lies in the next one \
-                    (`switch.backpressure`). Of such circles only deadlocks have a row; `onset_ns` is the look that found it.",
+                    (`switch.backpressure`). `flows`: it has paused flows, and more than X_on of its ingress queue are packets \
+                    that never leave, some of them of flows paused in the next one. Of circles with one of these two only \
+                    deadlocks have a row; `onset_ns` is the look that found it.",
         },
         Column {
             name: "survives_refresh",
@@ -128,7 +140,7 @@ impl Row for DeadlockRow<'_> {
             Maybe(self.end.map(|time| time.0)),
             Text(&self.listed(|member| member.wire)),
             self.listed(|member| member.priority),
-            self.listed(DeadlockMember::level),
+            self.listed(|member| member.cause),
             u8::from(self.survives_refresh),
         )
     }
@@ -187,8 +199,8 @@ mod tests {
     }
 
     const MEMBERS: [DeadlockMember<'_>; 2] = [
-        DeadlockMember { wire: "a->b", priority: 3, level: PauseLevel::Queue, flow_queue: None },
-        DeadlockMember { wire: "b->a", priority: 5, level: PauseLevel::Port, flow_queue: None },
+        DeadlockMember { wire: "a->b", priority: 3, cause: WaitCause::Class(PauseLevel::Queue) },
+        DeadlockMember { wire: "b->a", priority: 5, cause: WaitCause::Class(PauseLevel::Port) },
     ];
 
     #[test]
@@ -198,16 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_paused_by_itself_has_its_number() {
-        let queue = |wire, queue| DeadlockMember {
-            wire,
-            priority: 3,
-            level: PauseLevel::Queue,
-            flow_queue: Some(queue),
-        };
-        let members = [queue("a->b", 0), queue("b->a", 127)];
+    fn pauses_of_queues_and_flows_are_told_apart() {
+        let queue =
+            |wire, queue| DeadlockMember { wire, priority: 3, cause: WaitCause::FlowQueue(queue) };
+        let flows = DeadlockMember { wire: "c->b", priority: 3, cause: WaitCause::Flows };
+        let members = [queue("a->b", 0), queue("b->a", 127), flows];
         let row = DeadlockRow { members: &members, ..row(12, Some(20), None) };
-        let expected = "7,12,20,,a->b b->a,3 3,flow-queue-0 flow-queue-127,1\n";
+        let expected = "7,12,20,,a->b b->a c->b,3 3 3,flow-queue-0 flow-queue-127 flows,1\n";
         assert_eq!(line(&row), expected);
     }
 

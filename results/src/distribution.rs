@@ -2,7 +2,7 @@
 
 use hdrhistogram::{Counter, Histogram};
 
-/// Values one after the other. Count, mean and greatest are exact; percentiles are exact up to
+/// Values one after the other. Count, mean, least and greatest are exact; percentiles are exact up to
 /// [`Distribution::EXACT`] values, and beyond that too low by less than one part in 1024.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
@@ -12,6 +12,7 @@ pub struct Distribution {
     histogram: Option<Histogram<u32>>,
     count: u64,
     sum: u128,
+    least: Option<u64>,
     greatest: u64,
 }
 
@@ -23,6 +24,7 @@ impl Distribution {
     pub fn record(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
+        self.least = Some(self.least.map_or(value, |least| least.min(value)));
         self.greatest = self.greatest.max(value);
         if let Some(histogram) = &mut self.histogram {
             add(histogram, value, 1);
@@ -41,6 +43,11 @@ impl Distribution {
     /// Values added.
     pub const fn count(&self) -> u64 {
         self.count
+    }
+
+    /// The least value; 0 without values.
+    pub fn least(&self) -> u64 {
+        self.least.unwrap_or(0)
     }
 
     /// The greatest value; 0 without values.

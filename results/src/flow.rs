@@ -41,6 +41,8 @@ pub struct FlowRow<'a> {
     pub long_lived: bool,
     /// The nodes that its data crosses, as `path` in the table.
     pub path: String,
+    /// Where switches pause flows: whether one of them has told a neighbour to pause this one.
+    pub congested: Option<bool>,
 }
 
 impl FlowRow<'_> {
@@ -141,6 +143,7 @@ mod tests {
             cnps: 2,
             long_lived: false,
             path: "h1>s0>h0".to_owned(),
+            congested: None,
         }
     }
 

@@ -13,12 +13,21 @@ use super::slowdown::Slowdown;
 
 /// Completion times of the flows that completed, in nanoseconds. Percentiles are those of a
 /// [`Distribution`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FctSummary {
     /// Mean, rounded half up.
     pub mean: u64,
+    /// Shortest.
+    #[serde(default)]
+    pub min: u64,
+    /// First quartile by nearest rank.
+    #[serde(default)]
+    pub p25: u64,
     /// Median by nearest rank.
     pub p50: u64,
+    /// Third quartile by nearest rank.
+    #[serde(default)]
+    pub p75: u64,
     /// 99th percentile by nearest rank.
     pub p99: u64,
     /// Longest.
@@ -37,7 +46,7 @@ pub struct SlowdownSummary {
 }
 
 /// The flows of one label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelSummary {
     /// Flows, done or not; of the long-lived ones only those that are done.
     pub flows: u64,
@@ -89,8 +98,9 @@ impl FlowGroup {
 
     fn fct_ns(&self) -> Option<FctSummary> {
         let Self { fct_ns, .. } = self;
-        let [p50, p99] = fct_ns.percentiles([50, 99])?;
-        Some(FctSummary { mean: fct_ns.mean()?, p50, p99, max: fct_ns.greatest() })
+        let [p25, p50, p75, p99] = fct_ns.percentiles([25, 50, 75, 99])?;
+        let (mean, min, max) = (fct_ns.mean()?, fct_ns.least(), fct_ns.greatest());
+        Some(FctSummary { mean, min, p25, p50, p75, p99, max })
     }
 
     fn slowdown(&self) -> Option<SizeClassSlowdown> {
@@ -224,6 +234,7 @@ mod tests {
             cnps: 0,
             long_lived: false,
             path: String::new(),
+            congested: None,
         }
     }
 
@@ -241,7 +252,10 @@ mod tests {
             (fct_ns.unwrap(), slowdown.unwrap())
         };
         let (fct, slowdown) = statistics([300, 100, 150]);
-        assert_eq!(fct, FctSummary { mean: 183, p50: 150, p99: 300, max: 300 });
+        assert_eq!(
+            fct,
+            FctSummary { mean: 183, min: 100, p25: 100, p50: 150, p75: 300, p99: 300, max: 300 }
+        );
         assert_eq!(slowdown.mean, Slowdown(18_333));
         assert_eq!((fct, slowdown), statistics([100, 150, 300]));
         let none = FlowStatistics::new(Vec::new(), SizeClasses::default());
@@ -312,7 +326,9 @@ mod tests {
         let all = [row("10B-to-100B", 1, 0), row("above-100B", 1, 1), row("up-to-10B", 2, 2)];
         assert_eq!(shown(&statistics.together()), all);
         let small = &labels["mice"].sizes["up-to-10B"];
-        assert_eq!(small.fct_ns, Some(FctSummary { mean: 200, p50: 100, p99: 300, max: 300 }));
+        let fct =
+            FctSummary { mean: 200, min: 100, p25: 100, p50: 100, p75: 300, p99: 300, max: 300 };
+        assert_eq!(small.fct_ns, Some(fct));
         let [one, two, three] = [10_000, 20_000, 30_000].map(Slowdown);
         let expected = SizeClassSlowdown { mean: two, p50: one, p95: three, p99: three };
         assert_eq!(small.slowdown, Some(expected));

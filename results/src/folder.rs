@@ -33,6 +33,7 @@ use super::pause_time::PauseTimeRow;
 use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
+use super::rate::RateRow;
 use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
@@ -58,6 +59,7 @@ const FILES: &[&str] = &[
     LossyQueueRow::FILE,
     HeldFlowRow::FILE,
     QueuePauseRow::FILE,
+    RateRow::FILE,
     LinkRow::FILE,
     CounterRow::FILE,
     OccupancyRow::FILE,
@@ -96,6 +98,8 @@ pub struct ResultsOptions {
     pub egress_queues: bool,
     /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
+    /// Whether there is a `rates.csv`.
+    pub rates: bool,
     /// Whether there is a `lossy_queues.csv`.
     pub lossy_queues: bool,
     /// Whether there is a `held_flows.csv`.
@@ -119,6 +123,7 @@ pub struct ResultsFolder {
     egress_queues: Option<CsvTable<File>>,
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
+    rates: Option<CsvTable<File>>,
     lossy_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
     port_states: Option<CsvTable<File>>,
@@ -174,6 +179,7 @@ impl ResultsFolder {
             egress_queues: tables.open::<EgressQueueRow>(options.egress_queues)?,
             queue_pauses: tables.open::<QueuePauseRow>(options.queue_pauses)?,
             flow_queues: tables.open::<FlowQueuesRow>(options.queue_pauses)?,
+            rates: tables.open::<RateRow>(options.rates)?,
             lossy_queues: tables.open::<LossyQueueRow>(options.lossy_queues)?,
             held_flows: tables.open::<HeldFlowRow>(options.held_flows)?,
             port_states: tables.open::<PortStateRow>(options.port_states)?,
@@ -236,6 +242,11 @@ impl ResultsFolder {
     /// Adds a pause or resume of one queue.
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         add(&mut self.queue_pauses, row)
+    }
+
+    /// Adds a rate that a neighbour is told.
+    pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
+        add(&mut self.rates, row)
     }
 
     /// Adds a sample of how flows are spread over a port's queues.
@@ -342,6 +353,7 @@ impl ResultsFolder {
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
         let optional = optional
             .chain(self.flow_queues)
+            .chain(self.rates)
             .chain(self.lossy_queues)
             .chain(self.held_flows)
             .chain(self.port_states)

@@ -1,6 +1,7 @@
 //! One run as it is recorded: rows in; folder, summary and report out.
 
 mod counted;
+mod options;
 mod worst_flows;
 
 use std::collections::BTreeMap;
@@ -16,8 +17,10 @@ use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::fault::FaultRow;
 use super::flow::FlowRow;
+use super::flow_pause::FlowPart;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
+use super::flow_table::{FlowTablesMeter, FlowTablesRow};
 use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::held_flow::HeldFlowRow;
@@ -25,24 +28,26 @@ use super::hpcc::{FlowStart, HpccFiles};
 use super::link::LinkRow;
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::lossy_queue::LossyQueueRow;
-use super::manifest::Manifest;
 use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, OccupancySummary, OccupancyTotals};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
+use super::port_queues::PortQueuesMeter;
 use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
+use super::rate::RateRow;
 use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, RunReport};
-use super::size_class::SizeClasses;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
 use super::watchdog::{WatchdogRow, WatchdogTotals};
 use super::window::{Window, WindowSummary};
 use super::wire_log::WireLogRecord;
 use worst_flows::WorstFlows;
+
+pub use options::{RecordOptions, RunDescription};
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
 /// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
@@ -52,6 +57,10 @@ pub struct Record {
     flows: FlowStatistics,
     /// The part of the run that is also looked at by itself, and the flows that start in it.
     window: Option<(Window, FlowStatistics)>,
+    /// Where switches pause flows: those that were never paused, and those that were.
+    by_congestion: [FlowStatistics; 2],
+    flow_tables: Option<FlowTablesMeter>,
+    port_queues: Option<PortQueuesMeter>,
     worst_flows: WorstFlows,
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
@@ -74,40 +83,6 @@ pub struct Record {
     switch_buffer_bytes: BTreeMap<String, OccupancySummary>,
 }
 
-/// What a record follows.
-#[derive(Clone, Debug, Default)]
-pub struct RecordOptions {
-    /// Upper bounds of the bins of flow sizes: inclusive, ascending.
-    pub flow_size_bins: Vec<Bytes>,
-    /// Classes of flow sizes in the summary.
-    pub size_classes: SizeClasses,
-    /// What the buffer of each switch can hold, by the switch's name.
-    pub capacities: BTreeMap<String, Bytes>,
-    /// A part of the run to look at by itself.
-    pub window: Option<Window>,
-    /// Where switches pause single queues: the time between two samples of their flows.
-    pub flow_queues: Option<Nanos>,
-    /// Whether ports have states.
-    pub port_states: bool,
-    /// Whether switches have a watchdog.
-    pub watchdog: bool,
-    /// Counts what receivers get, if there is a folder to write it to.
-    pub throughput: Option<ThroughputMeter>,
-}
-
-/// What a record cannot know by itself.
-#[derive(Clone, Debug)]
-pub struct RunDescription<'a> {
-    /// The resolved scenario.
-    pub scenario_toml: &'a str,
-    /// What the run was made with.
-    pub manifest: &'a Manifest,
-    /// See [`RunReport::fabric`].
-    pub fabric: String,
-    /// The lossless priorities.
-    pub lossless: Vec<u8>,
-}
-
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
     pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
@@ -117,14 +92,20 @@ impl Record {
             capacities,
             window,
             flow_queues,
+            flow_tables,
+            port_queues,
             port_states,
             watchdog,
             throughput,
         } = options;
         let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
+        let part = || FlowStatistics::new(Vec::new(), size_classes.clone());
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
             folder,
+            by_congestion: [part(), part()],
+            flow_tables: flow_tables.then(|| FlowTablesMeter::new(window)),
+            port_queues: port_queues.then(|| PortQueuesMeter::new(window)),
             flows: FlowStatistics::new(flow_size_bins, size_classes),
             window: window.map(|window| (window, in_window)),
             worst_flows: WorstFlows::default(),
@@ -163,6 +144,20 @@ impl Record {
         }
     }
 
+    /// The data of a flow leaves these ports of switches.
+    pub fn flow_path<'a>(&mut self, label: &str, path: impl IntoIterator<Item = (&'a str, u16)>) {
+        if let Some(meter) = &mut self.port_queues {
+            meter.flow(label, path);
+        }
+    }
+
+    /// Adds a sample of OFC's tables.
+    pub fn flow_tables(&mut self, row: &FlowTablesRow<'_>) {
+        if let Some(meter) = &mut self.flow_tables {
+            meter.record(row);
+        }
+    }
+
     /// Payload of a flow arrived at its receiver in order. Deliveries come in time order.
     #[inline]
     pub fn delivered(&mut self, now: Picos, flow: u32, bytes: u64) -> Result<(), ResultsError> {
@@ -182,6 +177,9 @@ impl Record {
     /// Adds a flow: once each, when it completes or when the run ends without it.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
         self.flows.record(row);
+        if let Some(congested) = row.congested {
+            self.by_congestion[usize::from(congested)].record(row);
+        }
         if let Some((window, flows)) = &mut self.window
             && window.contains(row.start)
         {
@@ -256,6 +254,11 @@ impl Record {
 
     /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
     pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
+        if row.kind == QueueKind::Egress
+            && let Some(meter) = &mut self.port_queues
+        {
+            meter.sample(row);
+        }
         if matches!(row.kind, QueueKind::Buffer | QueueKind::Headroom) {
             if !self.buffers.contains_key(row.node) {
                 self.buffers.insert(row.node.to_owned(), Default::default());
@@ -293,6 +296,11 @@ impl Record {
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.get_or_insert_default().record(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
+    }
+
+    /// Adds a rate that a neighbour is told.
+    pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.rate(row))
     }
 
     /// Adds a change of the state of a port. The run has lasted at least until `known`; later changes are of the run only if
@@ -419,6 +427,10 @@ impl Record {
         if self.watchdog.is_some() {
             counted.drops.watchdog.get_or_insert_default();
         }
+        if let Some(totals) = &mut counted.flow_pauses {
+            let [uncongested, congested] = self.by_congestion.each_ref().map(FlowPart::of);
+            (totals.congested, totals.uncongested) = (congested, uncongested);
+        }
         let summary = Summary {
             flows_total,
             flows_completed,
@@ -437,6 +449,8 @@ impl Record {
             port_states: self.port_states.map(|states| states.finish(end)),
             buffer_bytes: self.buffer_bytes.of_run(),
             switch_buffer_bytes: self.switch_buffer_bytes,
+            flow_tables: self.flow_tables.map(|meter| meter.finish(end)),
+            port_queues: self.port_queues.map(|meter| meter.finish(end)),
             window,
             deadlock: self.deadlocks,
             watchdog: self.watchdog,

@@ -248,7 +248,7 @@ impl RunReport {
             quantity::count(flows.completed),
             quantity::counted(flows.flows, "flow"),
         )?;
-        if let Some(FctSummary { mean, p50, p99, max }) = flows.fct_ns {
+        if let Some(FctSummary { mean, p50, p99, max, .. }) = flows.fct_ns {
             let [mean, p50, p99, max] = [mean, p50, p99, max].map(span);
             writeln!(out, "FCT mean {mean}, p50 {p50}, p99 {p99}, max {max}")?;
         }

@@ -13,9 +13,11 @@ use super::fidelity::FidelitySummary;
 use super::flow_pause::FlowPauseTotals;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
+use super::flow_table::FlowTables;
 use super::link_bytes::LinkBytes;
 use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
+use super::port_queues::PortQueues;
 use super::port_state::PortStateTotals;
 use super::queue_pause::QueuePauseTotals;
 use super::size_class::SizeClassSummary;
@@ -77,6 +79,9 @@ pub struct Summary {
     /// What the links of each switch carried, in the window if there is one, if the scenario asks for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_bytes: BTreeMap<String, LinkBytes>,
+    /// Mean queue lengths of switch ports, if the scenario asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_queues: Option<PortQueues>,
     /// A part of the run by itself, if the scenario asks for one.
     #[serde(default)]
     pub window: Option<WindowSummary>,
@@ -93,6 +98,9 @@ pub struct Summary {
     /// Pauses of flows, if switches do that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_pauses: Option<FlowPauseTotals>,
+    /// Rows of OFC's tables, if the scenario asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_tables: Option<FlowTables>,
     /// Congestion notification packets sent.
     pub cnps: u64,
     /// Data packets sent again.
@@ -165,9 +173,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column { name: "flows_completed", about: "Flows whose last packet was acknowledged." },
     Column {
         name: "fct_ns",
-        about: "`mean` (exact, rounded to a nanosecond), `p50`, `p99` (nearest rank) and `max` \
-                (exact) of the completed flows; null if there are none. Percentiles are exact up to \
-                1024 completed flows, and beyond that too low by less than 1/1024 (0.1 %).",
+        about: "`mean` (exact, rounded to a nanosecond), `min` and `max` (exact), the quartiles `p25`, `p50` and `p75`, and `p99` \
+                (nearest rank) of the completed flows; null if \
+                there are none. Percentiles are exact up to 1024 completed flows, and beyond that too low by less than \
+                1/1024 (0.1 %).",
     },
     Column {
         name: "slowdown",
@@ -250,6 +259,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 `results.link_bytes`.",
     },
     Column {
+        name: "port_queues",
+        about: "Mean length of the egress queues of a switch port, `mean` in bytes, over the `ports` that data of flows left by, \
+                sampled as in `queues.csv` and weighted by time, from `results.from` to `results.to` if they are given: of all \
+                flows, by their label (`labels`; a port may be in several) and by switch (`switches`). The key is there only \
+                with `results.port_queues`.",
+    },
+    Column {
         name: "window",
         about: "With `results.from` or `results.to`: the run from `from_ns` up to `to_ns`, at most to its \
                 end, by itself. \
@@ -286,7 +302,18 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "flow_pauses",
         about: "Pauses of flows (`switch.backpressure` of kind `ofc`): `pause_frames` and `resume_frames` that switches decided \
                 to send, and `flows` that the former named; `class_pauses`, how often a class was paused in place of a flow \
-                because the flow table was full, and `unnamed_packets`, packets of flows without an entry. Missing without it.",
+                because the flow table was full, and `unnamed_packets`, packets of flows without an entry. `congested` are the flows \
+                that a switch ever told a neighbour to pause, `uncongested` the others: of both `flows`, `completed`, `fct_ns`, \
+                `slowdown` and `sizes` as above, and the same by label (`labels`). Missing without it.",
+    },
+    Column {
+        name: "flow_tables",
+        about: "Rows of OFC's tables, by samples at the instants of `queues.csv` and weighted by time, from `results.from` to \
+                `results.to` if they are given. `ports` of switches had a row at a sample. `flow_in_port_tab`: flows with packets \
+                that wait to leave by a port; `congested_flow_tab`: flows that the neighbour behind it has paused; \
+                `pause_frame_tab`: flows that the neighbour at it was told to pause. Of each: `mean` over time and these ports, \
+                `max` of a port, and `sum_mean`, the mean over time of the rows of all ports. A row takes 16 B here, and one \
+                serves all three tables. The key is there only with `results.flow_tables`.",
     },
     Column { name: "cnps", about: "Congestion notification packets sent." },
     Column { name: "retransmitted_packets", about: "Data packets sent again." },

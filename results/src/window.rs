@@ -24,6 +24,12 @@ impl Window {
         (self.from..self.to).contains(&time)
     }
 
+    /// What is looked at of a run that ends at `end`: the window, if there is one, or all.
+    pub(super) fn or_whole(window: Option<Self>, end: Nanos) -> Self {
+        let whole = Self { from: Nanos(0), to: end };
+        window.map_or(whole, |window| Self { to: window.to.min(end), ..window })
+    }
+
     /// How much of the time from `start` to `end` lies in it.
     pub fn overlap(self, start: Nanos, end: Nanos) -> Nanos {
         Nanos(end.min(self.to).0.saturating_sub(start.max(self.from).0))

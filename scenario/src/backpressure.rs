@@ -157,6 +157,9 @@ pub(super) enum BackpressureKeys {
         #[serde(default = "ofc::default_flow_table")]
         #[schemars(range(min = 1, max = 4096))]
         flow_table: u32,
+        /// Time after which a switch names the flows again that it has paused, "10us" or more; its neighbours forget flows
+        /// that were not named for three such times. So lost frames do no lasting harm. Default: never, as in the paper.
+        repeat: Option<Time>,
     },
 }
 
@@ -181,9 +184,10 @@ const BITMAP_PERIOD: Picos = Picos(10_000_000);
 
 impl BackpressureKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Backpressure, ScenarioError> {
-        if let Self::Ofc { priorities, alpha, congested, flow_table } = self {
-            let ofc = ofc::resolve(priorities, alpha, congested, flow_table, document)?;
-            return Ok(Backpressure::Ofc(ofc));
+        if let Self::Ofc { priorities, alpha, congested, flow_table, repeat } = self {
+            let repeat = repeat.map(|Quantity(time)| time);
+            let ofc = ofc::Ofc { priorities, alpha, congested: None, flow_table, repeat };
+            return Ok(Backpressure::Ofc(ofc.resolve(congested, document)?));
         }
         let Self::Bfc {
             priorities,
@@ -425,6 +429,11 @@ impl Scenario {
         )
     }
 
+    /// Time from one announcement of switches to the next, if they make some: bitmaps of BFC, flows of OFC.
+    pub fn announcement_period(&self) -> Option<Picos> {
+        self.switch.ofc().map_or_else(|| self.bitmap_period(), |ofc| ofc.repeat)
+    }
+
     /// Whether hosts label incasts, which have a queue of their own then (Appendix A.7).
     pub fn labels_incasts(&self) -> bool {
         let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else { return false };
@@ -457,7 +466,8 @@ fn is_incast(workload: &Workload) -> bool {
         | Workload::Poisson(_)
         | Workload::Lognormal { .. }
         | Workload::Permutation(_)
-        | Workload::AllToAll(_) => false,
+        | Workload::AllToAll(_)
+        | Workload::Split(_) => false,
     }
 }
 

@@ -11,6 +11,7 @@ use super::quantity::{Size, Time};
 use super::queries::{QueryRate, TotalKeys};
 use super::ratio::Probability;
 use super::sizes::{LengthText, Sizes};
+use super::split_flows::GroupKeys;
 use super::transport::TransportKeys;
 
 /// What hosts send to each other.
@@ -184,6 +185,27 @@ pub(super) enum WorkloadKeys {
         /// What carries the flows: as `host.transport`, which is the default.
         transport: Option<TransportKeys>,
     },
+    /// Flows that start at once, divided at random among groups: every way to divide them is equally probable, those in which
+    /// a group has none included.
+    Split {
+        /// Name of the flows in the results. Default "split".
+        label: Option<String>,
+        /// Flows of all groups together, above zero.
+        flows: u32,
+        /// At least one, such as `{ from = ["leaf0"], to = ["leaf3"] }`: every flow of a group draws a sender and a receiver.
+        groups: Vec<GroupKeys>,
+        /// Bytes of each flow, above zero.
+        bytes: Size,
+        /// When all start, before `duration`. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
+    },
 }
 
 impl WorkloadKeys {
@@ -197,7 +219,8 @@ impl WorkloadKeys {
             | Self::Poisson { transport, .. }
             | Self::Lognormal { transport, .. }
             | Self::Permutation { transport, .. }
-            | Self::AllToAll { transport, .. } => transport.take(),
+            | Self::AllToAll { transport, .. }
+            | Self::Split { transport, .. } => transport.take(),
             Self::PeriodicIncast(keys) | Self::PoissonIncast(keys) => keys.transport.take(),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey};
-use fabric_core::routing::{key_hash, member};
+use fabric_core::routing::{key_hash, key_name, member};
 use fabric_core::wire::tcp::{Direction, Ports};
 use fabric_core::wire::{ipv4, roce};
 use topology::{
@@ -259,6 +259,11 @@ impl Scenario {
         let key = |direction| self.flow_routes.key(flow, direction, self.seed);
         let there = self.wires_of(&key(Direction::FromClient), self.class_of(flow));
         (there, self.wires_of(&key(Direction::FromServer), None))
+    }
+
+    /// What switches and hosts call a flow's data packets where they pause flows (OFC).
+    pub fn flow_name(&self, flow: &Flow) -> u32 {
+        key_name(&self.flow_routes.key(flow, Direction::FromClient, self.seed))
     }
 
     fn wires_of(&self, key: &FlowKey, class: Option<FlowClass>) -> Vec<WireId> {

@@ -22,6 +22,7 @@ use super::priority::Priority;
 use super::quantity::{self, Size, Time};
 use super::report::{Place, ScenarioError};
 use super::shape::Shape;
+use super::split_flows::SplitFlows;
 use super::switches::SwitchKinds;
 use super::transport::{Transport, TransportKeys};
 
@@ -96,6 +97,8 @@ pub enum Workload {
     Permutation(AllAtOnce),
     /// Each host sends one flow to every other host.
     AllToAll(AllAtOnce),
+    /// Flows that start at once, divided among groups.
+    Split(SplitFlows),
 }
 
 impl Workload {
@@ -109,6 +112,7 @@ impl Workload {
             Self::Poisson(arrivals) | Self::Lognormal { arrivals, .. } => &arrivals.label,
             Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => &incasts.label,
             Self::Permutation(exchange) | Self::AllToAll(exchange) => &exchange.label,
+            Self::Split(split) => &split.label,
         }
     }
 }

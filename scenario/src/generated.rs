@@ -111,6 +111,7 @@ impl Expansion<'_> {
                 let recipe = AllToAllRecipe { stamp, length, start, end, rates };
                 Ok((Workload::AllToAll(keys), Source::AllToAll(recipe.into())))
             }
+            WorkloadKeys::Split { .. } => self.split(path, keys, key),
             WorkloadKeys::One { .. }
             | WorkloadKeys::Incast { .. }
             | WorkloadKeys::List { .. }

@@ -14,6 +14,7 @@ use super::priority::Priorities;
 use super::quantity::{self, Quantity, Size, Time, display};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
+use super::switch::Switch;
 use super::{Headroom, Scenario, Threshold};
 
 /// A longer one would not fit the switch's arithmetic: the change of a queue of 1 GiB times it has 60 bits.
@@ -231,6 +232,13 @@ impl PauseRule {
                 pfc_family::Settings::PriorityAware { low, classes: classes.0 }
             }
         })
+    }
+}
+
+impl Switch {
+    /// Whether it tells its neighbours rates (GFC).
+    pub const fn tells_rates(&self) -> bool {
+        matches!(self.pause_rule, Some(PauseRule::Gfc { .. } | PauseRule::GfcOfc { .. }))
     }
 }
 

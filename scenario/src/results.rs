@@ -42,6 +42,12 @@ pub struct Results {
     /// Whether `summary.json` has what the links of switches carried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub link_bytes: bool,
+    /// Whether `summary.json` has mean queue lengths of switch ports.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub port_queues: bool,
+    /// Whether `summary.json` has the rows of OFC's tables.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub flow_tables: bool,
     /// Whether `distributions.csv` is written.
     pub distributions: bool,
     /// Whether `held_flows.csv` is written.
@@ -152,6 +158,12 @@ pub(super) struct ResultsKeys {
     /// Whether `summary.json` has `link_bytes`: what each switch sent to hosts and to switches, beside what its links
     /// carry at most. Default false.
     link_bytes: bool,
+    /// Whether `summary.json` has `port_queues`: mean lengths of the egress queues of ports that flows leave by, together, by
+    /// label and by switch. Each sample counts until the next one (`queue_period`). Default false.
+    port_queues: bool,
+    /// Whether `summary.json` has `flow_tables`: how many rows the tables of OFC have, in the mean and at most, by samples
+    /// that look at all entries. Needs `switch.backpressure` of kind "ofc". Default false.
+    flow_tables: bool,
     /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
     /// and departure. Default false.
     distributions: bool,
@@ -219,6 +231,8 @@ impl Default for ResultsKeys {
             size_classes: Vec::new(),
             occupancy: false,
             link_bytes: false,
+            port_queues: false,
+            flow_tables: false,
             distributions: false,
             held_flows: false,
             explain: false,
@@ -267,6 +281,8 @@ impl ResultsKeys {
             size_classes,
             occupancy: self.occupancy,
             link_bytes: self.link_bytes,
+            port_queues: self.port_queues,
+            flow_tables: self.flow_tables,
             distributions: self.distributions,
             held_flows: self.held_flows,
             explain: self.explain,

@@ -72,6 +72,7 @@ fn has_no_size(workload: &Workload) -> bool {
         | Workload::Poisson(_)
         | Workload::Lognormal { .. }
         | Workload::PeriodicIncast(_)
-        | Workload::PoissonIncast(_) => false,
+        | Workload::PoissonIncast(_)
+        | Workload::Split(_) => false,
     }
 }

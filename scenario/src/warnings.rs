@@ -65,6 +65,13 @@ impl Scenario {
                     .into(),
             );
         }
+        if self.results.flow_tables && self.switch.ofc().is_none() {
+            warnings.push(
+                "no switch pauses flows, so `results.flow_tables` counts nothing: write `switch.backpressure` of kind \"ofc\", or \
+                 leave the key out"
+                    .into(),
+            );
+        }
         if !self.host.queue_pauses && !self.switch.pauses_queues() {
             warnings.push(
                 "no switch pauses single queues, so `host.queue_pauses = false` changes nothing: write \

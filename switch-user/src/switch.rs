@@ -243,6 +243,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             && self.device_queues.as_ref().is_none_or(|device| device.is_empty(port))
     }
 
+    /// Whether hop control frames or messages about the link wait at a port.
+    pub fn has_control(&self, port: u16) -> bool {
+        !self.ports.is_idle(port)
+    }
+
     /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
     #[inline]
     pub fn prefetch_next(&self, port: u16) -> Option<F> {
@@ -424,13 +429,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.tables.update_lossy(self.config.policy, now.to_nanos());
     }
 
-    /// Tells the neighbour of a port what the scheme [announces](Scheme::announcement), if it does.
+    /// Tells the neighbour of a port what the scheme [announces](Scheme::announce), if it does.
     pub fn announce(&mut self, port: u16) {
-        let announced = S::announcement(&self.tables, self.config.policy, port.into());
-        if let Some(control) = announced {
+        let Self { tables, config, ports, discarded, .. } = self;
+        S::announce(&*tables, config.policy, port.into(), &mut |control| {
             let frame = ControlFrame { control, built: None };
-            self.ports.push_control(port, frame, &mut superseded(&mut self.discarded));
-        }
+            ports.push_control(port, frame, &mut superseded(discarded));
+        });
     }
 
     /// How often packets may move at one poll: each once into every queue of its port.

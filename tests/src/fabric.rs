@@ -39,6 +39,7 @@ pub mod priorities;
 pub mod private_fill;
 pub mod recurrence;
 pub mod results;
+pub mod rings;
 pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;
@@ -67,7 +68,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 27] = [
+const SAME_FILES: [&str; 29] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -77,6 +78,7 @@ const SAME_FILES: [&str; 27] = [
     "queues.csv",
     "egress_queues.csv",
     "queue_pauses.csv",
+    "rates.csv",
     "port_states.csv",
     "flow_queues.csv",
     "lossy_queues.csv",

@@ -35,3 +35,33 @@ pub fn check<S: Strategy>(
         panic!("{error}");
     }
 }
+
+/// xorshift64* (Vigna 2016).
+#[derive(Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// From a seed.
+    pub const fn new(seed: u64) -> Self {
+        // The state that xorshift never leaves is zero.
+        Self(seed | 1 << 63)
+    }
+
+    /// The next number.
+    pub const fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A byte.
+    pub const fn byte(&mut self) -> u8 {
+        self.next().to_le_bytes()[0]
+    }
+}

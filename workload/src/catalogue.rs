@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::distribution::SizeDistribution;
 
 /// Name and table of each, by name.
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 12] = [
     ("ali-storage", include_str!("../distributions/ali-storage.cdf")),
     ("cache-follower", include_str!("../distributions/cache-follower.cdf")),
     ("data-mining", include_str!("../distributions/data-mining.cdf")),
+    ("edu1", include_str!("../distributions/edu1.cdf")),
+    ("edu2", include_str!("../distributions/edu2.cdf")),
     ("google-rpc", include_str!("../distributions/google-rpc.cdf")),
     ("hadoop", include_str!("../distributions/hadoop.cdf")),
     ("hadoop-all", include_str!("../distributions/hadoop-all.cdf")),

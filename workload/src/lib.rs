@@ -33,6 +33,7 @@ pub mod logarithm;
 mod matrix;
 mod pairs;
 pub mod random;
+mod split;
 mod stream;
 pub mod variate;
 
@@ -47,4 +48,5 @@ pub use flow::{Flow, Length, PriorityChoice, SizeChoice, Stamp, Window};
 pub use incast::{Degree, IncastParties, IncastReach, IncastRecipe};
 pub use matrix::PairMatrix;
 pub use pairs::Pairs;
+pub use split::{SplitGroup, SplitRecipe};
 pub use stream::{FlowStream, MaterialisedFlows, Source};

@@ -11,6 +11,7 @@ use super::arrivals::{ArrivalRecipe, Arrivals};
 use super::exchange::{AllToAll, AllToAllRecipe, Permutation, PermutationRecipe};
 use super::flow::Flow;
 use super::incast::{IncastRecipe, Incasts};
+use super::split::{Split, SplitGroup, SplitRecipe};
 
 /// The recipe of one workload; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum Source {
     Permutation(Arc<PermutationRecipe>),
     /// All to all.
     AllToAll(Arc<AllToAllRecipe>),
+    /// Flows divided among groups.
+    Split(Arc<SplitRecipe>),
 }
 
 impl Source {
@@ -36,6 +39,7 @@ impl Source {
             Self::Incasts(recipe) => recipe.expected_flows(),
             Self::Permutation(recipe) => recipe.rates.len() as u64,
             Self::AllToAll(recipe) => recipe.count(),
+            Self::Split(recipe) => recipe.flows.into(),
         }
     }
 
@@ -50,6 +54,7 @@ impl Source {
             Self::Incasts(recipe) => &recipe.stamp.priority,
             Self::Permutation(recipe) => &recipe.stamp.priority,
             Self::AllToAll(recipe) => &recipe.stamp.priority,
+            Self::Split(recipe) => &recipe.stamp.priority,
         };
         (0..8).filter(|priority| choice.includes(*priority)).collect::<Vec<_>>().into_iter()
     }
@@ -65,6 +70,10 @@ impl Source {
             Self::Incasts(recipe) => recipe.parties.may_send(from, to),
             Self::Permutation(recipe) => between_all(recipe.rates.len()),
             Self::AllToAll(recipe) => between_all(recipe.rates.len()),
+            Self::Split(recipe) => {
+                let of = |group: &SplitGroup| group.from.contains(&from) && group.to.contains(&to);
+                recipe.groups.iter().any(of)
+            }
         }
     }
 
@@ -75,6 +84,7 @@ impl Source {
             Self::Incasts(recipe) => Generator::Incasts(Incasts::new(recipe.clone(), seed)),
             Self::Permutation(recipe) => Generator::Permutation(recipe.clone().flows(seed)),
             Self::AllToAll(recipe) => Generator::AllToAll(recipe.clone().flows(seed)),
+            Self::Split(recipe) => Generator::Split(recipe.clone().flows(seed)),
         }
     }
 }
@@ -87,6 +97,7 @@ enum Generator {
     Incasts(Incasts),
     Permutation(Permutation),
     AllToAll(AllToAll),
+    Split(Split),
 }
 
 impl Iterator for Generator {
@@ -103,6 +114,7 @@ impl Iterator for Generator {
             Self::Incasts(incasts) => incasts.next(),
             Self::Permutation(permutation) => permutation.next(),
             Self::AllToAll(all) => all.next(),
+            Self::Split(split) => split.next(),
         }
     }
 }

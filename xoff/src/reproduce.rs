@@ -15,6 +15,7 @@ mod estimate;
 #[cfg(test)]
 mod made_up;
 mod observation;
+mod ofc;
 mod outcome;
 pub mod report;
 mod spfc;
@@ -51,7 +52,8 @@ pub struct Paper {
 }
 
 /// Every paper.
-pub const PAPERS: [&Paper; 4] = [&dsh::PAPER, &bfc::PAPER, &spfc::PAPER, &bshare::PAPER];
+pub const PAPERS: [&Paper; 5] =
+    [&dsh::PAPER, &bfc::PAPER, &spfc::PAPER, &bshare::PAPER, &ofc::PAPER];
 
 /// One sweep, and the figures of the paper that it reproduces.
 #[derive(Debug)]

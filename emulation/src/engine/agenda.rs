@@ -33,6 +33,8 @@ pub enum Task {
     DeadlockLook,
     /// Circles of queues that are paused one by one are looked for.
     PausedQueuesLook,
+    /// Circles of pauses of flows are looked for.
+    PausedFlowsLook,
     /// Queues are sampled.
     Sample,
     /// Switches' thresholds are computed.
@@ -41,8 +43,8 @@ pub enum Task {
     BufferManagement,
     /// Switches measure their links.
     LinkDelays,
-    /// Switches announce which queues they have paused.
-    Bitmaps,
+    /// Switches announce what they have paused.
+    Announcements,
     /// Switches hear of a link that has gone down or come up.
     Reroute,
 }
@@ -55,12 +57,13 @@ impl Task {
             Self::PauseSettled { .. } => 1,
             Self::DeadlockLook => 2,
             Self::PausedQueuesLook => 3,
-            Self::Sample => 4,
-            Self::ControlPlane => 5,
-            Self::BufferManagement => 6,
-            Self::LinkDelays => 7,
-            Self::Bitmaps => 8,
-            Self::Reroute => 9,
+            Self::PausedFlowsLook => 4,
+            Self::Sample => 5,
+            Self::ControlPlane => 6,
+            Self::BufferManagement => 7,
+            Self::LinkDelays => 8,
+            Self::Announcements => 9,
+            Self::Reroute => 10,
         }
     }
 }
@@ -101,6 +104,7 @@ impl<W: Wires> Engine<'_, W> {
             Task::PauseSettled { wire, class } => self.pause_settled(wire, class),
             Task::DeadlockLook => self.look_for_deadlock(),
             Task::PausedQueuesLook => self.look_at_paused_queues(),
+            Task::PausedFlowsLook => self.look_at_paused_flows(),
             Task::Sample => {
                 opening.samples = Some(self.classes);
                 self.go_on(task, self.scenario.results.queue_period);
@@ -121,9 +125,9 @@ impl<W: Wires> Engine<'_, W> {
                 opening.measures = true;
                 self.repeat(task, self.scenario.switch.headroom.measurement_period());
             }
-            Task::Bitmaps => {
+            Task::Announcements => {
                 opening.announces = true;
-                self.repeat(task, self.scenario.bitmap_period());
+                self.repeat(task, self.scenario.announcement_period());
             }
             Task::Reroute => self.reroute_as_planned(),
         }

@@ -1,6 +1,7 @@
 //! Deadlock: circles of paused queues that wait for each other, found while the run goes on.
 //!
-//! This is about pauses of classes and ports; [`paused_queues`] has those of single queues.
+//! This is about pauses of classes and ports; [`paused_queues`] has those of single queues, [`paused_flows`] those of
+//! flows.
 //!
 //! A circle can close only when a pause of a class or port begins, or by a packet that was on its way then. It
 //! can dissolve only when a pause ends. So the watch looks when a pause has taken effect (response time,
@@ -12,11 +13,12 @@
 //! the length of the longest window, when every switch has come as far, however the run is divided. The tables that it reads then
 //! are newer. So it leaves out a pause that is younger than that: of an older one it has heard all.
 
+mod paused_flows;
 mod paused_queues;
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
-use results::{DeadlockMember, DeadlockRow};
+use results::{DeadlockMember, DeadlockRow, WaitCause};
 use scenario::ResumeTest;
 use topology::{Fabric, NodeKind, Racks, WireId, cycles};
 use units::{Nanos, Picos};
@@ -26,6 +28,7 @@ use super::recorder::pause_level;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
 use crate::datapath::Wires;
+use paused_flows::FlowCircles;
 use paused_queues::QueueCircles;
 
 /// Emulated time between two looks at circles that may still dissolve.
@@ -64,6 +67,8 @@ pub struct DeadlockWatch {
     looking: bool,
     /// Circles of queues that are paused one by one.
     queues: QueueCircles,
+    /// Circles of pauses of flows.
+    flows: FlowCircles,
 }
 
 impl DeadlockWatch {
@@ -97,6 +102,7 @@ impl DeadlockWatch {
     /// Whether there is a circle that is known to be permanent.
     pub fn is_deadlocked(&self) -> bool {
         !self.queues.confirmed.is_empty()
+            || !self.flows.confirmed.is_empty()
             || self.open.iter().any(|circle| circle.confirmed.is_some())
     }
 
@@ -182,14 +188,18 @@ impl<W: Wires> Engine<'_, W> {
         for circle in &open {
             self.circle_row(circle, None)?;
         }
+        let confirmed = || open.iter().filter(|circle| circle.confirmed.is_some());
         let of_queues = self.finish_paused_queues()?;
-        let of_classes = open.iter().filter(|circle| circle.confirmed.is_some()).map(|circle| {
-            let names: Vec<&str> =
-                circle.lanes.iter().map(|lane| self.fabric_wire(lane.wire).name.as_str()).collect();
-            (circle.onset, names.join(" "))
-        });
-        let first = of_classes.chain(of_queues).min_by_key(|(onset, _)| *onset);
+        let known: Vec<Lane> = confirmed().flat_map(|circle| &circle.lanes).copied().collect();
+        let of_flows = self.finish_paused_flows(&known)?;
+        let of_classes = confirmed().map(|circle| (circle.onset, self.names_of(&circle.lanes)));
+        let first = of_classes.chain(of_queues).chain(of_flows).min_by_key(|(onset, _)| *onset);
         Ok(first.map(|(onset, names)| format!("deadlocked since {} ns ({names})", onset.0)))
+    }
+
+    fn names_of(&self, lanes: &[Lane]) -> String {
+        let name = |lane: &Lane| self.fabric_wire(lane.wire).name.as_str();
+        lanes.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
     /// Ends the circles over `wire` that dissolved at `at`: because a pause ended, or because a port resumed and
@@ -249,7 +259,9 @@ impl<W: Wires> Engine<'_, W> {
     /// they are looked at again.
     fn confirm(&mut self, graph: &WaitGraph) {
         let tested = graph.stuck(|lane, level, stays| self.may_resume(lane, level, stays));
-        let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure;
+        // Under G-PFC departures from a port's other queues resume a queue, too.
+        let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure
+            && !self.thresholds_are_of_ports();
         let stuck = if only_departures {
             graph.stuck(|lane, level, stays| {
                 level == PauseLevel::Port && self.may_resume(lane, level, stays)
@@ -289,8 +301,7 @@ impl<W: Wires> Engine<'_, W> {
             .map(|(lane, &level)| DeadlockMember {
                 wire: &self.scenario.fabric().wire(WireId(lane.wire)).name,
                 priority: lane.class,
-                level: pause_level(level),
-                flow_queue: None,
+                cause: WaitCause::Class(pause_level(level)),
             })
             .collect();
         self.recorder.deadlock(&DeadlockRow {

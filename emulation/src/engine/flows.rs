@@ -3,7 +3,7 @@
 use host_agent::SenderCounts;
 use results::{FlowRow, FlowStart, WireLogRecord};
 use scenario::Scenario;
-use topology::HostId;
+use topology::{HostId, NodeKind};
 use units::Picos;
 use workload::Flow;
 
@@ -49,6 +49,14 @@ impl<W: Wires> Engine<'_, W> {
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
         });
+        if self.scenario.results.port_queues {
+            let (path, _) = self.scenario.path_of(&flow);
+            let ports = path.iter().map(|&wire| fabric.ends(wire)).filter_map(|ends| {
+                let NodeKind::Switch(switch) = ends.from else { return None };
+                Some((fabric.switch(switch).name.as_str(), ends.from_port))
+            });
+            self.recorder.record.flow_path(&flow.label, ports);
+        }
         if self.is_of_window(&flow) {
             self.flows_of_window += 1;
             self.window_had_flows = true;
@@ -93,7 +101,9 @@ impl<W: Wires> Engine<'_, W> {
         self.command(flow.destination, completion.at + self.lookahead, close);
         self.flows_completed += 1;
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
+        let congested = self.recorder.is_congested(&flow);
         let row = flow_row(self.scenario, &flow, Some(completion.at), completion.counts);
+        let row = FlowRow { congested, ..row };
         #[cfg(feature = "kernel")]
         self.tell_waiter(&row);
         self.recorder.flow(&row)?;
@@ -111,7 +121,9 @@ impl<W: Wires> Engine<'_, W> {
             let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
             let sender = &mut self.parts[place.part as usize].hosts[place.index as usize].host;
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
-            self.recorder.flow(&flow_row(self.scenario, flow, None, counts))?;
+            let congested = self.recorder.is_congested(flow);
+            let row = flow_row(self.scenario, flow, None, counts);
+            self.recorder.flow(&FlowRow { congested, ..row })?;
             if self.scenario.results.explain {
                 let logged = WireLogRecord::of_flow(flow.id, flow.start, None);
                 self.recorder.wires(std::iter::once(&logged))?;
@@ -121,7 +133,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// A flow's row; `completed` is missing if it did not complete.
+/// A flow's row; `completed` is missing if it did not complete. It does not say whether the flow was paused.
 pub(super) fn flow_row<'a>(
     scenario: &'a Scenario,
     flow: &'a Flow,
@@ -146,5 +158,6 @@ pub(super) fn flow_row<'a>(
         cnps: counts.notifications,
         long_lived: flow.long_lived,
         path: paths::nodes(scenario, flow),
+        congested: None,
     }
 }

@@ -195,7 +195,7 @@ impl HostNode {
     }
 
     /// When it next has something to do.
-    fn next(&self) -> Picos {
+    pub fn next(&self) -> Picos {
         self.command_at.min(self.ready_at).min(self.next_timer())
     }
 
@@ -361,6 +361,14 @@ impl HostNode {
             let quanta = Some(quanta);
             let what = Note::PauseReceived { wire: self.inward.wire, priority, until, quanta };
             core.journal.note(now, self.node, what);
+        }
+    }
+
+    /// Switches repeat their pauses of flows: forgets those that were not repeated.
+    pub fn forget_flow_pauses<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
+        if self.host.forget_flow_pauses(now) {
+            self.kick(core, now);
+            self.take_events(core);
         }
     }
 

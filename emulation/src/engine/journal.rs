@@ -1,10 +1,10 @@
 //! What happens in a part of the fabric during a window, to be told to the record in the order of (time, node).
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{Order, PauseLevel};
+use fabric_core::hop_control::{FlowList, Order, PauseLevel};
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
-use results::{PauseEvent, QueueKind, Record};
+use results::{PauseEvent, QueueKind, Record, TableRows};
 use switch_user::link_delay::Measurement;
 use switch_user::switch::{ControlEvent, StateChange, Storm};
 use topology::{NodeId, WireId};
@@ -93,6 +93,19 @@ pub enum Note {
         /// Why.
         reason: Reason,
     },
+    /// A decision on the rate of a neighbour.
+    RateTold {
+        /// The port at which the neighbour is.
+        port: u16,
+        /// The priority.
+        priority: u8,
+        /// 0: that of the link.
+        kilobits_per_second: u32,
+        /// Why.
+        reason: Reason,
+    },
+    /// A decision to pause flows of a neighbour.
+    FlowsPaused(FlowList),
     /// A port, or an ingress queue, has become a victim or normal.
     StateChanged {
         /// The port.
@@ -219,6 +232,13 @@ pub enum Note {
         port: u16,
         /// How they are.
         flows: FlowUse,
+    },
+    /// OFC's tables of a port have other numbers of rows than at the last sample.
+    SampledTables {
+        /// The port.
+        port: u16,
+        /// How many.
+        rows: TableRows,
     },
     /// A frame is captured.
     Captured {

@@ -27,7 +27,7 @@ pub struct Opening {
     pub counts: bool,
     /// Switches measure their links.
     pub measures: bool,
-    /// Switches announce which queues they have paused.
+    /// Switches announce what they have paused.
     pub announces: bool,
 }
 
@@ -121,6 +121,12 @@ impl<W: Wires> Part<W> {
     #[cold]
     fn open(&mut self, window: Window) {
         let Window { start, opening, .. } = window;
+        if opening.announces {
+            for (index, node) in self.hosts.iter_mut().enumerate() {
+                node.forget_flow_pauses(start, &mut self.core);
+                self.core.upcoming.wake(index as u32, node.next());
+            }
+        }
         for (index, node) in (self.hosts.len()..).zip(&mut self.switches) {
             if let Some(classes) = opening.samples {
                 node.sample(start, classes, &mut self.core.journal);

@@ -3,8 +3,9 @@
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::map_abi::{IngressQueue, class_row};
 use fabric_core::priority::Priority;
-use fabric_core::scheme::{Ingress, Scheme, Selected};
+use fabric_core::scheme::{Ingress, Scheme, Selected, Stays};
 use fabric_core::tables::Tables;
+use scenario::PauseRule;
 use switch_user::switch::Switch;
 use topology::{NodeId, NodeKind, SwitchId, Wire, WireId};
 use units::{Bytes, Nanos, Picos};
@@ -21,7 +22,8 @@ impl<W: Wires> Engine<'_, W> {
         wires: &[u32],
         port_paused: impl Fn(u32) -> Option<Nanos>,
     ) -> WaitGraph {
-        let mut graph = WaitGraph::default();
+        let counts_by_port = self.thresholds_are_of_ports();
+        let mut graph = WaitGraph { counts_by_port, ..WaitGraph::default() };
         for &wire in wires {
             self.add_paused_lanes(&mut graph, wire);
             if self.port_is_off(wire) {
@@ -34,6 +36,11 @@ impl<W: Wires> Engine<'_, W> {
             self.add_waiting(&mut graph, behind as u32);
         }
         graph
+    }
+
+    /// Whether queues are paused and resumed by what all lossless queues of their port hold.
+    pub(super) fn thresholds_are_of_ports(&self) -> bool {
+        matches!(self.scenario.switch.pause_rule, Some(PauseRule::GPfc { .. }))
     }
 
     fn add_paused_lanes(&self, graph: &mut WaitGraph, wire: u32) {
@@ -104,8 +111,8 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// Whether the queue of a lane that is OFF, or its port, could turn ON without a departure of its packets, if
-    /// only `stays` bytes were left in its switch's shared pool.
-    pub(super) fn may_resume(&self, lane: Lane, level: PauseLevel, stays: Bytes) -> bool {
+    /// only `stays` were left of others'.
+    pub(super) fn may_resume(&self, lane: Lane, level: PauseLevel, stays: Stays) -> bool {
         let switch = self.receiving_switch(lane.wire);
         let port = self.fabric_wire(lane.wire).to_port.into();
         let at = Ingress::of(
@@ -115,7 +122,7 @@ impl<W: Wires> Engine<'_, W> {
             Priority::of_bits(lane.class.into()),
         )
         .expect("the port has its rows");
-        Selected::may_resume(&at, level, switch.computed_policy(), stays.0)
+        Selected::may_resume(&at, level, switch.computed_policy(), stays)
     }
 
     /// Whether the sender of a lane has been paused, and the pause has not run out.
@@ -162,7 +169,7 @@ impl<W: Wires> Engine<'_, W> {
         self.switch(SwitchId(self.sender(wire)))
     }
 
-    fn receiving_switch(&self, wire: u32) -> &Switch<FrameId> {
+    pub(super) fn receiving_switch(&self, wire: u32) -> &Switch<FrameId> {
         let number = self.switch_number(self.fabric_wire(wire).to);
         self.switch(SwitchId(number))
     }

@@ -10,14 +10,16 @@ use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
     BufferLevel, DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow,
-    FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow,
-    PortState, PortStateRow, QueuePauseRow, QueueRow, Record, ResultsError, StateCause,
-    StormTraffic, WatchdogRow, WireLogRecord,
+    FlowTablesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent,
+    PauseReceived, PauseRow, PortState, PortStateRow, QueuePauseRow, QueueRow, RateRow, Record,
+    ResultsError, StateCause, StormTraffic, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
+use switch_user::link_delay::Measurement;
 use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId, WireId};
-use units::{Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use workload::Flow;
 
 use super::LONGEST_WINDOW;
 use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
@@ -39,6 +41,8 @@ pub struct Recorder<'a> {
     pub lost_pauses: BTreeMap<u32, u64>,
     /// What flows' receivers lack.
     pub misdelivered: Vec<String>,
+    /// When a switch last told a neighbour to pause the flow of a name (OFC).
+    paused_flows: BTreeMap<u32, Picos>,
     /// Whether the fabric goes on without results that cannot be written.
     pub survives: bool,
     /// Why they could not be.
@@ -54,6 +58,7 @@ impl<'a> Recorder<'a> {
             lossless_drops: BTreeMap::new(),
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
+            paused_flows: BTreeMap::new(),
             survives: false,
             lost: None,
         }
@@ -63,6 +68,13 @@ impl<'a> Recorder<'a> {
     pub fn tell(&mut self, entry: &Entry) -> Result<(), ResultsError> {
         let told = self.tell_record(entry);
         self.survive(told)
+    }
+
+    /// Where switches pause flows: whether one of them has told a neighbour to pause this one since it started.
+    pub fn is_congested(&self, flow: &Flow) -> Option<bool> {
+        self.scenario.switch.ofc()?;
+        let paused = self.paused_flows.get(&self.scenario.flow_name(flow));
+        Some(paused.is_some_and(|at| *at >= flow.start))
     }
 
     /// Tells the record of a flow that is over.
@@ -102,7 +114,8 @@ impl<'a> Recorder<'a> {
         let Self { scenario, record, .. } = self;
         let fabric = scenario.fabric();
         let (at, time) = (entry.at, entry.at.to_nanos());
-        let node = &fabric.node(entry.node).name;
+        let node = fabric.node(entry.node).name.as_str();
+        let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
         match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
             Note::SenderChanged { flow, ref state } => {
@@ -120,24 +133,25 @@ impl<'a> Recorder<'a> {
                 let row = port_state_row(time, node, port, priority, change);
                 record.port_state(&row, certain_at(time))
             }
-            Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
-                time,
-                node,
-                port,
-                peer: &fabric.node(fabric.peer(entry.node, port).node).name,
-                queue,
-                paused,
-                length: Bytes(reason.occupancy),
-                threshold: Bytes(reason.threshold),
-            }),
-            Note::Held { port, queue, flow } => record.held_flow(&HeldFlowRow {
-                time,
-                node,
-                port,
-                by: &fabric.node(fabric.peer(entry.node, port).node).name,
-                queue,
-                flow,
-            }),
+            Note::QueueTold { port, queue, paused, reason } => {
+                let told = (node, port, peer(port));
+                record.queue_pause(&queue_pause_row(time, told, queue, paused, reason))
+            }
+            Note::RateTold { port, priority, kilobits_per_second, reason } => {
+                let told = (node, port, peer(port));
+                record.rate(&rate_row(time, told, priority, kilobits_per_second, reason))
+            }
+            Note::FlowsPaused(ref flows) => {
+                self.paused_flows.extend(flows.hashes().iter().map(|name| (*name, at)));
+                Ok(())
+            }
+            Note::SampledTables { port, rows } => {
+                record.flow_tables(&FlowTablesRow { time, node, port, rows });
+                Ok(())
+            }
+            Note::Held { port, queue, flow } => {
+                record.held_flow(&HeldFlowRow { time, node, port, by: peer(port), queue, flow })
+            }
             Note::PauseReceived { wire, priority, until, quanta } => {
                 self.pause_received(entry, wire, priority, (until, quanta))
             }
@@ -153,15 +167,10 @@ impl<'a> Recorder<'a> {
             }
             Note::StormDetected(_) => Ok(()),
             Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
-            Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
-                time,
-                node,
-                port,
-                peer: &fabric.node(fabric.peer(entry.node, port).node).name,
-                link_delay: measured.map(|measured| measured.link_delay()),
-                response: measured.map(|measured| measured.response),
-                headroom,
-            }),
+            Note::LinkDelay { port, headroom, measured } => {
+                let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
+                record.link_delay(&link_delay_row(time, (node, port), peer, headroom, measured))
+            }
             Note::Waiting { port, change } => {
                 let switch = entry.node.0 - fabric.host_count();
                 record.waiting(at, switch, port, change)
@@ -312,6 +321,38 @@ impl Recorder<'_> {
     }
 }
 
+fn queue_pause_row<'a>(
+    time: Nanos,
+    (node, port, peer): (&'a str, u16, &'a str),
+    queue: u8,
+    paused: bool,
+    reason: Reason,
+) -> QueuePauseRow<'a> {
+    let (length, threshold) = (Bytes(reason.occupancy), Bytes(reason.threshold));
+    QueuePauseRow { time, node, port, peer, queue, paused, length, threshold }
+}
+
+/// 0 kbit/s: the rate of the link.
+fn rate_row<'a>(
+    time: Nanos,
+    (node, port, peer): (&'a str, u16, &'a str),
+    priority: u8,
+    kilobits_per_second: u32,
+    reason: Reason,
+) -> RateRow<'a> {
+    let rate = u64::from(kilobits_per_second) * 1000;
+    RateRow {
+        time,
+        node,
+        port,
+        peer,
+        priority,
+        rate: (rate != 0).then_some(BitsPerSecond(rate)),
+        occupancy: Bytes(reason.occupancy),
+        threshold: Bytes(reason.threshold),
+    }
+}
+
 fn port_state_row(
     time: Nanos,
     node: &str,
@@ -326,6 +367,18 @@ fn port_state_row(
         StateChange::Paused => StateCause::Pause,
     };
     PortStateRow { time, node, port, priority, cause }
+}
+
+fn link_delay_row<'a>(
+    time: Nanos,
+    (node, port): (&'a str, u16),
+    peer: &'a str,
+    headroom: Bytes,
+    measured: Option<Measurement>,
+) -> LinkDelayRow<'a> {
+    let link_delay = measured.map(|measured| measured.link_delay());
+    let response = measured.map(|measured| measured.response);
+    LinkDelayRow { time, node, port, peer, link_delay, response, headroom }
 }
 
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {

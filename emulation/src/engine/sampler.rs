@@ -3,10 +3,13 @@
 use fabric_core::cell::Cell64;
 use fabric_core::lossy::{self, BufferManagement};
 use fabric_core::map_abi::PRIORITIES;
+use fabric_core::policy::SchemeKind;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::places;
-use fabric_core::scheme::{FlowUse, Ingress, Scheme, Selected};
-use results::QueueKind;
+use fabric_core::scheme::ofc::state::{ENTRIES_IN_A_LINE, INGRESS, INGRESS_AT, PAUSED, TOLD};
+use fabric_core::scheme::{FlowUse, Ingress, Scheme, Selected, ofc};
+use results::{QueueKind, TableRows};
+use scenario::Results;
 use switch_user::switch::Switch;
 use topology::NodeId;
 use units::{Bytes, Picos};
@@ -43,6 +46,8 @@ pub struct Sampler {
     last_thresholds: Box<[u64]>,
     /// By port and queue: what was last sampled of a lossy egress queue; empty unless thresholds are sampled.
     last_lossy: Box<[LossySample]>,
+    /// By port: the last rows of OFC's tables; empty unless they are sampled.
+    last_of_tables: Box<[TableRows]>,
     ports: u16,
     spread: u8,
     /// When the last sample was.
@@ -52,9 +57,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// All counters zero. `spread` are the priorities whose queues have a table of their own; `thresholds` says whether
-    /// thresholds are sampled.
-    pub fn new(switch: &Switch<FrameId>, ports: u16, spread: u8, thresholds: bool) -> Self {
+    /// All counters zero. `spread` are the priorities whose queues have a table of their own; `results` says what is sampled
+    /// besides.
+    pub fn new(switch: &Switch<FrameId>, ports: u16, spread: u8, results: &Results) -> Self {
+        let thresholds = results.thresholds;
+        let has_tables = results.flow_tables && switch.policy().scheme == SchemeKind::Ofc as u32;
         let queues = match spread {
             0 => 0,
             _ => usize::from(ports) * places(&switch.tables().settings().queues),
@@ -72,6 +79,7 @@ impl Sampler {
             last_of_flows: (0..ports).filter_map(|port| switch.flow_use(port)).collect(),
             last_thresholds: vec![0; if thresholds { usize::from(ports) * PRIORITIES } else { 0 }]
                 .into(),
+            last_of_tables: vec![[0; 3]; if has_tables { usize::from(ports) } else { 0 }].into(),
             ports,
             spread,
             sampled: Picos::ZERO,
@@ -171,6 +179,15 @@ impl Sampler {
             let flows = switch.flow_use(port).unwrap_or_default();
             if std::mem::replace(known, flows) != flows {
                 journal.note(now, node, Note::SampledFlows { port, flows });
+            }
+        }
+        if !self.last_of_tables.is_empty() {
+            for (port, (known, rows)) in
+                (0..).zip(self.last_of_tables.iter_mut().zip(table_rows(switch, self.ports)))
+            {
+                if std::mem::replace(known, rows) != rows {
+                    journal.note(now, node, Note::SampledTables { port, rows });
+                }
             }
         }
         if self.spread & classes != 0 {
@@ -275,4 +292,25 @@ impl Sampler {
             }
         }
     }
+}
+
+/// Rows of OFC's tables by port. A flow counts in `pause_frame_tab` where its packets come in, and in the others where they
+/// leave.
+fn table_rows(switch: &Switch<FrameId>, ports: u16) -> Vec<TableRows> {
+    let (tables, options) = (switch.tables(), ofc::Options::of(switch.policy()));
+    let mut rows = vec![[0; 3]; usize::from(ports)];
+    for port in 0..ports {
+        let first = ofc::state::first_flow(options, port.into());
+        for number in first..first + u32::from(options.flow_lines) * ENTRIES_IN_A_LINE {
+            let flow = ofc::state::flow(tables, ports.into(), number);
+            let flow = flow.expect("the entry is the switch's");
+            let own = &mut rows[usize::from(port)];
+            own[0] += u32::from(flow.packets.load() != 0);
+            own[1] += u32::from(flow.has(PAUSED));
+            if flow.has(TOLD) {
+                rows[((flow.state.load() & INGRESS) >> INGRESS_AT) as usize][2] += 1;
+            }
+        }
+    }
+    rows
 }

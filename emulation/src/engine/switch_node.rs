@@ -71,8 +71,7 @@ impl SwitchNode {
         let switch = Switch::new(switch_config(scenario, id), tables);
         let ports: Box<[Port]> = fabric.switch(id).ports.iter().map(port).collect();
         let spread = switch_settings::spread_classes(scenario);
-        let thresholds = scenario.results.thresholds;
-        let sampler = Sampler::new(&switch, ports.len() as u16, spread, thresholds);
+        let sampler = Sampler::new(&switch, ports.len() as u16, spread, &scenario.results);
         let rates = ports.iter().map(|port| port.out.timing.rate);
         let stamper = scenario
             .transports()
@@ -417,7 +416,7 @@ impl SwitchNode {
         }
     }
 
-    /// Every port tells its neighbour what the scheme announces.
+    /// Every port tells its neighbour what the scheme announces, and goes on with what it has forgotten.
     pub fn announce<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
             self.switch.announce(port);

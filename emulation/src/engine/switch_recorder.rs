@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::hop_control::{FlowList, HopControl, LINE_RATE, Order};
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
@@ -228,6 +228,38 @@ impl Observer for SwitchRecorder<'_> {
     ) -> Result<(), Infallible> {
         let (queue, reason) = (queue.number(), order.into());
         self.journal.note(now, self.followed.node, Note::QueueTold { port, queue, paused, reason });
+        Ok(())
+    }
+
+    fn rate_told(
+        &mut self,
+        now: Picos,
+        port: u16,
+        order: &Order,
+        priority: Priority,
+        kilobits_per_second: u32,
+    ) -> Result<(), Infallible> {
+        let told = if kilobits_per_second == LINE_RATE { 0 } else { kilobits_per_second };
+        let what = Note::RateTold {
+            port,
+            priority: priority.number(),
+            kilobits_per_second: told,
+            reason: order.into(),
+        };
+        self.journal.note(now, self.followed.node, what);
+        Ok(())
+    }
+
+    fn flows_told(
+        &mut self,
+        now: Picos,
+        _port: u16,
+        flows: &FlowList,
+        paused: bool,
+    ) -> Result<(), Infallible> {
+        if paused {
+            self.journal.note(now, self.followed.node, Note::FlowsPaused(*flows));
+        }
         Ok(())
     }
 

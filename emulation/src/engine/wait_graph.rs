@@ -11,10 +11,14 @@
 //! renewed. By then the switch's other ports may have drained, so that the threshold is higher and it is at or below
 //! X_on. So the caller of [`stuck`](WaitGraph::stuck) says whether a queue or port could resume without a departure of
 //! its own packets if only stuck bytes were left in the shared pool.
+//!
+//! Under G-PFC a queue that is OFF turns ON by what all lossless queues of its port hold, so it waits for packets of all of
+//! them.
 
 use std::collections::BTreeMap;
 
 use fabric_core::hop_control::PauseLevel;
+use fabric_core::scheme::Stays;
 use units::{Bytes, Nanos};
 
 use topology::shortest_cycle;
@@ -85,6 +89,8 @@ pub struct WaitGraph {
     pub ports: BTreeMap<u32, OffPort>,
     /// Ingress queues that have packets in paused egress queues, by the lane that leads to them.
     pub ingress: BTreeMap<Lane, HeldQueue>,
+    /// Whether thresholds of queues are of their whole port (G-PFC).
+    pub counts_by_port: bool,
 }
 
 impl WaitGraph {
@@ -157,8 +163,8 @@ impl WaitGraph {
     /// departs.
     ///
     /// `may_resume` says whether the queue of a lane, or its port, could turn ON without a departure of
-    /// its own packets if only these bytes were left in its switch's shared pool.
-    pub fn stuck(&self, may_resume: impl Fn(Lane, PauseLevel, Bytes) -> bool) -> Vec<bool> {
+    /// its own packets if only these bytes were left of others'.
+    pub fn stuck(&self, may_resume: impl Fn(Lane, PauseLevel, Stays) -> bool) -> Vec<bool> {
         let mut stuck = vec![true; self.paused.len()];
         loop {
             let mut is_largest = true;
@@ -181,27 +187,35 @@ impl WaitGraph {
         &self,
         paused: &PausedLane,
         stuck: &[bool],
-        may_resume: &impl Fn(Lane, PauseLevel, Bytes) -> bool,
+        may_resume: &impl Fn(Lane, PauseLevel, Stays) -> bool,
     ) -> bool {
-        let Some(queue) = self.ingress.get(&paused.lane) else { return false };
-        let stays = || self.shared_that_stays(queue.switch, stuck);
+        let lane = paused.lane;
+        let Some(queue) = self.ingress.get(&lane) else { return false };
+        let stays = || {
+            let beside = self.at_port(lane.wire).filter(|(of, _)| **of != lane);
+            let beside = beside.map(|(_, queue)| queue.stuck_shared_bytes(stuck)).sum();
+            Stays { in_pool: self.shared_that_stays(queue.switch, stuck).0, beside }
+        };
         paused.queue_off
             && paused.settled
             && queue.stuck_bytes(stuck) == queue.held.0
-            && !may_resume(paused.lane, PauseLevel::Queue, stays())
+            && !may_resume(lane, PauseLevel::Queue, stays())
     }
 
     fn port_is_stuck(
         &self,
         lane: Lane,
         stuck: &[bool],
-        may_resume: &impl Fn(Lane, PauseLevel, Bytes) -> bool,
+        may_resume: &impl Fn(Lane, PauseLevel, Stays) -> bool,
     ) -> bool {
         let wire = lane.wire;
         let Some(port) = self.ports.get(&wire).filter(|port| port.settled) else { return false };
         let Some((_, first)) = self.at_port(wire).next() else { return false };
         let held: u64 = self.at_port(wire).map(|(_, queue)| queue.stuck_bytes(stuck)).sum();
-        let stays = || self.shared_that_stays(first.switch, stuck);
+        let stays = || {
+            let in_pool = self.shared_that_stays(first.switch, stuck).0;
+            Stays { in_pool, ..Stays::default() }
+        };
         held == port.held.0 && !may_resume(lane, PauseLevel::Port, stays())
     }
 
@@ -223,7 +237,7 @@ impl WaitGraph {
         let lane = paused.lane;
         let port = self.ports.get(&lane.wire);
         self.at_port(lane.wire).flat_map(move |(of, queue)| {
-            let by_queue = paused.queue_off && *of == lane;
+            let by_queue = paused.queue_off && (*of == lane || self.counts_by_port);
             let since = if by_queue { Some(Nanos(0)) } else { port.map(|port| port.since) };
             let waiting = since.map(|since| (since, queue.waiting.iter()));
             waiting.into_iter().flat_map(|(since, waiting)| {
@@ -237,6 +251,12 @@ impl HeldQueue {
     fn stuck_bytes(&self, stuck: &[bool]) -> u64 {
         let waiting = self.waiting.iter().filter(|waiting| stuck[waiting.behind as usize]);
         waiting.map(|waiting| waiting.bytes.0).sum()
+    }
+
+    /// The part of them that is in the shared pool, at least.
+    fn stuck_shared_bytes(&self, stuck: &[bool]) -> u64 {
+        let elsewhere = self.held.0 - self.shared.0;
+        self.stuck_bytes(stuck).saturating_sub(elsewhere)
     }
 }
 
@@ -296,7 +316,7 @@ mod tests {
     }
 
     /// Only departures resume queues.
-    fn never(_: Lane, _: PauseLevel, _: Bytes) -> bool {
+    fn never(_: Lane, _: PauseLevel, _: Stays) -> bool {
         false
     }
 
@@ -415,8 +435,9 @@ mod tests {
     #[test]
     fn a_port_may_resume_by_room_that_others_make() {
         const HOST: Lane = Lane { wire: 7, class: 5 };
-        let at_least =
-            |bytes: u64| move |lane: Lane, _, stays: Bytes| lane.wire == 10 && stays.0 < bytes;
+        let at_least = |bytes: u64| {
+            move |lane: Lane, _, stays: Stays| lane.wire == 10 && stays.in_pool < bytes
+        };
         assert_eq!(ports().stuck(at_least(40)), [true; 4], "its own 40 stay");
         assert_eq!(ports().stuck(at_least(41)), [false; 4]);
 
@@ -433,13 +454,39 @@ mod tests {
         assert_eq!(elsewhere.stuck(at_least(70)), [false; 4]);
     }
 
+    /// Port 10 has 5 bytes of class 3 behind class 5 of wire 11; port 11 has 40 of class 5 and 2 of class 3 behind wire 10.
+    #[test]
+    fn a_queue_may_wait_for_what_others_of_its_port_hold() {
+        let mut ring = graph(&[(0, &[(2, 5)]), (0, &[(0, 40)])]);
+        ring.paused[1].lane.class = 5;
+        let of_11 = ring.ingress.remove(&lane(11)).expect("it is there");
+        ring.ingress.insert(Lane { wire: 11, class: 5 }, of_11);
+        let class_3 = PausedLane { lane: lane(11), ..ring.paused[1].clone() };
+        ring.paused.insert(1, class_3);
+        ring.ingress.insert(lane(11), ingress(11, (0, &[(0, 2)])));
+        assert_eq!(ring.cycle_through(lane(10)), Some(vec![0, 2]));
+        let circle = [lane(10), lane(11)];
+        assert!(!ring.is_cycle(&circle), "nothing at port 10 waits behind class 3 of wire 11");
+        assert_eq!(ring.stuck(never), [true; 3]);
+        // Class 3 at port 11 holds 2 bytes, and resumes unless what stays beside them are 40.
+        let below =
+            |bytes: u64| move |it: Lane, _, stays: Stays| it == lane(11) && stays.beside < bytes;
+        assert_eq!(ring.stuck(below(40)), [true; 3]);
+        assert_eq!(ring.stuck(below(41)), [true, false, true], "its own bytes hold up nobody");
+
+        ring.ingress.insert(Lane { wire: 10, class: 5 }, ingress(10, (0, &[(1, 7)])));
+        assert!(!ring.is_cycle(&circle), "class 3 of wire 10 waits for its own packets");
+        ring.counts_by_port = true;
+        assert!(ring.is_cycle(&circle), "or for all of the port");
+    }
+
     /// Both queues hold 5 bytes, and 7 others are stuck behind them at the first one's switch.
     #[test]
     fn a_queue_may_resume_by_room_that_others_make() {
         let below = |bytes: u64| {
-            move |lane: Lane, level, stays: Bytes| {
+            move |lane: Lane, level, stays: Stays| {
                 assert_eq!(level, PauseLevel::Queue);
-                lane.wire == 10 && stays.0 < bytes
+                lane.wire == 10 && stays.in_pool < bytes
             }
         };
         let ring = graph(&[(0, &[(1, 5)]), (0, &[(0, 5)])]);

@@ -144,9 +144,15 @@ impl Scheme for Bfc {
         backpressure::paused(tables, port)
     }
 
-    fn announcement<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<HopControl> {
-        let paused = state::port(tables, port)?.pausing.words();
-        Some(HopControl::Queues { paused })
+    fn announce<T: Tables>(
+        tables: &T,
+        _policy: Policy,
+        port: u32,
+        send: &mut impl FnMut(HopControl),
+    ) {
+        if let Some(port) = state::port(tables, port) {
+            send(HopControl::Queues { paused: port.pausing.words() });
+        }
     }
 
     fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {

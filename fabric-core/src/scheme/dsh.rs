@@ -26,8 +26,8 @@ pub mod victim_ports;
 
 use super::victims;
 use super::{
-    Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
-    highest_threshold,
+    Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
+    Verdict, highest_threshold,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, PauseLevel};
@@ -128,8 +128,9 @@ impl Scheme for Dsh {
         at: &Ingress<'_, T>,
         level: PauseLevel,
         computed: Policy,
-        stays: u64,
+        stays: Stays,
     ) -> bool {
+        let stays = stays.in_pool;
         let highest = |stays| highest_threshold::<Self, T>(at, computed, stays);
         if level == PauseLevel::Queue {
             return at.queue.shared_bytes.load() <= two_level::queue_xon(at, highest(stays));

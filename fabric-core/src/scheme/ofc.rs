@@ -2,7 +2,7 @@
 //! Fine-grained Priority Flow Control"): a switch pauses the flows that meet congestion, and not their whole class.
 //!
 //! [`identification`] is Algorithm 1, [`notification`] Algorithm 2 and [`rotation`] Algorithm 3; [`state`] is what is kept,
-//! [`settings`] the configuration. `q_in` is what an ingress queue holds beyond its private buffer, `q_out` what the egress
+//! [`settings`] the configuration, and [`repetition`] an option. `q_in` is what an ingress queue holds beyond its private buffer, `q_out` what the egress
 //! port holds of the packet's priority.
 //!
 //! **State.** The paper's three tables are one flow table for each egress port, a set-associative one of bounded size. An
@@ -36,6 +36,7 @@
 
 pub mod identification;
 pub mod notification;
+pub mod repetition;
 pub mod rotation;
 pub mod settings;
 pub mod state;
@@ -139,6 +140,15 @@ impl Scheme for Ofc {
             [0, 0] => None,
             [low, high] => Some(QueueSet::of_flow_queues(u128::from(low) | u128::from(high) << 64)),
         }
+    }
+
+    fn announce<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        send: &mut impl FnMut(HopControl),
+    ) {
+        repetition::announce(tables, Options::of(policy), port, send);
     }
 
     fn room(policy: Policy, ports: u32) -> Room {

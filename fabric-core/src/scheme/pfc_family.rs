@@ -26,7 +26,7 @@ pub mod slope;
 pub mod state;
 
 use super::{
-    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, highest_threshold, pfc,
+    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, highest_threshold, pfc,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
@@ -129,17 +129,22 @@ impl Scheme for PfcFamily {
         pfc::resume_at(at, xon)
     }
 
-    /// As [`Self::resume`], if nothing but what is stuck is left: other queues of the port may be empty then.
+    /// As [`Self::resume`], if nothing but what is stuck is left: other queues of the port may hold less then.
     fn may_resume<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
         computed: Policy,
-        stays: u64,
+        stays: Stays,
     ) -> bool {
-        let highest = highest_threshold::<Self, T>(at, computed, stays);
+        let beside = match Options::of(at.policy).rule {
+            Rule::PriorityAware => stays.beside,
+            _ => 0,
+        };
+        let of_port = highest_threshold::<Self, T>(at, computed, stays.in_pool);
+        let highest = of_port.saturating_sub(beside);
         level == PauseLevel::Queue
             && at.queue.headroom_bytes.load() == 0
-            && xon(at, highest, 0).is_some_and(|xon| at.queue.shared_bytes.load() <= xon)
+            && xon(at, highest, beside).is_some_and(|xon| at.queue.shared_bytes.load() <= xon)
     }
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {

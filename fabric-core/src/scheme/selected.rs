@@ -9,7 +9,8 @@ use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
 use super::spfc::{self, Spfc};
 use super::{
-    Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Verdict,
+    Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
+    Verdict,
 };
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::Departure;
@@ -294,7 +295,7 @@ impl Scheme for Selected {
         at: &Ingress<'_, T>,
         level: PauseLevel,
         computed: Policy,
-        stays: u64,
+        stays: Stays,
     ) -> bool {
         select!(at.policy, S => S::may_resume(at, level, computed, stays))
     }
@@ -323,8 +324,13 @@ impl Scheme for Selected {
         select!(policy, S => S::reopens(tables, policy, port, now))
     }
 
-    fn announcement<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<HopControl> {
-        select!(policy, S => S::announcement(tables, policy, port))
+    fn announce<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        send: &mut impl FnMut(HopControl),
+    ) {
+        select!(policy, S => S::announce(tables, policy, port, send));
     }
 
     fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {

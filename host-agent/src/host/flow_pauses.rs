@@ -1,8 +1,9 @@
 //! Flows that the neighbour has paused by themselves (OFC, Section III), and the senders that wait for it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use fabric_core::priority::Priority;
+use fabric_core::scheme::ofc::repetition::PERIODS;
 use units::Picos;
 
 use super::{Host, Sending};
@@ -10,8 +11,8 @@ use super::{Host, Sending};
 /// What the neighbour has said of flows.
 #[derive(Debug, Default)]
 pub(super) struct FlowPauses {
-    /// The paused flows, of each priority and name.
-    paused: BTreeSet<(u8, u32)>,
+    /// The paused flows, of each priority and name, and how many periods have ended since the neighbour named them.
+    paused: BTreeMap<(u8, u32), u32>,
     /// The slots of senders whose turn it was while their flow was paused.
     waiting: Vec<u32>,
 }
@@ -20,7 +21,7 @@ impl FlowPauses {
     /// Whether a sender's flow is paused.
     #[inline]
     pub(super) fn stops(&self, sending: &Sending) -> bool {
-        !self.paused.is_empty() && self.paused.contains(&key(sending))
+        !self.paused.is_empty() && self.paused.contains_key(&key(sending))
     }
 
     /// A sender waits.
@@ -51,17 +52,38 @@ impl Host {
         let keys = names.iter().map(|&name| (priority.number(), name));
         if paused {
             self.counters.flow_pauses_received += 1;
-            all.extend(keys);
+            all.extend(keys.map(|key| (key, 0)));
             return;
         }
         self.counters.flow_resumes_received += 1;
         keys.for_each(|key| {
             all.remove(&key);
         });
+        self.wake_flows(now);
+    }
+
+    /// Where neighbours repeat their pauses of flows: a period is over. Flows that were not named for
+    /// [`PERIODS`] go on. Returns whether there are some.
+    pub fn forget_flow_pauses(&mut self, now: Picos) -> bool {
+        let all = &mut self.flow_pauses.paused;
+        let before = all.len();
+        all.retain(|_, age| {
+            *age += 1;
+            *age <= PERIODS
+        });
+        let forgets = all.len() != before;
+        if forgets {
+            self.wake_flows(now);
+        }
+        forgets
+    }
+
+    /// Senders whose flows are paused no more go on.
+    fn wake_flows(&mut self, now: Picos) {
         let waiting = std::mem::take(&mut self.flow_pauses.waiting);
         for slot in waiting {
             let sending = self.senders.occupant(slot);
-            if self.flow_pauses.paused.contains(&key(sending)) {
+            if self.flow_pauses.paused.contains_key(&key(sending)) {
                 self.flow_pauses.waiting.push(slot);
             } else {
                 sending.waits = false;

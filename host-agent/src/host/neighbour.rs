@@ -36,7 +36,7 @@ impl Host {
                 let [low, high] = paused.map(u128::from);
                 (QueueSet::of_flow_queues(u128::MAX), QueueSet::of_flow_queues(low | high << 64))
             }
-            HopControl::Rate { priority, kilobits_per_second } => {
+            HopControl::Rate { priority, kilobits_per_second } if self.config.obeys_rates => {
                 match pause.receive_rate(priority, kilobits_per_second) {
                     PauseOutcome::Paused | PauseOutcome::Resumed => counters.rates_received += 1,
                     PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
@@ -46,7 +46,7 @@ impl Host {
             HopControl::Flows { priority, paused, flows } if self.config.obeys_flow_pauses => {
                 return self.handle_flow_pause(now, priority, paused, flows.hashes());
             }
-            HopControl::Flows { .. } => {
+            HopControl::Rate { .. } | HopControl::Flows { .. } => {
                 counters.unexpected_hop_control += 1;
                 return;
             }

@@ -42,6 +42,7 @@ pub fn config(address: u32) -> HostConfig {
         names_queues: false,
         keeps_incast_queue: false,
         obeys_flow_pauses: false,
+        obeys_rates: true,
         scheduler: Scheduler::RoundRobin,
         tells_remaining: false,
     }

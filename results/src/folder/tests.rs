@@ -17,6 +17,7 @@ fn options() -> ResultsOptions {
         link_delay: true,
         egress_queues: true,
         queue_pauses: true,
+        rates: true,
         lossy_queues: true,
         held_flows: true,
         port_states: true,
@@ -62,6 +63,7 @@ fn flow(number: u32) -> FlowRow<'static> {
         cnps: 0,
         long_lived: false,
         path: String::new(),
+        congested: None,
     }
 }
 

@@ -56,6 +56,7 @@ fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> 
         cnps: 0,
         long_lived: false,
         path: String::new(),
+        congested: None,
     }
 }
 

@@ -3,7 +3,9 @@ use units::BitsPerSecond;
 use super::*;
 use crate::PoolLevels;
 use crate::folder::ResultsOptions;
+use crate::manifest::Manifest;
 use crate::report::TABLE_ROWS;
+use crate::size_class::SizeClasses;
 use crate::slowdown::Slowdown;
 use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
 use std::fs;
@@ -50,11 +52,9 @@ fn run(folder: Option<&Path>) -> RunReport {
         flow_size_bins: vec![Bytes(1_000)],
         size_classes: SizeClasses::new(vec![Bytes(1_000)]),
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
-        flow_queues: None,
-        port_states: false,
-        watchdog: false,
         window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
+        ..RecordOptions::default()
     };
     let mut record = Record::new(folder, options);
     for flow in 0..30 {
@@ -97,6 +97,7 @@ fn run(folder: Option<&Path>) -> RunReport {
                 cnps,
                 long_lived: false,
                 path: String::new(),
+                congested: None,
             })
             .unwrap();
     }
@@ -189,14 +190,12 @@ fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'stati
         crate::DeadlockMember {
             wire: "a->b",
             priority: 3,
-            level: PauseLevel::Queue,
-            flow_queue: None,
+            cause: crate::WaitCause::Class(PauseLevel::Queue),
         },
         crate::DeadlockMember {
             wire: "b->a",
             priority: 5,
-            level: PauseLevel::Queue,
-            flow_queue: None,
+            cause: crate::WaitCause::Class(PauseLevel::Queue),
         },
     ];
     let (onset, confirmed) = (Nanos(onset), confirmed.map(Nanos));

@@ -73,7 +73,13 @@ fn report() -> RunReport {
             seed: 1,
             flows_total: 4,
             flows_completed: 4,
-            fct_ns: Some(FctSummary { mean: 600_001, p50: 600_001, p99: 603_123, max: 603_123 }),
+            fct_ns: Some(FctSummary {
+                mean: 600_001,
+                p50: 600_001,
+                p99: 603_123,
+                max: 603_123,
+                ..FctSummary::default()
+            }),
             slowdown: Some(SlowdownSummary {
                 mean: Slowdown(69_812),
                 p50: Slowdown(69_830),

@@ -12,7 +12,7 @@ fn summary() -> Summary {
         seed: 1,
         flows_total: 8,
         flows_completed: 7,
-        fct_ns: Some(FctSummary { mean: 10, p50: 9, p99: 12, max: 12 }),
+        fct_ns: Some(FctSummary { mean: 10, min: 7, p25: 8, p50: 9, p75: 11, p99: 12, max: 12 }),
         slowdown: Some(SlowdownSummary {
             mean: Slowdown(12_345),
             p50: Slowdown(10_000),
@@ -35,7 +35,10 @@ fn json_is_stable() {
   "flows_completed": 7,
   "fct_ns": {
     "mean": 10,
+    "min": 7,
+    "p25": 8,
     "p50": 9,
+    "p75": 11,
     "p99": 12,
     "max": 12
   },
@@ -119,13 +122,17 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let link_bytes = [("leaf0".into(), LinkBytes::default())].into();
     let replaced_flows = Some(0);
     let flow_pauses = Some(FlowPauseTotals::default());
+    let flow_tables = Some(FlowTables::default());
+    let port_queues = Some(PortQueues::default());
     let all = Summary {
         port_states,
         switch_buffer_bytes,
         link_bytes,
+        port_queues,
         watchdog,
         replaced_flows,
         flow_pauses,
+        flow_tables,
         fidelity,
         ..summary()
     };

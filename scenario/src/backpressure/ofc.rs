@@ -2,7 +2,7 @@
 
 use fabric_core::scheme::{SchemeSettings, ofc};
 use serde::Serialize;
-use units::Bytes;
+use units::{Bytes, Picos};
 
 use crate::document::Document;
 use crate::priority::Priorities;
@@ -28,6 +28,12 @@ pub struct Ofc {
     pub congested: Option<Bytes>,
     /// Entries of an egress port's flow table, a multiple of four.
     pub flow_table: u32,
+    /// Time after which a switch names the flows again that it has paused, if it does.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub repeat: Option<Picos>,
 }
 
 /// The paper's middle value (Section IV-C2).
@@ -37,37 +43,45 @@ pub(super) const fn default_flow_table() -> u32 {
     256
 }
 
-pub(super) fn resolve(
-    priorities: Priorities,
-    alpha: Option<Ratio>,
-    congested: Option<Size>,
-    flow_table: u32,
-    document: &Document<'_>,
-) -> Result<Ofc, ScenarioError> {
-    let wrong = |key: &str, title: &str, help: &str| {
-        Err(document.error(&format!("switch.backpressure.{key}"), title, help))
-    };
-    if priorities.count() == 0 {
-        return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
-    }
-    let Some(options) = ofc::Options::new(priorities.0, flow_table) else {
-        let title = format!("a flow table of {flow_table} entries");
-        let help = format!("write 1 to {}", ofc::Options::MOST_ENTRIES);
-        return wrong("flow_table", &title, &help);
-    };
-    let congested = congested.map(|Quantity(bytes)| bytes);
-    let alpha = match (alpha, congested) {
-        (Some(_), Some(_)) => {
-            let help = "`alpha` is the same as a part of `xoff`: write one of the two";
-            return wrong("congested", "two thresholds for flows", help);
-        }
-        (None, None) => Some(DEFAULT_ALPHA),
-        (alpha, _) => alpha,
-    };
-    Ok(Ofc { priorities, alpha, congested, flow_table: options.entries() })
-}
+/// The shortest time after which pauses are repeated.
+const LEAST_REPEAT: Picos = Picos(10_000_000);
 
 impl Ofc {
+    /// What the keys say, with `X_off^c` as a size if it is given like this.
+    pub(super) fn resolve(
+        self,
+        congested: Option<Size>,
+        document: &Document<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.backpressure.{key}"), title, help))
+        };
+        let Self { priorities, alpha, flow_table, repeat, .. } = self;
+        if priorities.count() == 0 {
+            return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
+        }
+        let Some(options) = ofc::Options::new(priorities.0, flow_table) else {
+            let title = format!("a flow table of {flow_table} entries");
+            let help = format!("write 1 to {}", ofc::Options::MOST_ENTRIES);
+            return wrong("flow_table", &title, &help);
+        };
+        if let Some(period) = repeat.filter(|period| *period < LEAST_REPEAT) {
+            let title = format!("flows are named again every {}", quantity::display(period));
+            let help = "write \"10us\" or more, or leave the key out";
+            return wrong("repeat", &title, help);
+        }
+        let congested = congested.map(|Quantity(bytes)| bytes);
+        let alpha = match (alpha, congested) {
+            (Some(_), Some(_)) => {
+                let help = "`alpha` is the same as a part of `xoff`: write one of the two";
+                return wrong("congested", "two thresholds for flows", help);
+            }
+            (None, None) => Some(DEFAULT_ALPHA),
+            (alpha, _) => alpha,
+        };
+        Ok(Self { alpha, congested, flow_table: options.entries(), ..self })
+    }
+
     /// `X_off^c` beside this `X_off`: an ingress queue and the egress queue from which on a flow's neighbour is told to pause
     /// it.
     pub fn congested(&self, xoff: Bytes) -> Bytes {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fabric_core::scheme::{SchemeSettings, ofc};
 use topology::SwitchId;
-use units::Bytes;
+use units::{Bytes, Picos};
 
 use crate::{FlowQueues, Scenario};
 
@@ -31,6 +31,19 @@ fn settings(backpressure: &str) -> ofc::Settings {
         SchemeSettings::Ofc(settings) => settings,
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn pauses_are_repeated_if_asked_for() {
+    let period = |keys: &str| {
+        let text = with(&format!("{KEYS}\nbackpressure = {{ kind = \"ofc\"{keys} }}"));
+        parse(&text).map(|scenario| scenario.announcement_period())
+    };
+    assert_eq!(period("").unwrap(), None);
+    assert_eq!(period(", repeat = \"10us\"").unwrap(), Some(Picos(10_000_000)));
+    settings("{ kind = \"ofc\", repeat = \"1ms\" }");
+    let error = period(", repeat = \"9999ns\"").unwrap_err().to_string();
+    assert!(error.contains("flows are named again every 9999ns"), "{error}");
 }
 
 #[test]

@@ -50,6 +50,8 @@ own_rack = true\nflows = 5
 pairs = {{ kind = \"groups\", from = [\"leaf0\", \"h3\"], to = [\"leaf1\"] }}
 [[flows]]\nkind = \"permutation\"\nbytes = \"unlimited\"\npriorities = [4]
 [[flows]]\nkind = \"all-to-all\"\nbytes = \"1MiB\"\nstart = \"5us\"
+[[flows]]\nkind = \"split\"\nflows = 9\nbytes = \"1kB\"\npriority = 4
+groups = [{{ from = [\"leaf0\"], to = [\"leaf1\"] }}, {{ from = [\"h3\"], to = [\"h0\", \"h1\"] }}]
 [[flows]]\nkind = \"long-lived\"\nsenders = [\"h3\"]\nreceiver = \"h1\"\n"
     )
     .replace("load = 1\n", "load = 0.1\n");
@@ -125,7 +127,7 @@ fn sizes_that_are_none() {
     12 | sizes = "websarch"
        |         ^^^^^^^^^^
        |
-       = help: did you mean `websearch`? the distributions are `ali-storage`, `cache-follower`, `data-mining`, `google-rpc`, `hadoop`, `hadoop-all`, `memcached`, `solar`, `web-server` and `websearch`; or write a size such as "64kB", or { file = "my.cdf" }
+       = help: did you mean `websearch`? the distributions are `ali-storage`, `cache-follower`, `data-mining`, `edu1`, `edu2`, `google-rpc`, `hadoop`, `hadoop-all`, `memcached`, `solar`, `web-server` and `websearch`; or write a size such as "64kB", or { file = "my.cdf" }
     "#);
     assert_snapshot!(report("kind = \"poisson\"\nload = 0.5\nsizes = \"64\""), @r#"
     error: `flows.0.sizes`: the size `64` has no unit
@@ -438,4 +440,20 @@ fn a_label_that_a_table_cannot_show() {
        = help: write some text, without line breaks and other control characters
     "#);
     assert!(report(&flow.replace("a\\nb", "")).contains("a label that a table cannot show"));
+}
+
+#[test]
+fn flows_that_cannot_be_divided() {
+    let split = |keys: &str| report(&format!("kind = \"split\"\n{keys}"));
+    let good = "flows = 3\nbytes = \"1kB\"\ngroups = [{ from = [\"leaf0\"], to = [\"leaf1\"] }]";
+    for (from, to, expected) in [
+        ("flows = 3", "flows = 0", "no flow to divide"),
+        ("1kB", "0B", "flows without bytes"),
+        ("[{ from = [\"leaf0\"], to = [\"leaf1\"] }]", "[]", "no group"),
+        ("to = [\"leaf1\"]", "to = [\"h1\", \"h2\"]", "`h1` sends and receives in one group"),
+        ("leaf0", "leaf7", "`leaf7`"),
+    ] {
+        let found = split(&good.replace(from, to));
+        assert!(found.contains(expected), "{found}");
+    }
 }

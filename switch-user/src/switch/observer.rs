@@ -1,7 +1,7 @@
 //! The trait by which a driver learns what happens in a switch.
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::hop_control::{FlowList, HopControl, Order};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use units::{Bytes, Picos};
@@ -146,6 +146,30 @@ pub trait Observer {
         _port: u16,
         _order: &Order,
         _queue: QueueId,
+        _paused: bool,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The neighbour at `port` is told the rate of a priority, for the reasons in `order`;
+    /// [`LINE_RATE`](fabric_core::hop_control::LINE_RATE): that of the link.
+    fn rate_told(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _order: &Order,
+        _priority: Priority,
+        _kilobits_per_second: u32,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The neighbour at `port` is told to pause or resume flows.
+    fn flows_told(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _flows: &FlowList,
         _paused: bool,
     ) -> Result<(), Self::Error> {
         Ok(())

@@ -127,9 +127,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             HopControl::Queue { queue, paused } => {
                 return observer.queue_told(now, port, order, queue, paused);
             }
-            HopControl::Queues { .. } | HopControl::Flows { .. } | HopControl::Rate { .. } => {
-                return Ok(());
+            HopControl::Flows { paused, ref flows, .. } => {
+                return observer.flows_told(now, port, flows, paused);
             }
+            HopControl::Rate { priority, kilobits_per_second } => {
+                return observer.rate_told(now, port, order, priority, kilobits_per_second);
+            }
+            HopControl::Queues { .. } => return Ok(()),
         };
         if resumes {
             return self.tell_resume(now, port, order, &pauses, observer);

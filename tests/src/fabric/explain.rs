@@ -229,7 +229,8 @@ transport = { kind = "roce-rc", congestion_control = "none" }
 /// A flow that could not send a packet waits where it would have gone.
 pub fn nothing_sent(run: Runner) {
     let late = flow("late", "h5", "h12", "10kB", "31us");
-    let run = run(&(scenario("deadlock.toml") + &late), &[LOGGED, "stop=\"drained\"", "duration=60us"]);
+    let run =
+        run(&(scenario("deadlock.toml") + &late), &[LOGGED, "stop=\"drained\"", "duration=60us"]);
     let told = of_label(&run, "late");
     assert!(!told.completed);
     assert!(told.parts.iter().all(|part| part.cause != "unknown"), "{told}");

@@ -1,5 +1,7 @@
 //! OFC: pauses of flows, and a flow that passes others which are paused.
 
+use results::FlowPart;
+
 use super::one_switch::flow;
 use super::{CAPTURE_ALL, Run, Runner};
 
@@ -109,4 +111,72 @@ transport = {{ kind = "roce-rc", congestion_control = "none" }}
         let pauses = run.summary.flow_pauses.expect("OFC has them");
         assert!(pauses.pause_frames > 0, "{scheduler}: {pauses:?}");
     }
+}
+
+/// Of Fig. 1's flows all are paused once: at the rate of their links F0 and F1 overwhelm sa as well. One from r0 to b2 shares
+/// no egress port with them, and is not. Means are those of `queues.csv`; tables are counted while they have rows.
+pub fn measures_tell_congested_flows_apart(run: Runner) {
+    let apart = "[[flows]]\nkind = \"one\"\nlabel = \"apart\"\nsrc = \"r0\"\ndst = \"b2\"\nbytes = \"300kB\"\n";
+    let scenario = FIG01.to_owned() + "\n" + apart;
+    let keys = ["results.flow_tables=true", "results.port_queues=true"];
+    let window = ["results.from=5us", "results.to=200us"];
+    for (keys, window) in [(keys.to_vec(), None), ([keys, window].concat(), Some((5_000, 200_000)))]
+    {
+        let run = run(&scenario, &keys);
+        let pauses = run.summary.flow_pauses.as_ref().unwrap();
+        let labels = |part: &FlowPart| -> Vec<(String, u64)> {
+            part.labels.iter().map(|(label, it)| (label.clone(), it.flows)).collect()
+        };
+        assert_eq!(labels(&pauses.uncongested), [("apart".to_owned(), 1)]);
+        let expected = [("F0".to_owned(), 1), ("F1".to_owned(), 1), ("bursts".to_owned(), 6)];
+        assert_eq!(labels(&pauses.congested), expected);
+        let times = |labels: &[&str]| -> Vec<u64> {
+            let table = run.flows();
+            let of_label = |label: &&str| {
+                let rows = table.with("label", label);
+                rows.map(|row| row.number("fct_ns")).collect::<Vec<_>>()
+            };
+            let mut times: Vec<u64> = labels.iter().flat_map(of_label).collect();
+            times.sort_unstable();
+            times
+        };
+        assert_eq!(pauses.uncongested.flows.fct_ns.unwrap().max, times(&["apart"])[0]);
+        let fct = pauses.congested.flows.fct_ns.unwrap();
+        let found = [fct.min, fct.p25, fct.p50, fct.p75, fct.max];
+        let congested = times(&["F0", "F1", "bursts"]);
+        assert_eq!(found, [0, 1, 3, 5, 7].map(|place| congested[place]));
+
+        let (from, to) = window.unwrap_or((0, run.summary.emulated_ns));
+        let queues = run.summary.port_queues.as_ref().unwrap();
+        // F0 leaves sa, sb and sc by three ports, F1 by three, of which two are the same; bursts by one of F1's.
+        let ports = ["F0", "F1", "bursts", "apart"].map(|label| queues.labels[label].ports);
+        assert_eq!((ports, queues.all.ports), ([3, 3, 1, 1], 5));
+        let mean = |node: &str, port: u64| -> u64 {
+            let table = run.table("queues.csv");
+            let rows = table.with("kind", "egress");
+            let rows = rows.filter(|row| row.text("node") == node && row.number("port") == port);
+            let (mut since, mut bytes, mut sum) = (from, 0, 0);
+            for (time, next) in rows.map(|row| (row.number("time_ns"), row.number("bytes"))) {
+                let until = time.clamp(since, to);
+                sum += bytes * (until - since);
+                (since, bytes) = (until, next);
+            }
+            (sum + bytes * (to - since)) / (to - from)
+        };
+        // sc's port to r1 comes after those to sb and r0, sa's to sb after those to its hosts.
+        let found = [queues.labels["bursts"].mean, queues.switches["sa"].mean];
+        for (found, expected) in found.into_iter().zip([mean("sc", 2), mean("sa", 2)]) {
+            assert!(expected > 10_000 && found.abs_diff(expected) <= 1, "{found}, {expected}");
+        }
+
+        let tables = run.summary.flow_tables.unwrap();
+        // At sc's port to r1 there are F1 and the bursts; F0 and F1 are paused at sa.
+        let most = [tables.flow_in_port_tab, tables.congested_flow_tab, tables.pause_frame_tab];
+        assert_eq!(most.map(|table| table.max), [7, 2, 2]);
+        assert!(tables.flow_in_port_tab.sum_mean > 2.0 && tables.ports >= 4, "{tables:?}");
+    }
+    let without = run(&scenario, &[]);
+    assert!(without.summary.port_queues.is_none() && without.summary.flow_tables.is_none());
+    let pfc = run(&FIG01.replace("backpressure = ", "# backpressure = "), &[keys[1]]);
+    assert!(pfc.summary.flow_pauses.is_none() && pfc.summary.port_queues.is_some());
 }

@@ -1,5 +1,6 @@
 //! The PFC family in a whole fabric: which queues pause, and because of what.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::results::Row;
@@ -131,6 +132,22 @@ pub fn rates_instead_of_pauses(run: Runner) {
     let gfc = run(&scenario(), &[GFC, FAR]);
     gfc.assert_lossless();
     assert_eq!(pauses(&gfc, |_| true), 0);
+    let mut stages = BTreeMap::new();
+    for row in gfc.table("rates.csv").rows() {
+        let threshold = row.number("threshold_bytes");
+        let rate = row.text("rate_bps").to_owned();
+        assert_eq!(stages.entry(threshold).or_insert_with(|| rate.clone()), &rate);
+        assert!(row.number("occupancy_bytes") >= threshold);
+    }
+    // Each stage has half the rate of the one before, and begins halfway between that and 75 kB.
+    let mut found = stages.into_iter();
+    assert_eq!(found.next(), Some((0, String::new())), "the rate of the link");
+    let (mut begin, mut rate) = (60_000, 20_000_000_000_u64);
+    for (threshold, told) in found {
+        assert_eq!((threshold, told), (begin, rate.to_string()));
+        (begin, rate) = (begin + (75_000 - begin) / 2, rate / 2);
+    }
+    assert!(rate <= 10_000_000_000, "at least one stage");
     let most = *gfc.summary.buffer_max_bytes.values().max().expect("a switch");
     // The ports of h0 to h4, h1's with two priorities, and a frame that may jump over the end.
     assert!(most <= 6 * (75_000 + 1500), "{most}");

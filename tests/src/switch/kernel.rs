@@ -23,7 +23,7 @@ const TC_ACT_OK: u32 = 0;
 const ETHERNET_HEADER: usize = 14;
 
 /// Interfaces beyond the ports: where more switches are attached than one has ports.
-const SPARE_INTERFACES: u32 = 12;
+const SPARE_INTERFACES: u32 = 20;
 
 /// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a thread of its own.
 pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {

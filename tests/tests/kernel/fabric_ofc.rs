@@ -16,3 +16,8 @@ fn more_flows_than_entries() {
 fn ofc_beside_other_priorities() {
     ofc::beside_other_priorities(on_both);
 }
+
+#[test]
+fn measures_tell_congested_flows_apart() {
+    ofc::measures_tell_congested_flows_apart(on_both);
+}

@@ -23,6 +23,7 @@ mod fabric_multipath;
 mod fabric_ofc;
 mod fabric_pfc;
 mod fabric_pfc_family;
+mod fabric_rings;
 mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;

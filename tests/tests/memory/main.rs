@@ -27,6 +27,7 @@ mod pfc;
 mod pfc_family;
 mod queueing;
 mod reference;
+mod rings;
 mod selective_repeat;
 mod shapes;
 mod simulator_files;

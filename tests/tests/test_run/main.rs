@@ -8,6 +8,7 @@ mod audit;
 mod bfc;
 mod differential;
 mod dsh;
+mod flow_lists;
 mod parse;
 mod pools;
 mod random;

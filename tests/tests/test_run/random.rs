@@ -16,6 +16,7 @@ use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, ofc, pfc_f
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;
+use tests::generated::Random;
 use tests::switch::frame::{
     acknowledge, bytes, congestion_notification, data, hop_control_bytes, inbound,
     link_delay_bytes, message, pfc_bytes, repair_checksum,
@@ -77,27 +78,6 @@ const SHORTEST: usize = 14;
 const LONGEST: usize = 3700;
 /// Templates of frames that are right.
 const TEMPLATES: usize = 256;
-
-/// xorshift64* (Vigna 2016).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.next() as u8
-    }
-}
 
 /// A right frame, and the port where it is expected.
 fn template(random: &mut Random) -> (u32, Vec<u8>) {
@@ -289,8 +269,7 @@ fn small_rule(policy: Policy) -> Option<SchemeSettings> {
 fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
     let mut switch = KernelSwitch::load(CAPACITY, policy, Hook::Xdp, None);
     small_buffer(policy).write(switch.tables_mut());
-    // The state that xorshift never leaves is zero.
-    let mut random = Random(seed | 1 << 63);
+    let mut random = Random::new(seed);
     let mut templates: Vec<_> = (0..TEMPLATES).map(|_| template(&mut random)).collect();
     if policy.scheme() == SchemeKind::Bfc {
         // Frames name queues of the neighbour.

@@ -17,7 +17,7 @@ use crate::sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in
 /// Arguments of `xoff reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The paper: "dsh", "bfc" or "spfc".
+    /// The paper: "dsh", "bfc", "spfc", "bshare" or "ofc".
     #[arg(value_parser = paper)]
     paper: &'static Paper,
     /// Its figures, such as fig14 fig17. Default: all that it has.

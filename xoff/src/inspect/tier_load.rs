@@ -31,7 +31,9 @@ pub(super) fn tier_loads(scenario: &Scenario, groups: &Racks) -> Vec<TierLoad> {
         let (demand, rate) = match source {
             Source::Arrivals(recipe) => (recipe.pairs.demand(fabric, groups), recipe.rate),
             Source::Incasts(recipe) => (recipe.parties.demand(fabric, groups), recipe.rate),
-            Source::Listed(_) | Source::Permutation(_) | Source::AllToAll(_) => continue,
+            Source::Listed(_) | Source::Permutation(_) | Source::AllToAll(_) | Source::Split(_) => {
+                continue;
+            }
         };
         has_rate = true;
         let shares = demand.shares(fabric, groups, scenario.class_of_workload(workload));

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowPauseTotals, FlowQueueTotals,
-    LabelSummary, LinkBytes, OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals,
-    SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary,
-    WatchdogTotals, WindowSummary,
+    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowPart, FlowPauseTotals,
+    FlowQueueTotals, FlowTables, LabelSummary, LinkBytes, MeanQueue, OccupancySummary,
+    PausedByLevel, PortQueues, PortStateTotals, QueuePauseTotals, SizeClassSlowdown,
+    SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary, WatchdogTotals,
+    WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -117,7 +118,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
         ids.map(|id| (scenario.fabric().switch(id).name.clone(), 0)).collect()
     };
-    let fct_ns = Some(FctSummary { mean: 0, p50: 0, p99: 0, max: 0 });
+    let fct_ns = Some(FctSummary::default());
     let slowdown = Some(SlowdownSummary { mean: Slowdown(0), p50: Slowdown(0), p99: Slowdown(0) });
     let class = SizeClassSummary {
         flows: 0,
@@ -148,9 +149,21 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let link_bytes = scenario.results.link_bytes.then(LinkBytes::default);
+    let part = FlowPart { flows: label.clone(), labels: labels.clone() };
     let mut summary = Summary {
         switch_buffer_bytes: by_switch(scenario, buffer_bytes),
-        flow_pauses: scenario.switch.ofc().map(|_| FlowPauseTotals::default()),
+        flow_pauses: scenario.switch.ofc().map(|_| FlowPauseTotals {
+            congested: part.clone(),
+            uncongested: part,
+            ..FlowPauseTotals::default()
+        }),
+        flow_tables: (scenario.results.flow_tables && scenario.switch.ofc().is_some())
+            .then(FlowTables::default),
+        port_queues: scenario.results.port_queues.then(|| PortQueues {
+            labels: labels.keys().map(|label| (label.clone(), MeanQueue::default())).collect(),
+            switches: by_switch(scenario, Some(MeanQueue::default())),
+            ..PortQueues::default()
+        }),
         link_bytes: by_switch(scenario, link_bytes),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,

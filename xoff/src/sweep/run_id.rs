@@ -60,7 +60,8 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
             | Workload::Incast { .. }
             | Workload::LongLived { .. }
             | Workload::Permutation(_)
-            | Workload::AllToAll(_) => {}
+            | Workload::AllToAll(_)
+            | Workload::Split(_) => {}
         }
     }
     Ok(scenario)

@@ -13,7 +13,7 @@ use fabric_core::priority;
 use fabric_core::queue::QueueId;
 use fabric_core::scheme::bfc::note::Note;
 use fabric_core::tables::Tables;
-use results::{DeadlockMember, PauseLevel};
+use results::{DeadlockMember, WaitCause};
 use topology::{SwitchId, WireId, shortest_cycle};
 use units::{Nanos, Picos};
 
@@ -150,8 +150,7 @@ impl<W: Wires> Engine<'_, W> {
             let member = |queue: &PausedQueue| DeadlockMember {
                 wire: wire(queue),
                 priority: self.priority_of(queue.queue),
-                level: PauseLevel::Queue,
-                flow_queue: Some(queue.queue.number()),
+                cause: WaitCause::FlowQueue(queue.queue.number()),
             };
             let members: Vec<DeadlockMember<'_>> = circle.queues.iter().map(member).collect();
             let onset = circle.found.to_nanos();

@@ -337,8 +337,10 @@ impl Model {
             );
             let counts = |queue| self.counted(port as u32, queue) != 0;
             assert_eq!(line.pausing.words(), bits(&counts));
-            let announced = Bfc::announcement(&self.tables, self.policy, port as u32);
-            assert_eq!(announced, Some(HopControl::Queues { paused: bits(&counts) }));
+            let mut announced = Vec::new();
+            let send = &mut |control| announced.push(control);
+            Bfc::announce(&self.tables, self.policy, port as u32, send);
+            assert_eq!(announced, [HopControl::Queues { paused: bits(&counts) }]);
             for queue in (0..128).map(QueueId::data) {
                 let counter = state::counter(&self.tables, port as u32, queue).expect("a counter");
                 assert_eq!(counter.load() as usize, self.counted(port as u32, queue));

@@ -35,6 +35,22 @@ pub const CONGESTED: u64 = 6 * LENGTH;
 /// See there.
 pub const XOFF: u64 = 9 * LENGTH;
 
+/// `X_on`, `X_off^c` and `X_off`.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds {
+    /// See there.
+    pub xon: u64,
+    /// See there.
+    pub congested: u64,
+    /// See there.
+    pub xoff: u64,
+}
+
+impl Thresholds {
+    /// Those of tests that go step by step.
+    pub const FIXED: Self = Self { xon: XON, congested: CONGESTED, xoff: XOFF };
+}
+
 /// A flow: where it comes in, where it leaves, and which of those it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
@@ -81,10 +97,15 @@ pub struct Held {
 impl Held {
     /// A switch that holds nothing, with so many lines in each flow table.
     pub fn new(flow_lines: u16) -> Self {
+        Self::with(flow_lines, Thresholds::FIXED)
+    }
+
+    /// The same with other thresholds.
+    pub fn with(flow_lines: u16, Thresholds { xon, congested, xoff }: Thresholds) -> Self {
         let config = SwitchConfig {
             shared_pool_bytes: 1_000_000,
-            static_xoff_bytes: XOFF,
-            xon_offset_bytes: XOFF - XON,
+            static_xoff_bytes: xoff,
+            xon_offset_bytes: xoff - xon,
             pause_quanta: 500,
             lossless_classes: CLASS.bit(),
             ..SwitchConfig::default()
@@ -101,7 +122,7 @@ impl Held {
         let policy = policy.with_scheme(SchemeKind::Ofc, options.to_bits());
         let room = Ofc::room(policy, PORTS as u32);
         assert!(tables.scheme_line(room.lines - 1).is_some());
-        let settings = Settings { options, congested: Bytes(CONGESTED) };
+        let settings = Settings { options, congested: Bytes(congested) };
         settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(0)); PORTS]);
         let (queues, sent, arrived) = Default::default();
         Self { tables, policy, queues, sent, arrived, moves: 0 }
@@ -187,6 +208,13 @@ impl Held {
         let flows = FlowList::new(&names).expect("few flows");
         let control = HopControl::Flows { priority: CLASS, paused, flows };
         Ofc::receive(&self.tables, self.policy, port, &control, Nanos(8)).expect("OFC takes it");
+    }
+
+    /// A period is over: what the neighbour at a port is told again.
+    pub fn announce(&self, port: u32) -> Vec<HopControl> {
+        let mut told = Vec::new();
+        Ofc::announce(&self.tables, self.policy, port, &mut |control| told.push(control));
+        told
     }
 
     /// Bytes in a queue.

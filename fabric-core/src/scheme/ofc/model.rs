@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::held::{CONGESTED, Flow, Held, XOFF, XON, names};
+use super::held::{Flow, Held, LENGTH, Thresholds, names};
 use crate::hop_control::HopControl;
 
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +36,19 @@ fn any_event(numbers: u16) -> impl Strategy<Value = Event> {
     ]
 }
 
+/// In packets X_on from 0 to 5, `X_off^c` above it, and `X_off` above that.
+fn any_thresholds() -> impl Strategy<Value = Thresholds> {
+    (0..6u64, 1..5u64, 1..5u64).prop_map(|(xon, congested, xoff)| Thresholds {
+        xon: xon * LENGTH,
+        congested: (xon + congested) * LENGTH,
+        xoff: (xon + congested + xoff) * LENGTH,
+    })
+}
+
 /// The flows that neighbours have paused, and those of which neighbours were told.
 struct Model {
     held: Held,
+    thresholds: Thresholds,
     numbers: u16,
     paused: BTreeSet<Flow>,
     told: BTreeSet<(u32, u32)>,
@@ -47,9 +57,16 @@ struct Model {
 }
 
 impl Model {
-    fn new(flow_lines: u16, numbers: u16, has_room: bool) -> Self {
+    fn new(flow_lines: u16, thresholds: Thresholds, numbers: u16, has_room: bool) -> Self {
         let (paused, told) = Default::default();
-        Self { held: Held::new(flow_lines), numbers, paused, told, has_room }
+        Self {
+            held: Held::with(flow_lines, thresholds),
+            thresholds,
+            numbers,
+            paused,
+            told,
+            has_room,
+        }
     }
 
     fn flows(&self, port: u32) -> Vec<Flow> {
@@ -91,8 +108,9 @@ impl Model {
         if !self.has_room {
             return;
         }
-        assert_eq!(turned_off, !was_off && q_in >= XOFF);
-        let congested = q_in >= CONGESTED && q_out >= CONGESTED && !self.held.is_off(flow.from);
+        assert_eq!(turned_off, !was_off && q_in >= self.thresholds.xoff);
+        let threshold = self.thresholds.congested;
+        let congested = q_in >= threshold && q_out >= threshold && !self.held.is_off(flow.from);
         let cause = !self.is_local(flow.to) || self.paused.contains(&flow);
         if congested && cause {
             assert!(self.told.contains(&(flow.from, flow.name())));
@@ -114,7 +132,7 @@ impl Model {
         for name in names(&orders, false) {
             assert!(self.told.remove(&(flow.from, name)), "nobody paused that");
         }
-        if self.held.q_in(flow.from) <= XON {
+        if self.held.q_in(flow.from) <= self.thresholds.xon {
             assert!(!self.told.iter().any(|(port, _)| *port == flow.from));
             assert!(!self.held.is_off(flow.from));
         }
@@ -152,8 +170,11 @@ proptest! {
     /// Nothing is reordered within a flow or lost, no packet of a paused flow leaves and every other one may, a neighbour is
     /// told of a flow once, and resumed by the time that X_on is reached; and tables are empty at the end.
     #[test]
-    fn flows_have_queues_of_their_own(events in proptest::collection::vec(any_event(4), 0..200)) {
-        let mut model = Model::new(8, 4, true);
+    fn flows_have_queues_of_their_own(
+        thresholds in any_thresholds(),
+        events in proptest::collection::vec(any_event(4), 0..200),
+    ) {
+        let mut model = Model::new(8, thresholds, 4, true);
         for event in events {
             model.apply(event);
         }
@@ -162,8 +183,11 @@ proptest! {
 
     /// With room for four of 24 flows nothing is reordered or lost either, and nothing stays behind.
     #[test]
-    fn a_full_table_loses_nothing(events in proptest::collection::vec(any_event(12), 0..200)) {
-        let mut model = Model::new(1, 12, false);
+    fn a_full_table_loses_nothing(
+        thresholds in any_thresholds(),
+        events in proptest::collection::vec(any_event(12), 0..200),
+    ) {
+        let mut model = Model::new(1, thresholds, 12, false);
         for event in events {
             model.apply(event);
         }

@@ -2,7 +2,7 @@
 
 use super::rotation;
 use super::settings::Options;
-use super::state::{self, ClassLine, FlowEntry, FlowTable, PAUSED, RESUMES_NEXT};
+use super::state::{self, AGE, ClassLine, FlowEntry, FlowTable, PAUSED, RESUMES_NEXT};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{HopControl, MAX_FLOWS};
 use crate::map_abi::SwitchConfig;
@@ -113,7 +113,7 @@ fn pause<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
         class.paused_flows.add::<T>(1);
     }
     flow.set(PAUSED);
-    flow.clear(RESUMES_NEXT);
+    flow.clear(RESUMES_NEXT | AGE);
 }
 
 /// Line 8. During a rotation the flow stays paused until that is over, if it has packets.

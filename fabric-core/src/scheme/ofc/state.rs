@@ -136,8 +136,8 @@ pub struct FlowEntry {
     pub hash: Cell32,
     /// Its packets in the switch.
     pub packets: Cell32,
-    /// [`PAUSED`], [`TOLD`], [`RESUMES_NEXT`] and [`TAKEN`]; from [`PRIORITY_AT`] on its priority, from [`INGRESS_AT`] on the
-    /// port where it comes in.
+    /// [`PAUSED`], [`TOLD`], [`RESUMES_NEXT`], [`TAKEN`] and [`AGE`]; from [`PRIORITY_AT`] on its priority, from [`INGRESS_AT`] on
+    /// the port where it comes in.
     pub state: Cell32,
     /// Of a flow of which the neighbour was told: the one that it was told of before, as its number among all of the switch
     /// and 1, or 0.
@@ -152,6 +152,11 @@ pub const TOLD: u32 = 2;
 pub const RESUMES_NEXT: u32 = 4;
 /// There is a flow.
 pub const TAKEN: u32 = 8;
+/// How often a period has ended since the neighbour named the flow, from [`AGE_AT`] on; all bits are set of one that is forgotten
+/// next.
+pub const AGE: u32 = 3 << AGE_AT;
+/// Where that is.
+pub const AGE_AT: u32 = 12;
 const FLAGS: u32 = PAUSED | TOLD | RESUMES_NEXT;
 /// Where the priority is.
 pub const PRIORITY_AT: u32 = 8;

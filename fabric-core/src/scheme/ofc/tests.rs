@@ -227,6 +227,91 @@ fn a_resume_rotates_nothing_if_no_packet_is_held() {
     held.assert_empty();
 }
 
+/// Flow 1 ends at a switch whose neighbour has been told of it: its entry stays until the RESUME. At the neighbour it has no
+/// packets left then; its RESUME rotates nothing, and frees its entry.
+#[test]
+fn a_flow_that_ends_while_paused() {
+    let (mut held, mut neighbour) = (Held::new(8), Held::new(8));
+    let told = arrive(&mut held, &[&[across(1)][..], &[across(2); 5]].concat());
+    assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2)]));
+    let (flows, told) = depart(&mut held, 1, 1);
+    assert_eq!((flows, told), (vec![1], vec![]), "the other packets are above X_on");
+    arrive(&mut neighbour, &[across(1), across(3)]);
+    neighbour.receive(1, true, &[across(1), across(2)]);
+    assert_eq!(depart(&mut neighbour, 1, 9).0, [3]);
+    assert_eq!(neighbour.lengths(1), [0, 1, 0]);
+    let (_, told) = depart(&mut held, 1, 9);
+    assert_eq!(sorted(names(&told, false)), names_of(&[across(1), across(2)]));
+    held.assert_empty();
+    neighbour.receive(1, false, &[across(1)]);
+    assert_eq!(depart(&mut neighbour, 1, 9).0, [1]);
+    assert_eq!(neighbour.class(1).paused_flows.load(), 1, "flow 2, which had no packets there");
+    neighbour.receive(1, false, &[across(2)]);
+    assert!(!neighbour.class(1).is_draining());
+    neighbour.assert_empty();
+}
+
+#[test]
+fn told_flows_are_named_again() {
+    let mut held = Held::new(8);
+    let flows: Vec<Flow> = (0..6).map(across).collect();
+    let told = arrive(&mut held, &[&flows[..], &flows[..1]].concat());
+    assert_eq!(names(&told, true).len(), 6);
+    for _ in 0..5 {
+        let lists: Vec<Vec<u32>> = held.announce(0).iter().map(list).collect();
+        assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
+        assert_eq!(sorted(lists.concat()), names_of(&flows));
+        assert!(held.announce(1).is_empty(), "its neighbour was told of nothing");
+    }
+    depart(&mut held, 1, 9);
+    assert!(held.announce(0).is_empty());
+    held.assert_empty();
+}
+
+/// The flows that a PAUSE names.
+fn list(control: &HopControl) -> Vec<u32> {
+    match control {
+        HopControl::Flows { priority: CLASS, paused: true, flows } => flows.hashes().to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Flow 1 is named again in each period, flow 2 no more after the second.
+#[test]
+fn a_flow_that_is_not_named_again_goes_on_after_three_periods() {
+    let mut held = Held::new(8);
+    arrive(&mut held, &[across(1), across(2), across(1), across(2)]);
+    held.receive(1, true, &[across(1), across(2)]);
+    assert_eq!(held.depart(1), None);
+    for period in 0..5 {
+        held.announce(1);
+        let named = [across(1), across(2)];
+        held.receive(1, true, if period < 2 { &named } else { &named[..1] });
+        assert_eq!(held.depart(1), None, "period {period}");
+    }
+    held.announce(1);
+    assert_eq!(depart(&mut held, 1, 9).0, [2, 2]);
+    assert_eq!(held.class(1).paused_flows.load(), 1);
+    held.receive(1, false, &[across(1)]);
+    assert_eq!(depart(&mut held, 1, 9).0, [1, 1]);
+    held.assert_empty();
+}
+
+#[test]
+fn flows_without_room_are_counted_again_in_each_period() {
+    let mut held = Held::new(1);
+    arrive(&mut held, &(0..4).map(across).collect::<Vec<_>>());
+    held.receive(1, true, &[across(8), across(9)]);
+    for _ in 0..3 {
+        assert_eq!((held.depart(1), held.class(1).paused_flows.load()), (None, 2));
+        held.announce(1);
+        held.receive(1, true, &[across(8), across(9)]);
+    }
+    held.announce(1);
+    assert_eq!(depart(&mut held, 1, 9).0, [0, 1, 2, 3]);
+    held.assert_empty();
+}
+
 /// The watchdog drops what is drained: the rotation ends nevertheless.
 #[test]
 fn a_rotation_ends_with_a_drop_too() {

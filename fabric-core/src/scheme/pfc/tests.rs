@@ -8,6 +8,7 @@ use crate::hop_control::{HopControl, PauseLevel};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
+use crate::scheme::Stays;
 use crate::tables::owned::OwnedTables;
 use proptest::prelude::*;
 use units::Nanos;
@@ -135,7 +136,7 @@ fn a_renewal_ends_a_pause_that_is_over_if_it_is_tested_then() {
         at.queue.shared_bytes.store(10_001);
         arrive(&at, Pool::Shared).unwrap();
         let renewal = || spoken(Pfc::renewal(&at, PauseLevel::Queue, 1, Nanos(0)));
-        let may = || Pfc::may_resume(&at, PauseLevel::Queue, at.policy, 0);
+        let may = || Pfc::may_resume(&at, PauseLevel::Queue, at.policy, Stays::default());
         at.queue.shared_bytes.store(8001);
         assert_eq!((renewal(), may()), (Some((8, 0)), false));
         at.queue.shared_bytes.store(8000);

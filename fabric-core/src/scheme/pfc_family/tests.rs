@@ -188,7 +188,7 @@ fn p_pfc_resumes_by_the_slope_too() {
         at.queue.pauses.store(1);
         at.queue.shared_bytes.store(held);
         let computed = at.policy;
-        let may = || PfcFamily::may_resume(&at, PauseLevel::Queue, computed, 0);
+        let may = || PfcFamily::may_resume(&at, PauseLevel::Queue, computed, Stays::default());
         let found = resume_by_slope(&at, Nanos(6000)).map(|order| order.threshold_bytes);
         assert_eq!(found, expected, "{before} B, then {held} B");
         at.queue.off.store(1);
@@ -239,7 +239,7 @@ fn a_queue_resumes_where_its_rule_would_not_pause_it() {
             let at = at(&tables, &settings, CLASS);
             at.queue.off.store(1);
             at.queue.shared_bytes.store(held);
-            let may = PfcFamily::may_resume(&at, PauseLevel::Queue, at.policy, 0);
+            let may = PfcFamily::may_resume(&at, PauseLevel::Queue, at.policy, Stays::default());
             assert_eq!(may, expected.is_some(), "{settings:?}, X_on {xon}, {held} B");
             let found = PfcFamily::resume(&at).map(|order| order.threshold_bytes);
             assert_eq!(found, expected, "{settings:?}, X_on {xon}, {held} B");
@@ -261,9 +261,13 @@ fn a_low_priority_waits_for_the_others_of_its_port() {
             PfcFamily::resume(&at).is_some()
         });
         assert_eq!(resumes, expected, "others hold {of_others} B");
-        let may =
-            PfcFamily::may_resume(&at(&tables, &GPFC, CLASS), PauseLevel::Queue, policy(&GPFC), 0);
-        assert!(may, "what the others hold may leave");
+        let may = |beside| {
+            let at = at(&tables, &GPFC, CLASS);
+            let stays = Stays { in_pool: beside, beside };
+            PfcFamily::may_resume(&at, PauseLevel::Queue, policy(&GPFC), stays)
+        };
+        assert!(may(0), "what the others hold may leave");
+        assert_eq!([may(LOW - 1), may(LOW)], [true, false], "or some of it");
     }
 }
 

@@ -7,18 +7,23 @@
 use anyhow::{Error, Result, ensure};
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::frame::{ByteFrame, Frame, Parsed};
+use fabric_core::hop_control::{FlowList, HopControl, Order};
 use fabric_core::lossy::{self, FairShares, FlowTable, Kind};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use fabric_core::priority::Priority;
 use fabric_core::queue::QueueRange;
-use fabric_core::scheme::{bfc, spfc};
+use fabric_core::routing::flow_name;
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, ofc, pfc_family, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, RocePacket};
 use scenario::Scenario;
 use switch_user::hook::Hook;
 use switch_user::tables::Capacity;
-use tests::switch::frame::{bytes, data, inbound, pfc_bytes, port_address};
-use tests::switch::{BfcState, CAPACITY, KernelSwitch, SpfcRow, State, in_namespace};
-use units::Nanos;
+use tests::switch::frame::{bytes, data, hop_control_bytes, inbound, pfc_bytes, port_address};
+use tests::switch::{BfcState, CAPACITY, KernelSwitch, RuleState, SpfcRow, State, in_namespace};
+use units::{Bytes, Nanos};
 
 use crate::fabric;
 use crate::figure::{Aim, Series};
@@ -42,6 +47,8 @@ const SLOTS: u32 = 256;
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
 const DSH: Policy = SIH.with_scheme(SchemeKind::Dsh, 0);
 const SPFC: Policy = SIH.with_scheme(SchemeKind::Spfc, 0);
+const OFC: Policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtDequeue)
+    .with_scheme(SchemeKind::Ofc, ofc::Options::EVERY[1].to_bits());
 const BFC: Policy = SIH.with_scheme(SchemeKind::Bfc, bfc::Options::EVERY[0].to_bits());
 
 /// What an arrival takes, nanoseconds.
@@ -58,6 +65,13 @@ pub struct ArrivalBench {
     data_spfc: Series,
     /// `data_spfc` divided by `data`, round by round.
     spfc_to_sih: Series,
+    /// By rule of the PFC family and GFC: the time, and that divided by `data`, round by round.
+    rules: Vec<(&'static str, Series, Series)>,
+    data_ofc: Series,
+    /// `data_ofc` divided by `data`, round by round.
+    ofc_to_sih: Series,
+    /// A PAUSE of four flows.
+    flow_pause: Series,
     pfc: Series,
     /// Of lossy data, under each buffer management but DT: the time, and that divided by DT's, round by round.
     lossy: Vec<(lossy::Settings, Series, Series)>,
@@ -75,6 +89,12 @@ impl ArrivalBench {
             let mut dsh = load(DSH, Some(RING_BYTES));
             let mut spfc = load(SPFC, Some(RING_BYTES));
             let mut bfc = load(BFC, Some(RING_BYTES));
+            let mut ofc = load(OFC, Some(RING_BYTES));
+            let mut rules: Vec<_> =
+                rules().map(|(name, rule)| (name, rule, load_rule(rule))).collect();
+            let series =
+                |&(name, ..): &(&'static str, _, _)| (name, Series::default(), Series::default());
+            figures.rules = rules.iter().map(series).collect();
             let mut managed: Vec<_> = lossy_kinds()
                 .map(|settings| (settings, load_lossy(&settings, Some(RING_BYTES))))
                 .collect();
@@ -84,8 +104,9 @@ impl ArrivalBench {
                 .map(|(settings, _)| (*settings, Series::default(), Series::default()))
                 .collect();
             // A program that is attached is called directly; one that is not, through a retpoline.
-            let schemes = [&mut switch, &mut small, &mut dsh, &mut bfc, &mut spfc];
-            let all = schemes.into_iter().chain(managed.iter_mut().map(|(_, switch)| switch));
+            let schemes = [&mut switch, &mut small, &mut dsh, &mut bfc, &mut spfc, &mut ofc];
+            let schemes = schemes.into_iter().chain(rules.iter_mut().map(|(.., switch)| switch));
+            let all = schemes.chain(managed.iter_mut().map(|(_, switch)| switch));
             for (switch, port) in all.zip(0..) {
                 switch.attach(port).map_err(Error::msg)?;
             }
@@ -93,6 +114,8 @@ impl ArrivalBench {
             let mut packet = bytes(&packet, &inbound(PORT));
             // BFC counts it for this queue of the neighbour; to other schemes the address means nothing.
             packet[UPSTREAM_AT] = 9;
+            pause_flows(&mut ofc, &packet)?;
+            let flow_pause = hop_control_bytes(inbound(PORT).source, flows(&[1, 2, 3, 4]));
             let pfc = pfc_bytes(&PfcFrame::xoff(inbound(PORT).source, 1 << 3, 0xffff));
             let lossy = RocePacket { ttl: 255, ..data(EGRESS, LOSSY, Ecn::Capable0, 1000) };
             let lossy = bytes(&lossy, &inbound(PORT));
@@ -119,6 +142,17 @@ impl ArrivalBench {
                 figures.data_bfc.push(bfc_ns);
                 figures.bfc_to_sih.push(bfc_ns / sih_ns);
                 figures.data_small_ring.push(round(&mut small, SIH, &packet, SHORT_REPEAT)?);
+                for ((_, rule, switch), (_, times, ratios)) in
+                    rules.iter_mut().zip(&mut figures.rules)
+                {
+                    let ns = round(switch, rule.select(SIH), &packet, REPEAT)?;
+                    times.push(ns);
+                    ratios.push(ns / sih_ns);
+                }
+                let ofc_ns = round(&mut ofc, OFC, &packet, REPEAT)?;
+                figures.data_ofc.push(ofc_ns);
+                figures.ofc_to_sih.push(ofc_ns / sih_ns);
+                figures.flow_pause.push(round(&mut ofc, OFC, &flow_pause, REPEAT)?);
                 figures.pfc.push(round(&mut switch, SIH, &pfc, REPEAT)?);
                 figures.in_fabric.push(fabric::arrival_ns(scenario)?);
             }
@@ -141,6 +175,17 @@ impl ArrivalBench {
         println!("{:<44}{} ns", "  1000 bytes of data, DT, BFC beyond Th", self.data_bfc);
         let ratio = Aim::AtMost(2.2).of(&self.bfc_to_sih);
         println!("{:<44}{}  {ratio}", "  BFC / SIH", self.bfc_to_sih);
+        for (name, times, ratios) in &self.rules {
+            println!("{:<44}{times} ns", format!("  1000 bytes of data, DT, {name}"));
+            println!("{:<44}{ratios}", format!("  {name} / SIH"));
+        }
+        let ofc_aim = Aim::AtMost(400.0).of(&self.data_ofc);
+        println!(
+            "{:<44}{} ns  {ofc_aim}",
+            "  1000 bytes of data, OFC, a paused flow", self.data_ofc
+        );
+        println!("{:<44}{}", "  OFC / SIH", self.ofc_to_sih);
+        println!("{:<44}{} ns", "  PAUSE of four flows, OFC", self.flow_pause);
         println!("{:<44}{} ns", "  PFC frame", self.pfc);
         println!("{:<44}{} ns", "  1000 bytes of lossy data, DT", self.lossy_dt);
         for (settings, times, ratios) in &self.lossy {
@@ -209,6 +254,47 @@ fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     switch
 }
 
+/// The rules of the PFC family, and GFC.
+fn rules() -> impl Iterator<Item = (&'static str, SchemeSettings)> {
+    let names = ["caPFC", "P-PFC by the mean", "P-PFC by the slope", "G-PFC"];
+    let family = names.into_iter().zip(pfc_family::Settings::EVERY);
+    family
+        .map(|(name, rule)| (name, SchemeSettings::PfcFamily(rule)))
+        .chain([("GFC", SchemeSettings::Gfc(gfc::Settings::default()))])
+}
+
+/// A switch that runs one of them.
+fn load_rule(rule: SchemeSettings) -> KernelSwitch {
+    let (capacity, policy) = (Capacity { slots: SLOTS, ..CAPACITY }, rule.select(SIH));
+    let mut switch = KernelSwitch::load(capacity, policy, Hook::Xdp, Some(RING_BYTES));
+    State { rule: Some(RuleState::fresh(rule)), ..state(policy) }.write(switch.tables_mut());
+    switch
+}
+
+/// A PAUSE of flows with these names.
+fn flows(names: &[u32]) -> HopControl {
+    let flows = FlowList::new(names).expect("as many as fit");
+    HopControl::Flows { priority: Priority::new(3), paused: true, flows }
+}
+
+/// The neighbour behind [`EGRESS`] pauses the flow of a packet, and others, so that a quarter of the table is in use.
+fn pause_flows(switch: &mut KernelSwitch, packet: &[u8]) -> Result<()> {
+    let mut packet = packet.to_vec();
+    let own = match ByteFrame(packet.as_mut_slice()).parse() {
+        Ok(Parsed::Ipv4(fields)) => flow_name(&fields),
+        other => anyhow::bail!("{other:?} is no packet"),
+    };
+    for first in (0..16u32).step_by(4) {
+        let names = [first, first + 1, first + 2, first + 3].map(|number| own ^ number << 20);
+        let frame = hop_control_bytes(inbound(EGRESS).source, flows(&names));
+        switch.run(EGRESS, &frame, 1).map_err(Error::msg)?;
+        let arrival = switch.take().map_err(Error::msg)?;
+        let obeyed = arrival.is_some_and(|it| matches!(it.outcome, Outcome::ControlReceived(_)));
+        ensure!(obeyed, "a PAUSE of flows was not obeyed");
+    }
+    Ok(())
+}
+
 fn state(policy: Policy) -> State {
     let mut state = State::fresh();
     state.config.shared_pool_bytes = 2_000_000;
@@ -222,6 +308,14 @@ fn state(policy: Policy) -> State {
         let (options, threshold) = (bfc::Options::of(policy), Nanos(90));
         let settings = bfc::Settings { options, threshold, ..bfc::Settings::default() };
         state.bfc = Some(BfcState::fresh(settings));
+    }
+    if policy.scheme() == SchemeKind::Ofc {
+        state.config.queues[3] = QueueRange::flow_queues(8, ofc::state::QUEUES);
+        // Every packet but the first ten is beyond X_off^c, and none beyond X_off.
+        state.config.static_xoff_bytes = 1_000_000;
+        state.config.xon_offset_bytes = 995_000;
+        let options = ofc::Options::of(policy);
+        state.ofc = Some(ofc::Settings { options, congested: Bytes(10_000) });
     }
     if policy.scheme() == SchemeKind::Spfc {
         let row = SpfcRow { period_ns: 80_000, victim_bytes: 1, ..SpfcRow::default() };
@@ -241,10 +335,21 @@ fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -
             arrivals += 1;
             match arrival.outcome {
                 Outcome::Queued(queued) => {
-                    // BFC pauses once in a batch.
-                    let pauses = arrival.control.is_empty() || policy.scheme() == SchemeKind::Bfc;
-                    ensure!(pauses, "the buffer is too small for a batch");
-                    departure(switch.tables(), policy, queued.slot, Nanos(0), &mut |_| {});
+                    // PFC alone has nothing to tell; other schemes tell something a few times in a batch.
+                    let is_quiet = !matches!(
+                        policy.scheme(),
+                        SchemeKind::Bfc | SchemeKind::Ofc | SchemeKind::PfcFamily | SchemeKind::Gfc
+                    );
+                    let told = arrival.control.is_empty() || !is_quiet;
+                    ensure!(told, "the buffer is too small for a batch");
+                    let (tables, slot, quiet) = (switch.tables(), queued.slot, &mut |_: &Order| {});
+                    if policy.scheme() == SchemeKind::Ofc {
+                        // A departure would put it back, because its flow is paused.
+                        let reason = DropReason::WatchdogEgress;
+                        Selected::discard(tables, policy, slot, Nanos(0), reason, quiet);
+                    } else {
+                        departure(tables, policy, slot, Nanos(0), quiet);
+                    }
                 }
                 Outcome::ControlReceived(_) | Outcome::LinkDelayReceived => {}
                 Outcome::Dropped(reason) => anyhow::bail!("a frame was dropped: {reason}"),

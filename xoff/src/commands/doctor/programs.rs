@@ -58,6 +58,7 @@ pub fn load_all() -> Result<String, Problem> {
 }
 
 /// Prints a line for each program of switches, as it is tried.
+#[expect(clippy::disallowed_methods, reason = "how long a program takes to load is printed")]
 pub fn print_table() -> Exit {
     let header = format!("{:>12} {:>8}  {:<12} program", "instructions", "ms", "hook");
     let mut exit = print(&header, Exit::Success);

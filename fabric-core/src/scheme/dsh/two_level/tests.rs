@@ -4,6 +4,7 @@ use super::super::state::{PortLine, QueueLine};
 use super::*;
 use crate::policy::{MarkingScheme, Policy, SchemeKind};
 use crate::priority::Priority;
+use crate::scheme::Stays;
 use crate::tables::owned::OwnedTables;
 use units::{BitsPerSecond, Bytes};
 
@@ -429,7 +430,8 @@ fn a_queue_may_resume_if_what_stays_leaves_it_enough() {
     at.queue.off.store(1);
     hold(&at, 12_000);
     tables.switch.shared_bytes.add::<OwnedTables>(150_000);
-    let may = |stays| Dsh::may_resume(&at, PauseLevel::Queue, POLICY, stays);
+    let stays = |in_pool| Stays { in_pool, beside: 0 };
+    let may = |in_pool| Dsh::may_resume(&at, PauseLevel::Queue, POLICY, stays(in_pool));
     assert!(may(70_000));
     assert!(!may(70_001));
     line(&at).tau_bytes.store(100);

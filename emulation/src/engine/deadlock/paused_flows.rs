@@ -1,0 +1,346 @@
+//! Circles of pauses of flows (OFC).
+//!
+//! A [`Lane`] waits, as a whole or in part, when its packets are held back: those of paused flows, in whatever queue they
+//! are, and all of them if the class is paused. They may go when the ingress queue at the lane's end tells so, which it does
+//! when it has fallen to `X_on`. So a lane is stuck if the packets of that ingress queue that never leave are more than `X_on`
+//! and the queue's private buffer: packets that are held back in stuck lanes. Packets of other flows may come and leave
+//! meanwhile; the ingress queue never falls to `X_on` by that. A circle of stuck lanes is a deadlock.
+//!
+//! Tables do not show a RESUME that is on its way. So only packets count that were held back at the look before, too, and
+//! looks are so far apart that every frame sent before one has come in before the next: while these packets stay, no RESUME is
+//! sent. A flow counts only if the switch at the lane's end still has it in its list: one whose RESUME was lost is held back by
+//! nobody, and is no part of a circle.
+//!
+//! Circles of paused classes alone are found by the watch of those, too; they are written once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fabric_core::hop_control::PauseLevel;
+use fabric_core::priority::Priority;
+use fabric_core::scheme::ofc::state::{self, NORMAL, PAUSED, RESUMES_NEXT};
+use fabric_core::scheme::ofc::{Ofc, Options};
+use fabric_core::scheme::{Ingress, Scheme};
+use fabric_core::tables::Tables;
+use results::{DeadlockMember, WaitCause};
+use topology::{SwitchId, shortest_cycle};
+use units::{Bytes, Nanos, Picos};
+
+use super::{DeadlockRow, Engine, LOOK_PERIOD, Lane, RunError, Task, pause_level};
+use crate::datapath::Wires;
+
+/// A packet that is held back: its switch, its slot, and when it came in.
+type Packet = (u32, u32, u64);
+
+/// Where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HeldPacket {
+    /// The lane that it does not leave by.
+    behind: Lane,
+    came_by: Lane,
+    bytes: u64,
+}
+
+/// A lane that holds packets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HoldingLane {
+    /// Whether its class is paused, and not only flows of it.
+    by_class: bool,
+    /// The most that its ingress queue may hold and still let all go on.
+    resumes_at: Bytes,
+}
+
+/// All that is held back between switches, at one instant.
+#[derive(Clone, Debug, Default)]
+struct HeldFlows {
+    lanes: BTreeMap<Lane, HoldingLane>,
+    packets: BTreeMap<Packet, HeldPacket>,
+}
+
+/// A deadlock.
+#[derive(Debug)]
+pub struct FlowCircle {
+    /// In the order of waiting, from the lowest on, and whether the class of each is paused.
+    lanes: Vec<(Lane, bool)>,
+    /// The look that found its packets held back.
+    found: Nanos,
+    confirmed: Nanos,
+}
+
+/// What the watch knows of such circles.
+#[derive(Debug, Default)]
+pub struct FlowCircles {
+    /// The packets that the last look found, and when that was.
+    before: Option<(Picos, BTreeMap<Packet, HeldPacket>)>,
+    /// Deadlocks.
+    pub confirmed: Vec<FlowCircle>,
+}
+
+impl HeldFlows {
+    /// Leaves only packets that were held back in the same place `before`.
+    fn retain_held(&mut self, before: &BTreeMap<Packet, HeldPacket>) {
+        self.packets.retain(|packet, place| before.get(packet) == Some(place));
+    }
+
+    /// The lanes that never let all their packets go on: the largest set of lanes whose ingress queues never fall to `X_on`,
+    /// because of packets that are held back in lanes of the set.
+    fn stuck(&self) -> BTreeSet<Lane> {
+        let mut stuck: BTreeSet<Lane> = self.lanes.keys().copied().collect();
+        loop {
+            let mut stays = BTreeMap::<Lane, u64>::new();
+            for packet in self.packets.values().filter(|packet| stuck.contains(&packet.behind)) {
+                *stays.entry(packet.came_by).or_default() += packet.bytes;
+            }
+            let lanes = stuck.len();
+            let stay = |lane: &Lane| stays.get(lane).copied().unwrap_or_default();
+            stuck.retain(|lane| stay(lane) > self.lanes[lane].resumes_at.0);
+            if stuck.len() == lanes {
+                return stuck;
+            }
+        }
+    }
+
+    /// Circles of stuck lanes that have no lane in common, and none with `known`.
+    fn circles(&self, known: &BTreeSet<Lane>) -> Vec<Vec<(Lane, bool)>> {
+        let lanes: Vec<Lane> = self.stuck().into_iter().collect();
+        let place = |lane: &Lane| lanes.binary_search(lane).ok();
+        let mut edges = vec![BTreeSet::new(); lanes.len()];
+        for packet in self.packets.values() {
+            if let (Some(from), Some(to)) = (place(&packet.came_by), place(&packet.behind)) {
+                edges[from].insert(to as u32);
+            }
+        }
+        let edges: Vec<Vec<u32>> =
+            edges.into_iter().map(|edges| edges.into_iter().collect()).collect();
+        let (mut taken, mut circles) = (known.clone(), Vec::new());
+        for (start, lane) in (0..).zip(&lanes) {
+            if taken.contains(lane) {
+                continue;
+            }
+            let Some(mut cycle) = shortest_cycle(&edges, start) else { continue };
+            let lowest = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+            cycle.rotate_left(lowest);
+            let members: Vec<Lane> = cycle.iter().map(|&place| lanes[place as usize]).collect();
+            if members.iter().any(|lane| taken.contains(lane)) {
+                continue;
+            }
+            taken.extend(&members);
+            let member = |lane| (lane, self.lanes[&lane].by_class);
+            circles.push(members.into_iter().map(member).collect());
+        }
+        circles
+    }
+}
+
+impl<W: Wires> Engine<'_, W> {
+    /// Looks for circles now, and again as long as there are flows.
+    pub(in crate::engine) fn look_at_paused_flows(&mut self) {
+        let settles = self.longest_settling();
+        let held = self.held_flows();
+        let before = self.deadlocks.flows.before.take();
+        if let Some((found, before)) = &before
+            && self.now >= *found + settles
+        {
+            let mut both = held.clone();
+            both.retain_held(before);
+            let confirmed = &mut self.deadlocks.flows.confirmed;
+            let known = confirmed.iter().flat_map(|it| &it.lanes).map(|(lane, _)| *lane).collect();
+            for lanes in both.circles(&known) {
+                let (found, now) = (found.to_nanos(), self.now.to_nanos());
+                confirmed.push(FlowCircle { lanes, found, confirmed: now });
+            }
+        }
+        self.deadlocks.flows.before = match before {
+            Some((found, before)) if self.now < found + settles => Some((found, before)),
+            _ => Some((self.now, held.packets)),
+        };
+        self.repeat(Task::PausedFlowsLook, Some(LOOK_PERIOD.max(settles)));
+    }
+
+    /// From the instant at which a switch has sent a frame until it has come in, over whichever wire.
+    fn longest_settling(&self) -> Picos {
+        let wires = self.deadlocks.between_switches.iter();
+        wires.map(|&wire| self.settling_time(wire)).max().unwrap_or_default()
+    }
+
+    /// What is held back on the wires that are watched.
+    fn held_flows(&self) -> HeldFlows {
+        let mut held = HeldFlows::default();
+        let Some(ofc) = self.scenario.switch.ofc() else { return held };
+        for &wire in &self.deadlocks.between_switches {
+            if self.deadlocks.follows(wire) {
+                for class in ofc.priorities.iter() {
+                    self.add_held(&mut held, Lane { wire, class });
+                }
+            }
+        }
+        held
+    }
+
+    fn add_held(&self, held: &mut HeldFlows, lane: Lane) -> Option<()> {
+        let (wire, priority) = (self.fabric_wire(lane.wire), Priority::of_bits(lane.class.into()));
+        let (port, to_port) = (u32::from(wire.from_port), u32::from(wire.to_port));
+        let (switch, next) = (self.sending_switch(lane.wire), self.receiving_switch(lane.wire));
+        let tables = switch.tables();
+        let ports = tables.config()?.ports;
+        let own = state::class(tables, ports, port, priority)?;
+        let at = Ingress::of(next.tables(), next.policy(), to_port, priority)?;
+        let by_class = self.is_stopped(lane) && at.queue.off.load() != 0;
+        if !by_class && own.paused_flows.load() == 0 || next.has_control(wire.to_port) {
+            return None;
+        }
+        let told = told(&at);
+        let stops_all = by_class || own.unnamed_flows.load() != 0 && !told.is_empty();
+        let xon = Ofc::threshold(&at).saturating_sub(at.config.xon_offset_bytes);
+        let resumes_at = Bytes(xon + at.config.private_bytes);
+        held.lanes.insert(lane, HoldingLane { by_class, resumes_at });
+
+        let number = self.sender(lane.wire);
+        let arrives_at = &self.scenario.fabric().switch(SwitchId(number)).ports;
+        let queues = tables.settings().queues_of(priority);
+        for queue in queues.iter() {
+            for slot in switch.queues().slots(port as usize, queue) {
+                let packet = tables.descriptor(slot)?;
+                let flow = packet.note.load().checked_sub(1);
+                let flow = flow.and_then(|flow| state::flow(tables, ports, flow));
+                let is_paused = flow.is_some_and(|flow| {
+                    flow.has(PAUSED) && !flow.has(RESUMES_NEXT) && told.contains(&flow.hash.load())
+                });
+                if is_paused || by_class || stops_all && queue == queues.member(NORMAL) {
+                    let came_by = arrives_at[packet.ingress_port.load() as usize].reverse().0;
+                    let came_by = Lane { wire: came_by, class: lane.class };
+                    let bytes = packet.length.load().into();
+                    let place = HeldPacket { behind: lane, came_by, bytes };
+                    held.packets.insert((number, slot, packet.arrival_ns.load()), place);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The run ends: writes a row for each deadlock that has no lane in common with one of paused classes, and returns the
+    /// first.
+    pub(super) fn finish_paused_flows(
+        &mut self,
+        of_classes: &[Lane],
+    ) -> Result<Option<(Nanos, String)>, RunError> {
+        if self.scenario.switch.ofc().is_none() {
+            return Ok(None);
+        }
+        self.look_at_paused_flows();
+        let mut first: Option<(Nanos, String)> = None;
+        for circle in std::mem::take(&mut self.deadlocks.flows.confirmed) {
+            if circle.lanes.iter().any(|(lane, _)| of_classes.contains(lane)) {
+                continue;
+            }
+            let member = |&(lane, by_class): &(Lane, bool)| DeadlockMember {
+                wire: &self.scenario.fabric().wire(topology::WireId(lane.wire)).name,
+                priority: lane.class,
+                cause: if by_class {
+                    WaitCause::Class(pause_level(PauseLevel::Queue))
+                } else {
+                    WaitCause::Flows
+                },
+            };
+            let members: Vec<DeadlockMember<'_>> = circle.lanes.iter().map(member).collect();
+            self.recorder.deadlock(&DeadlockRow {
+                circle: self.deadlocks.circles,
+                onset: circle.found,
+                confirmed: Some(circle.confirmed),
+                survives_refresh: true,
+                end: None,
+                members: &members,
+            })?;
+            self.deadlocks.circles += 1;
+            if first.as_ref().is_none_or(|(earliest, _)| circle.found < *earliest) {
+                let lanes: Vec<Lane> = circle.lanes.iter().map(|(lane, _)| *lane).collect();
+                first = Some((circle.found, self.names_of(&lanes)));
+            }
+        }
+        Ok(first)
+    }
+}
+
+/// The flows of which the neighbour at an ingress queue was told, by their hashes.
+fn told<T: Tables>(at: &Ingress<'_, T>) -> BTreeSet<u32> {
+    let ports = at.config.ports;
+    let first = state::class(at.tables, ports, at.port_number, at.priority);
+    let mut next = first.map_or(0, |class| class.told.load());
+    let mut told = BTreeSet::new();
+    // As many as there are entries at most.
+    for _ in 0..ports * u32::from(Options::of(at.policy).flow_lines) * state::ENTRIES_IN_A_LINE {
+        let Some(flow) = next.checked_sub(1).and_then(|flow| state::flow(at.tables, ports, flow))
+        else {
+            break;
+        };
+        told.insert(flow.hash.load());
+        next = flow.link.load();
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(wire: u32) -> Lane {
+        Lane { wire, class: 3 }
+    }
+
+    /// Lanes that let all go on at 10 bytes, and packets: the lane that each came by, the one that holds it back, its bytes.
+    fn held(lanes: u32, packets: &[(u32, u32, u64)]) -> HeldFlows {
+        let holds = HoldingLane { by_class: false, resumes_at: Bytes(10) };
+        let packet = |(slot, &(came_by, behind, bytes)): (u32, &(u32, u32, u64))| {
+            let place = HeldPacket { behind: lane(behind), came_by: lane(came_by), bytes };
+            ((0, slot, 0), place)
+        };
+        HeldFlows {
+            lanes: (0..lanes).map(|wire| (lane(wire), holds)).collect(),
+            packets: (0..).zip(packets).map(packet).collect(),
+        }
+    }
+
+    fn circles(held: &HeldFlows) -> Vec<Vec<u32>> {
+        let circles = held.circles(&BTreeSet::new());
+        let wires = |circle: &Vec<(Lane, bool)>| circle.iter().map(|(lane, _)| lane.wire).collect();
+        circles.iter().map(wires).collect()
+    }
+
+    #[test]
+    fn a_ring_that_holds_more_than_x_on_is_stuck() {
+        let ring = |bytes| held(3, &[(0, 1, 11), (1, 2, 6), (1, 2, bytes), (2, 0, 11)]);
+        assert_eq!(circles(&ring(5)), [[0, 1, 2]]);
+        assert_eq!(circles(&ring(4)), [[0; 0]; 0], "the second falls to X_on by its other packets");
+    }
+
+    #[test]
+    fn what_waits_behind_a_circle_is_stuck_and_in_none() {
+        let tail = held(3, &[(0, 1, 11), (1, 0, 11), (2, 0, 11)]);
+        assert_eq!(tail.stuck().len(), 3);
+        assert_eq!(circles(&tail), [[0, 1]]);
+        let chain = held(3, &[(0, 1, 99), (1, 2, 99)]);
+        assert!(chain.stuck().is_empty());
+    }
+
+    #[test]
+    fn a_packet_counts_if_it_was_held_back_there_before() {
+        let before = held(2, &[(0, 1, 11), (1, 0, 6), (1, 0, 5)]);
+        let mut same = before.clone();
+        same.retain_held(&before.packets);
+        assert_eq!(circles(&same), [[0, 1]]);
+        // Another packet in the slot of one.
+        let mut other = before.clone();
+        let place = other.packets.remove(&(0, 2, 0)).expect("it is there");
+        other.packets.insert((0, 2, 7), place);
+        assert_eq!(circles(&other), [[0, 1]]);
+        other.retain_held(&before.packets);
+        assert!(circles(&other).is_empty());
+    }
+
+    #[test]
+    fn circles_have_no_lane_in_common() {
+        let eight = held(3, &[(0, 1, 11), (1, 0, 11), (1, 2, 11), (2, 1, 11)]);
+        assert_eq!(circles(&eight), [[0, 1]]);
+        assert_eq!(eight.circles(&BTreeSet::from([lane(0)])).len(), 1);
+        assert!(eight.circles(&BTreeSet::from([lane(1)])).is_empty());
+    }
+}

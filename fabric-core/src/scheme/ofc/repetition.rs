@@ -1,0 +1,82 @@
+//! Pauses of flows that are repeated periodically, so that lost control frames do no lasting harm. The paper has none of this.
+//!
+//! At each period a switch names again all flows of which it has told a neighbour, and forgets flows that its own neighbours
+//! have not named for [`PERIODS`]. So a lost PAUSE is made up for after a period, a lost RESUME after three to four. Flows for
+//! which there is no room are forgotten at each period, and counted again when they are named again.
+
+use super::notification;
+use super::settings::Options;
+use super::state::{self, AGE, AGE_AT, ENTRIES_IN_A_LINE, PAUSED, RESUMES_NEXT};
+use crate::hop_control::{FlowList, HopControl, MAX_FLOWS};
+use crate::priority::{self, Priority};
+use crate::tables::Tables;
+
+/// Periods after which a flow that was not named again is forgotten.
+pub const PERIODS: u32 = 3;
+const _: () = assert!(PERIODS == AGE >> AGE_AT);
+
+/// A period is over: what a port forgets, and what its neighbour is told again.
+pub fn announce<T: Tables>(
+    tables: &T,
+    options: Options,
+    port: u32,
+    send: &mut impl FnMut(HopControl),
+) {
+    for priority in priority::of_mask(options.priorities) {
+        let _ = forget(tables, options, port, priority);
+        let _ = repeat(tables, port, priority, send);
+    }
+}
+
+/// `None` if the tables have no such port.
+fn forget<T: Tables>(tables: &T, options: Options, port: u32, priority: Priority) -> Option<()> {
+    let config = tables.config()?;
+    let class = state::class(tables, config.ports, port, priority)?;
+    let unnamed = class.unnamed_flows.load();
+    if unnamed != 0 {
+        class.paused_flows.sub::<T>(unnamed);
+        class.unnamed_flows.store(0);
+        class.show(state::port(tables, port)?, config.queues_of(priority));
+    }
+    if class.paused_flows.load() == 0 {
+        return Some(());
+    }
+    let first = state::first_flow(options, port);
+    for number in first..first + u32::from(options.flow_lines) * ENTRIES_IN_A_LINE {
+        let flow = state::flow(tables, config.ports, number)?;
+        if !flow.is_of(priority) || !flow.has(PAUSED) || flow.has(RESUMES_NEXT) {
+            continue;
+        }
+        if flow.has(AGE) {
+            let flows = FlowList::new(&[flow.hash.load()])?;
+            let resume = HopControl::Flows { priority, paused: false, flows };
+            notification::receive(tables, options, port, &resume).ok()?;
+        } else {
+            flow.state.store(flow.state.load() + (1 << AGE_AT));
+        }
+    }
+    Some(())
+}
+
+/// `None` if the tables have no such port.
+fn repeat<T: Tables>(
+    tables: &T,
+    port: u32,
+    priority: Priority,
+    send: &mut impl FnMut(HopControl),
+) -> Option<()> {
+    let ports = tables.config()?.ports;
+    let mut next = state::class(tables, ports, port, priority)?.told.load();
+    while next != 0 {
+        let (mut count, mut names) = (0, [0; MAX_FLOWS]);
+        while next != 0 && usize::from(count) < MAX_FLOWS {
+            let flow = state::flow(tables, ports, next - 1)?;
+            names[usize::from(count)] = flow.hash.load();
+            count += 1;
+            next = flow.link.load();
+        }
+        let flows = FlowList::of_first(count, names)?;
+        send(HopControl::Flows { priority, paused: true, flows });
+    }
+    Some(())
+}

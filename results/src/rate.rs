@@ -1,0 +1,90 @@
+//! `rates.csv`.
+
+use std::io::{self, Write};
+
+use units::{BitsPerSecond, Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+
+/// A switch tells a neighbour at which rate it may send one priority (GFC).
+#[derive(Clone, Copy, Debug)]
+pub struct RateRow<'a> {
+    /// The instant of the decision, not of the frame's departure.
+    pub time: Nanos,
+    /// The switch that decided.
+    pub node: &'a str,
+    /// Its ingress port.
+    pub port: u16,
+    /// The neighbour at that port.
+    pub peer: &'a str,
+    /// The priority.
+    pub priority: u8,
+    /// The rate; `None`: that of the link.
+    pub rate: Option<BitsPerSecond>,
+    /// What the ingress queue holds in the shared pool and in headroom.
+    pub occupancy: Bytes,
+    /// From where on the stage of that rate begins.
+    pub threshold: Bytes,
+}
+
+impl Row for RateRow<'_> {
+    const FILE: &'static str = "rates.csv";
+    const ABOUT: &'static str = "Only with `switch.pause_rule` of kind `gfc` or `gfc-ofc`. One row per rate that a switch \
+                                 tells a neighbour. At first all send at the rate of their links.";
+    const COLUMNS: &'static [Column] = &[
+        Column {
+            name: "time_ns",
+            about: "Instant of the decision. The frame leaves when the port is free.",
+        },
+        Column { name: "node", about: "Switch that decided." },
+        Column { name: "port", about: "Its ingress port." },
+        Column { name: "peer", about: "Who is told: the neighbour at that port." },
+        Column { name: "priority", about: "Priority that the rate is for, 0 to 7." },
+        Column {
+            name: "rate_bps",
+            about: "Rate from then on, in bits on the wire per second. Empty: that of the link.",
+        },
+        Column {
+            name: "occupancy_bytes",
+            about: "Bytes of the ingress queue: those in the shared pool and those in headroom.",
+        },
+        Column {
+            name: "threshold_bytes",
+            about: "Bytes in the shared pool from which on it has this rate; 0 for the rate of the link.",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { time, node, port, peer, priority, rate, occupancy, threshold } = *self;
+        let (node, peer, rate) = (Text(node), Text(peer), Maybe(rate.map(|rate| rate.0)));
+        writeln!(
+            out,
+            "{},{node},{port},{peer},{priority},{rate},{},{}",
+            time.0, occupancy.0, threshold.0
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn the_rate_of_the_link_is_empty() {
+        let row = |rate| RateRow {
+            time: Nanos(7),
+            node: "s0",
+            port: 2,
+            peer: "h1",
+            priority: 3,
+            rate,
+            occupancy: Bytes(50_000),
+            threshold: Bytes(49_000),
+        };
+        let half = BitsPerSecond(20_000_000_000);
+        assert_eq!(line(&row(Some(half))), "7,s0,2,h1,3,20000000000,50000,49000\n");
+        assert_eq!(line(&row(None)), "7,s0,2,h1,3,,50000,49000\n");
+    }
+}

@@ -1,0 +1,93 @@
+//! `[[flows]]` of kind "split": flows that start at once, divided at random among groups.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Picos};
+use workload::{Pairs, PriorityChoice, Source, SplitGroup, SplitRecipe};
+
+use super::flow_keys::WorkloadKeys;
+use super::flows::{Expansion, Workload};
+use super::generated::{Key, stamp};
+use super::quantity;
+use super::report::ScenarioError;
+
+/// Flows that start at once, divided at random among groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SplitFlows {
+    /// The label of each flow.
+    pub label: String,
+    /// Flows of all groups together, above zero.
+    pub flows: u32,
+    /// The groups.
+    pub groups: Vec<GroupKeys>,
+    /// Bytes of each flow, above zero.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub bytes: Bytes,
+    /// When all start.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub start: Picos,
+    /// The flows' priority.
+    #[serde(flatten)]
+    pub priority: PriorityChoice,
+}
+
+/// Who sends and who receives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupKeys {
+    /// The senders, by name; a switch's name stands for its hosts.
+    pub from: Vec<String>,
+    /// The receivers, likewise; none of the senders.
+    pub to: Vec<String>,
+}
+
+impl Expansion<'_> {
+    /// A workload of this kind.
+    pub(super) fn split(
+        &self,
+        path: &str,
+        keys: WorkloadKeys,
+        key: Key<'_>,
+    ) -> Result<(Workload, Source), ScenarioError> {
+        let WorkloadKeys::Split {
+            label, flows, groups, bytes, start, priority, priorities, ..
+        } = keys
+        else {
+            unreachable!("the caller has looked")
+        };
+        if flows == 0 {
+            let help = "write how many flows all groups have together";
+            return Err(self.document.error(&format!("{path}.flows"), "no flow to divide", help));
+        }
+        if groups.is_empty() {
+            let help = "write at least one: groups = [{ from = [\"leaf0\"], to = [\"leaf1\"] }]";
+            return Err(self.document.error(&format!("{path}.groups"), "no group", help));
+        }
+        let bytes = bytes.0;
+        if bytes == Bytes(0) {
+            let help = "write a size such as \"100kB\"";
+            return Err(self.document.error(&format!("{path}.bytes"), "flows without bytes", help));
+        }
+        let of_group = |(number, group): (usize, &GroupKeys)| {
+            let at = format!("{path}.groups.{number}");
+            let from = self.group(&format!("{at}.from"), Some(&group.from))?;
+            let to = self.group(&format!("{at}.to"), Some(&group.to))?;
+            if let Some(both) = from.iter().find(|host| to.contains(host)) {
+                let name = &self.fabric.host(*both).name;
+                let title = format!("`{name}` sends and receives in one group");
+                return Err(self.document.error(&at, &title, "name other receivers"));
+            }
+            let pairs = Pairs::Groups { from: from.clone().into(), to: to.clone().into() };
+            self.check_reach(&at, &pairs.demand(self.fabric, self.groups))?;
+            Ok(SplitGroup { from, to })
+        };
+        let hosts = groups.iter().enumerate().map(of_group).collect::<Result<Vec<_>, _>>()?;
+        let label = label.unwrap_or_else(|| "split".into());
+        let (priority, start) =
+            (self.priority(path, priority, priorities)?, self.start(path, start)?);
+        let stamp = stamp(&label, &priority, key);
+        let recipe = SplitRecipe { stamp, flows, bytes, start, groups: hosts };
+        let resolved = SplitFlows { label, flows, groups, bytes, start, priority };
+        Ok((Workload::Split(resolved), Source::Split(recipe.into())))
+    }
+}
