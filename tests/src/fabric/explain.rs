@@ -162,8 +162,12 @@ pub fn storm(run: Runner) {
 pub fn dropped_by_a_watchdog(run: Runner) {
     let run = run(&super::storm::scenario(), &[LOGGED]);
     let told = of_label(&run, "victim");
-    let roots = told.parts.iter().filter_map(|part| Some(part.root.as_ref()?.at.as_str()));
-    assert!(roots.clone().count() > 0 && roots.clone().all(|root| root == "h3"), "{told}");
+    let root = told.parts[0].root.as_ref().unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(
+        (told.parts[0].cause, root.kind, root.at.as_str()),
+        ("paused", "host", "h3"),
+        "{told}"
+    );
     let explainer = explainer(&run);
     let victim = told.flow;
     let pause = explainer.pause("leaf0", "h1", 3, Picos(1_500_000_000)).unwrap();
@@ -178,8 +182,8 @@ pub fn slow_wire(run: Runner) {
 kind = "rate"
 wire = "s0->h0"
 rate = "10Gbps"
-from = "10us"
-to = "30us"
+at = "10us"
+for = "20us"
 "#;
     let run = run(&format!("{STAR}{}{fault}", flow("slow", "h1", "h0", "400kB", "0us")), &[LOGGED]);
     run.assert_complete();
@@ -199,7 +203,7 @@ kind = "dumbbell"
 left = 4
 right = 2
 host_link = { rate = "100Gbps", delay = "1us" }
-core_link = { rate = "400Gbps", delay = "1us" }
+bottleneck = { rate = "400Gbps", delay = "1us" }
 [switch]
 buffer = "4MB"
 lossless = [3]
@@ -229,8 +233,7 @@ transport = { kind = "roce-rc", congestion_control = "none" }
 /// A flow that could not send a packet waits where it would have gone.
 pub fn nothing_sent(run: Runner) {
     let late = flow("late", "h5", "h12", "10kB", "31us");
-    let run =
-        run(&(scenario("deadlock.toml") + &late), &[LOGGED, "stop=\"drained\"", "duration=60us"]);
+    let run = run(&(scenario("deadlock.toml") + &late), &[LOGGED, "stop=done", "duration=60us"]);
     let told = of_label(&run, "late");
     assert!(!told.completed);
     assert!(told.parts.iter().all(|part| part.cause != "unknown"), "{told}");
