@@ -12,7 +12,7 @@ pub mod pauses;
 pub mod root;
 pub mod text;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use results::{LoggedKind, Summary, WIRE_LOG_FILE, read_wire_log};
@@ -76,7 +76,7 @@ pub struct Explainer {
     pauses: Pauses,
     flows: BTreeMap<u32, Named>,
     /// By switch and port: the neighbour, as far as `pauses.csv` names it.
-    peers: HashMap<(String, String), String>,
+    peers: BTreeMap<(String, String), String>,
 }
 
 /// Where the time of a flow went. Spans are in picoseconds.
@@ -240,13 +240,13 @@ impl Explainer {
                 label: row.text(1).to_owned(),
                 source: row.text(2).to_owned(),
                 destination: row.text(3).to_owned(),
-                ideal_ns: row.number(4)? as u64,
+                ideal_ns: row.exact(4)?,
             };
-            paths.push((row.number(0)? as u32, row.number(5)? as u8, row.text(6).to_owned()));
-            flows.insert(row.number(0)? as u32, named);
+            paths.push((row.exact(0)?, row.exact(5)?, row.text(6).to_owned()));
+            flows.insert(row.exact(0)?, named);
             Ok(())
         })?;
-        let mut peers = HashMap::new();
+        let mut peers = BTreeMap::new();
         rows(folder, "pauses.csv", ["node", "port", "peer"], |row| {
             let [node, port, peer] = [0, 1, 2].map(|column| row.text(column).to_owned());
             peers.insert((node, port), peer);
@@ -269,7 +269,7 @@ impl Explainer {
 
     /// Why a flow took as long as it did.
     pub fn flow(&self, flow: u32) -> Result<Explanation, ExplainError> {
-        let mut traces = HashMap::new();
+        let mut traces = BTreeMap::new();
         self.explain(flow, &mut traces).ok_or_else(|| {
             let (first, last) = (self.flows.keys().next(), self.flows.keys().next_back());
             let flows = match first.zip(last) {
@@ -292,7 +292,7 @@ impl Explainer {
 
     /// Flows that suffered, and what made them.
     pub fn overview(&self) -> Overview {
-        let mut traces = HashMap::new();
+        let mut traces = BTreeMap::new();
         let mut all: Vec<Explanation> =
             self.flows.keys().filter_map(|&flow| self.explain(flow, &mut traces)).collect();
         all.retain(|flow| !flow.parts.is_empty());
@@ -316,13 +316,11 @@ impl Explainer {
     ) -> Result<ExplainedPause, ExplainError> {
         let peer = self.peers.get(&(switch.to_owned(), port.to_owned()));
         let peer = peer.map_or(port, String::as_str);
-        let to_switch = |wire: &&Wire| wire.from == peer && wire.to == switch;
-        let wire = self.log.wires.iter().position(|wire| to_switch(&wire)).ok_or_else(|| {
+        let wire = self.log.between(peer, switch).ok_or_else(|| {
             ExplainError::NoPause(format!(
                 "{switch} has told nobody at port {port} to stop: name the switch, and its port as in pauses.csv or the neighbour there"
             ))
         })?;
-        let wire = wire as u32;
         let pauses = self.pauses.of_class(wire, priority);
         let pause = pauses.iter().find(|pause| at < pause.to).copied().ok_or_else(|| {
             let last = pauses.last().map_or_else(
@@ -529,14 +527,14 @@ impl Explainer {
 }
 
 /// Traces of pauses that were followed already.
-type Traces = HashMap<Stop, Trace>;
+type Traces = BTreeMap<Stop, Trace>;
 
 /// What kind of root it is, and where.
 type Place = (&'static str, String);
 
 /// By flow: the wires between the nodes that `flows.csv` names, as far as there are such.
-fn courses(wires: &[Wire], paths: &[(u32, u8, String)]) -> HashMap<u32, Course> {
-    let mut between = HashMap::new();
+fn courses(wires: &[Wire], paths: &[(u32, u8, String)]) -> BTreeMap<u32, Course> {
+    let mut between = BTreeMap::new();
     for (number, wire) in (0..).zip(wires) {
         between.entry((wire.from.as_str(), wire.to.as_str())).or_insert(number);
     }

@@ -1,6 +1,6 @@
 //! The wire log of a run, so indexed that a packet is found on all its wires.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use results::{LoggedKind, WireLogRecord};
 use units::Picos;
@@ -55,12 +55,12 @@ pub struct Log {
     /// By their numbers; that of the other direction differs in the last bit.
     pub wires: Vec<Wire>,
     /// By flow.
-    pub flows: HashMap<u32, Life>,
+    pub flows: BTreeMap<u32, Life>,
     /// By flow.
-    courses: HashMap<u32, Course>,
+    courses: BTreeMap<u32, Course>,
     nodes: Nodes,
     by_wire: Vec<Vec<u32>>,
-    by_flow: HashMap<u32, Vec<u32>>,
+    by_flow: BTreeMap<u32, Vec<u32>>,
     /// The record of the same packet on the wire before.
     previous: Vec<u32>,
     /// Whether there is one on a wire after, or a drop.
@@ -72,11 +72,11 @@ pub struct Log {
     /// By node: packets that came to it, a switch, and have not left it.
     stuck: Vec<Vec<u32>>,
     /// By flow and node: the wire by which its data leaves.
-    routes: HashMap<(u32, u32), u32>,
+    routes: BTreeMap<(u32, u32), u32>,
     /// By flow: packets that switches dropped, by switch, and that faults took, by wire.
     lost: BTreeMap<u32, BTreeMap<Loss, u64>>,
     /// By wire and length: the least that a transmission took.
-    serialisations: HashMap<(u32, u32), Picos>,
+    serialisations: BTreeMap<(u32, u32), Picos>,
     /// By wire: the least from the end of a transmission to the arrival.
     flights: Vec<Picos>,
     /// When the last thing happened.
@@ -92,17 +92,21 @@ struct Nodes {
     to: Vec<u32>,
     /// By node: whether it is a host. Hosts have one port.
     hosts: Vec<bool>,
-    numbers: HashMap<String, u32>,
+    numbers: BTreeMap<String, u32>,
     /// By node: the wires that leave it.
     out: Vec<Vec<u32>>,
 }
 
 impl Nodes {
     fn of(wires: &[Wire]) -> Result<Self, String> {
-        let mut numbers = HashMap::new();
+        let mut numbers = BTreeMap::new();
         let mut number = |name: &String| {
-            let next = numbers.len() as u32;
-            *numbers.entry(name.clone()).or_insert(next)
+            if let Some(&number) = numbers.get(name) {
+                return number;
+            }
+            let next = in_32_bits(numbers.len());
+            numbers.insert(name.clone(), next);
+            next
         };
         let from: Vec<u32> = wires.iter().map(|wire| number(&wire.from)).collect();
         let to: Vec<u32> = wires.iter().map(|wire| number(&wire.to)).collect();
@@ -122,7 +126,7 @@ impl Nodes {
 }
 
 /// Packets after whose records they have neither been sent on nor dropped.
-type Open = HashMap<(u32, LoggedKind, u64), Vec<u32>>;
+type Open = BTreeMap<(u32, LoggedKind, u64), Vec<u32>>;
 
 impl Log {
     /// Indexes records. The run came to `end`.
@@ -132,7 +136,7 @@ impl Log {
     pub fn new(
         records: Vec<WireLogRecord>,
         wires: Vec<Wire>,
-        courses: HashMap<u32, Course>,
+        courses: BTreeMap<u32, Course>,
         end: Picos,
     ) -> Result<Self, String> {
         let nodes = Nodes::of(&wires)?;
@@ -145,14 +149,14 @@ impl Log {
             records: Vec::with_capacity(records.len()),
             wires,
             nodes,
-            flows: HashMap::new(),
+            flows: BTreeMap::new(),
             courses,
-            by_flow: HashMap::new(),
+            by_flow: BTreeMap::new(),
             previous: Vec::new(),
             goes_on: Vec::new(),
-            routes: HashMap::new(),
+            routes: BTreeMap::new(),
             lost: BTreeMap::new(),
-            serialisations: HashMap::new(),
+            serialisations: BTreeMap::new(),
             end,
         };
         let mut open = Open::new();
@@ -187,7 +191,7 @@ impl Log {
             self.drop(&record, open);
             return Ok(());
         }
-        let (wire, number) = (record.wire as usize, self.records.len() as u32);
+        let (wire, number) = (record.wire as usize, in_32_bits(self.records.len()));
         let mut previous = NONE;
         if is_packet(record.kind) {
             let key = (record.flow, record.kind, record.words[0]);
@@ -436,6 +440,12 @@ impl Waiting {
             since: came.arrives,
         }
     }
+}
+
+/// # Panics
+/// Beyond 2^32, which is more records than memory.
+fn in_32_bits(count: usize) -> u32 {
+    u32::try_from(count).expect("a log in memory has fewer than 2^32 records")
 }
 
 /// Whether it is of a flow.

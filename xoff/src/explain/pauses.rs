@@ -1,6 +1,6 @@
 //! What was paused when, by the hop control frames that arrived.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::map_abi::PRIORITIES;
@@ -35,7 +35,7 @@ pub struct Pauses {
     /// By wire and queue of its sender.
     queues: BTreeMap<(u32, u8), Vec<Pause>>,
     /// By wire and queue that is paused by itself: the priority of its packets.
-    priorities: HashMap<(u32, u8), u8>,
+    priorities: BTreeMap<(u32, u8), u8>,
 }
 
 /// One class or queue, while its pauses are read.
@@ -84,11 +84,11 @@ impl Pauses {
     /// Of a log.
     pub fn of(log: &Log) -> Self {
         let mut queues = BTreeMap::new();
-        let mut priorities = HashMap::new();
+        let mut priorities = BTreeMap::new();
         let mut classes = Vec::new();
-        for wire in 0..log.wires.len() as u32 {
+        for (wire, _) in (0_u32..).zip(&log.wires) {
             let mut lanes: [Lane; PRIORITIES] = Default::default();
-            let mut by_queue: HashMap<u8, Lane> = HashMap::new();
+            let mut by_queue: BTreeMap<u8, Lane> = BTreeMap::new();
             // What comes by the other direction of the link.
             for &number in log.of_wire(wire ^ 1) {
                 hear(log.record(number), &mut lanes, &mut by_queue);
@@ -173,7 +173,7 @@ fn last(pauses: &[Pause], at: Picos) -> Option<Pause> {
     pauses[..next].last().copied().filter(|pause| at < pause.to)
 }
 
-fn hear(record: &WireLogRecord, classes: &mut [Lane; PRIORITIES], queues: &mut HashMap<u8, Lane>) {
+fn hear(record: &WireLogRecord, classes: &mut [Lane; PRIORITIES], queues: &mut BTreeMap<u8, Lane>) {
     let WireLogRecord { arrives, started, ready, .. } = *record;
     if record.kind != LoggedKind::HopControl || arrives == Picos::MAX {
         return;

@@ -88,7 +88,9 @@ pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
         let until = Picos(at.0.saturating_add(1));
         let is_idle = log.during(next, at, until).next().is_none();
         if class.is_none() && own.is_none() && !is_idle {
-            trace.root = Root::Queue(queue_before(log, next, priority, at));
+            // Of a pause of one queue, what waits in other queues has no part in it.
+            let of_queue = stop.queue.and(known(queue));
+            trace.root = Root::Queue(queue_before(log, (next, priority, of_queue), at));
             return trace;
         }
         let pause = class.or(own);
@@ -145,10 +147,12 @@ fn most(log: &Log, stop: Stop, counts: impl Fn(&Waiting) -> bool) -> Option<(u32
     of_wire.max_by_key(|&(key, bytes)| (bytes, std::cmp::Reverse(key))).map(|(key, _)| key)
 }
 
-fn queue_before(log: &Log, wire: u32, priority: u8, at: Picos) -> Queue {
+fn queue_before(log: &Log, (wire, priority, queue): (u32, u8, Option<u8>), at: Picos) -> Queue {
     let mut shares: BTreeMap<u32, u64> = BTreeMap::new();
     let mut since = at;
-    let waiting = log.waiting(wire, at, at).filter(|packet| packet.priority == priority);
+    let counts = |its: u8| queue.is_none_or(|queue| queue == its);
+    let waiting = log.waiting(wire, at, at);
+    let waiting = waiting.filter(|packet| packet.priority == priority && counts(packet.queue));
     for packet in waiting {
         *shares.entry(packet.flow).or_default() += u64::from(packet.bytes);
         since = since.min(packet.since);
@@ -158,7 +162,8 @@ fn queue_before(log: &Log, wire: u32, priority: u8, at: Picos) -> Queue {
     let left = of_wire.partition_point(|&number| log.record(number).started < at);
     for &number in of_wire[..left].iter().rev() {
         let record = log.record(number);
-        if record.kind != LoggedKind::Data || record.priority != priority {
+        let is_other = record.priority != priority || !counts(record.queue);
+        if record.kind != LoggedKind::Data || is_other {
             continue;
         }
         if record.started < since {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use csv::StringRecord;
 
@@ -62,14 +63,22 @@ impl<const N: usize> Fields<'_, N> {
 
     /// The same as a number.
     pub fn number(&self, column: usize) -> Result<f64, ReportError> {
-        let text = self.text(column);
-        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| ReportError::Number {
+        let number = self.text(column).parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or_else(|| self.no_number(column))
+    }
+
+    /// The same as a number of a type that holds it.
+    pub fn exact<T: FromStr>(&self, column: usize) -> Result<T, ReportError> {
+        self.text(column).parse().map_err(|_| self.no_number(column))
+    }
+
+    fn no_number(&self, column: usize) -> ReportError {
+        ReportError::Number {
             path: self.path.clone(),
             line: self.record.position().map_or(0, csv::Position::line),
             column: self.columns[column],
-            text: text.to_owned(),
-        })
+            text: self.text(column).to_owned(),
+        }
     }
 
     /// The same of a column that may be empty.
