@@ -100,7 +100,12 @@ fn look(view: &View, page: &Path, folder: &Path) -> Result<Value> {
         let mut chromium = Command::new("chromium");
         chromium
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
-            .args(["--no-first-run", "--disable-extensions", "--virtual-time-budget=5000"])
+            .args([
+                "--no-first-run",
+                "--disable-extensions",
+                "--disable-dev-shm-usage",
+                "--virtual-time-budget=5000",
+            ])
             .arg(format!("--user-data-dir={}", folder.join("profile").display()))
             .arg(format!("--window-size={width},1000"))
             .arg(format!("--blink-settings=preferredColorScheme={colour_scheme}"));
