@@ -171,7 +171,7 @@ pub(super) struct ResultsKeys {
     /// false.
     held_flows: bool,
     /// Whether `wire_log.bin` is written: every frame that is put on a wire, 64 bytes each, from which `xoff explain` tells why a
-    /// flow was slow. Not in a live fabric. Default false.
+    /// flow was slow. A live fabric writes it as long as it is up. Default false.
     explain: bool,
     /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
     /// it changed; and whether `lossy_queues.csv` is written: what lossy egress queues hold and may hold. Default false.

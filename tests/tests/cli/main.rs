@@ -3,6 +3,7 @@
 mod bad_input;
 mod commands;
 mod explain;
+mod first_hour;
 mod import;
 mod import_kin;
 mod init;
