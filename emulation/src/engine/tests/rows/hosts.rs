@@ -35,8 +35,8 @@ fn lost_frames_are_named_and_sent_again() {
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "drops.csv", "pauses.csv"]), @r"
     flows.csv
-    1,one,h2,h0,3,8000,0,135496,40216,3.3692,4,0,roce-rc,none
-    0,one,h1,h0,3,12000,0,144152,57528,2.5058,18,0,roce-rc,none
+    1,one,h2,h0,3,8000,0,135496,40216,3.3692,4,0,roce-rc,none,h2>s0>h0
+    0,one,h1,h0,3,12000,0,144152,57528,2.5058,18,0,roce-rc,none,h1>s0>h0
     drops.csv
     2180,h1->s0,,3,injected-loss,injected,1058
     8590,s0->h1,,,injected-loss,injected,60
@@ -77,8 +77,8 @@ fn random_losses_stay_the_same() {
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "drops.csv"]), @r"
     flows.csv
-    1,one,h2,h0,3,8000,0,105200,40216,2.6159,10,0,roce-rc,none
-    0,one,h1,h0,3,12000,0,204744,57528,3.5590,20,0,roce-rc,none
+    1,one,h2,h0,3,8000,0,105200,40216,2.6159,10,0,roce-rc,none,h2>s0>h0
+    0,one,h1,h0,3,12000,0,204744,57528,3.5590,20,0,roce-rc,none,h1>s0>h0
     drops.csv
     2180,h1->s0,,3,injected-loss,injected,1058
     2180,h2->s0,,3,injected-loss,injected,1058
@@ -105,8 +105,8 @@ fn a_run_that_is_cut_has_what_came_until_then() {
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "throughput.csv"]), @r"
     flows.csv
-    0,one,h2,h0,3,8000,0,,40216,,0,0,roce-rc,none
-    1,one,h1,h0,3,12000,3000,,57528,,0,0,roce-rc,none
+    0,one,h2,h0,3,8000,0,,40216,,0,0,roce-rc,none,h2>s0>h0
+    1,one,h1,h0,3,12000,3000,,57528,,0,0,roce-rc,none,h1>s0>h0
     throughput.csv
     0,0,1000,800000000
     10000,0,2000,1600000000
@@ -150,8 +150,8 @@ fn a_run_of_flows_that_last_ends_with_its_duration() {
     "#);
     assert_snapshot!(left.tables(&["flows.csv"]), @"
     flows.csv
-    0,one,h2,h0,3,2000,0,22968,14248,1.6120,0,0,roce-rc,none
-    1,long-lived,h1,h0,3,60000,0,,265272,,0,0,roce-rc,none
+    0,one,h2,h0,3,2000,0,22968,14248,1.6120,0,0,roce-rc,none,h2>s0>h0
+    1,long-lived,h1,h0,3,60000,0,,265272,,0,0,roce-rc,none,h1>s0>h0
     ");
 }
 
@@ -174,8 +174,8 @@ fn marked_packets_throttle_their_senders() {
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "pauses.csv"]), @r"
     flows.csv
-    1,one,h2,h0,3,8000,0,75296,40216,1.8723,0,8,roce-rc,dcqcn
-    0,one,h1,h0,3,30000,0,233878,135432,1.7269,0,8,roce-rc,dcqcn
+    1,one,h2,h0,3,8000,0,75296,40216,1.8723,0,8,roce-rc,dcqcn,h2>s0>h0
+    0,one,h1,h0,3,30000,0,233878,135432,1.7269,0,8,roce-rc,dcqcn,h1>s0>h0
     pauses.csv
     6426,s0,2,h2,3,xoff,5306,5000,965366,queue
     7508,s0,1,h1,3,xoff,5290,5000,965382,queue
@@ -199,7 +199,7 @@ fn links_are_measured_while_there_are_flows() {
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "link_delay.csv"]), @r"
     flows.csv
-    0,one,h1,h0,3,12000,0,58200,57528,1.0117,0,0,roce-rc,none
+    0,one,h1,h0,3,12000,0,58200,57528,1.0117,0,0,roce-rc,none,h1>s0>h0
     link_delay.csv
     2168,s0,2,h2,1000,3840,9220
     2182,s0,1,h1,1000,3840,9220
@@ -303,7 +303,7 @@ fn throughput_counts_what_arrives_in_order() {
     let left = Left::by(&(funnel(&flow("h1", "h0", 6_000)) + &lost), &settings);
     assert_snapshot!(left.tables(&["flows.csv", "throughput.csv"]), @r"
     flows.csv
-    0,one,h1,h0,3,6000,0,44544,31560,1.4114,4,0,roce-rc,none
+    0,one,h1,h0,3,6000,0,44544,31560,1.4114,4,0,roce-rc,none,h1>s0>h0
     throughput.csv
     6000,0,1000,2666666667
     9000,0,1000,2666666667

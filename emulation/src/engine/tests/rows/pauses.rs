@@ -25,8 +25,8 @@ fn queues_pause_refresh_and_resume() {
     let tables = ["flows.csv", "pauses.csv", "pause_time.csv"];
     assert_snapshot!(left.tables(&tables), @r"
     flows.csv
-    1,one,h2,h0,3,8000,0,74904,40216,1.8625,0,0,roce-rc,none
-    0,one,h1,h0,3,12000,0,92216,57528,1.6030,0,0,roce-rc,none
+    1,one,h2,h0,3,8000,0,74904,40216,1.8625,0,0,roce-rc,none,h2>s0>h0
+    0,one,h1,h0,3,12000,0,92216,57528,1.6030,0,0,roce-rc,none,h1>s0>h0
     pauses.csv
     6426,s0,2,h2,3,xoff,5306,5000,965366,queue
     7508,s0,1,h1,3,xoff,5290,5000,965382,queue
@@ -137,9 +137,9 @@ fn ports_pause_all_classes_and_resume_those_whose_queues_are_on() {
     let tables = ["flows.csv", "pauses.csv", "pause_time.csv"];
     assert_snapshot!(left.tables(&tables), @r"
     flows.csv
-    0,one,h1,h0,1,7000,0,83624,35888,2.3301,0,0,roce-rc,none
-    2,one,h1,h0,3,7000,0,92280,35888,2.5713,0,0,roce-rc,none
-    1,one,h1,h0,2,7000,0,96608,35888,2.6919,0,0,roce-rc,none
+    0,one,h1,h0,1,7000,0,83624,35888,2.3301,0,0,roce-rc,none,h1>s0>h0
+    2,one,h1,h0,3,7000,0,92280,35888,2.5713,0,0,roce-rc,none,h1>s0>h0
+    1,one,h1,h0,2,7000,0,96608,35888,2.6919,0,0,roce-rc,none,h1>s0>h0
     pauses.csv
     2098,s0,1,h1,1,xoff,1074,0,12772,queue
     2098,s0,1,h1,1,xon,0,0,13846,queue
@@ -248,8 +248,8 @@ fn thresholds_may_be_those_of_the_control_plane() {
     let left = Left::by(&funnel(&both()), &settings);
     assert_snapshot!(left.tables(&["flows.csv", "pauses.csv"]), @r"
     flows.csv
-    1,one,h2,h0,3,8000,0,74904,40216,1.8625,0,0,roce-rc,none
-    0,one,h1,h0,3,12000,0,92216,57528,1.6030,0,0,roce-rc,none
+    1,one,h2,h0,3,8000,0,74904,40216,1.8625,0,0,roce-rc,none,h2>s0>h0
+    0,one,h1,h0,3,12000,0,92216,57528,1.6030,0,0,roce-rc,none,h1>s0>h0
     pauses.csv
     5344,s0,2,h2,3,xoff,4248,3804,967482,queue
     6426,s0,1,h1,3,xoff,4232,3804,967482,queue
@@ -383,7 +383,7 @@ match = \"pause\"\nnth = [2, 3, 4]\n{}",
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "pauses.csv", "pause_time.csv"]), @r"
     flows.csv
-    0,one,h1,h0,3,20000,0,182304,182304,1.0000,0,0,roce-rc,none
+    0,one,h1,h0,3,20000,0,182304,182304,1.0000,0,0,roce-rc,none,h1>s0>s1>h0
     pauses.csv
     9606,s1,0,s0,3,xoff,5290,5000,895768,queue
     19206,s1,0,s0,3,xoff-refresh,10580,5000,895768,queue
