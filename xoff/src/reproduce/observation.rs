@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::{Onset, Source};
+use crate::report::table::rows;
 use crate::sweep::{Decimal, Metrics, RunResult, Sample};
 
 /// What one run says of a quantity.
@@ -203,32 +204,24 @@ fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
 
 /// From `flows.csv`.
 fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
-    let text = fs::read_to_string(folder.join("flows.csv")).ok()?;
-    let (mut sum, mut count) = (0, 0);
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [
-            ..,
-            size,
-            _start,
-            elapsed,
-            _ideal,
-            _slowdown,
-            _retransmitted,
-            _cnps,
-            _transport,
-            _control,
-        ] = fields[..]
-        else {
-            return None;
-        };
-        let size: i128 = size.parse().ok()?;
+    let (mut sum, mut count, mut is_complete) = (0, 0, true);
+    rows(folder, "flows.csv", ["bytes", "fct_ns"], |row| {
+        let size: i128 = row.exact(0)?;
         if size <= i128::from(bytes) {
-            continue;
+            return Ok(());
         }
-        let Ok(elapsed) = elapsed.parse::<i128>() else { return Some(Observation::Incomplete) };
+        if row.text(1).is_empty() {
+            is_complete = false;
+            return Ok(());
+        }
+        let elapsed: i128 = row.exact(1)?;
         sum += Decimal::ratio(size * 8000, elapsed.max(1)).0;
         count += 1;
+        Ok(())
+    })
+    .ok()?;
+    if !is_complete {
+        return Some(Observation::Incomplete);
     }
     (count > 0).then(|| Observation::Number(Decimal(sum / count)))
 }
