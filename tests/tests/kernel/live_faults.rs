@@ -124,7 +124,9 @@ fn a_wire_that_was_impaired_counts_what_it_carries() {
         assert_eq!(host[sent], port[received], "{host} {port}");
     }
     let refused = command(&["impair", "lab", "h9->leaf0", "--json"]).assert_code(2);
-    assert!(refused.stderr.starts_with("{\"error\":"), "{refused:?}");
+    let said: Value = serde_json::from_str(&refused.stderr).expect("an error is one JSON object");
+    assert_eq!(said["code"], 2, "{refused:?}");
+    assert!(said["error"].as_str().is_some_and(|text| text.contains("h9->leaf0")), "{refused:?}");
     lab.destroy();
 }
 
