@@ -90,7 +90,7 @@ pub mod destroy {
 pub mod doctor {
     use emulation::NO_KERNEL_DATAPATH;
 
-    use super::super::{Exit, say};
+    use super::super::Exit;
 
     /// Arguments of `xoff doctor`: the same in every build.
     #[derive(Debug, clap::Args)]
@@ -98,6 +98,10 @@ pub mod doctor {
         /// Where the kernel's verifier refuses a program, prints its whole log after the checks.
         #[arg(long)]
         verifier_log: bool,
+        /// Loads each program of switches and prints how many instructions the verifier follows in it, of a million that it may, and
+        /// for how long; nothing else is checked.
+        #[arg(long, conflicts_with = "verifier_log")]
+        programs: bool,
     }
 
     /// Runs the command.
