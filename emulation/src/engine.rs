@@ -31,6 +31,7 @@ mod live;
 #[cfg(feature = "kernel")]
 mod live_view;
 mod losses;
+mod notes;
 mod off_state;
 mod part;
 mod paused_lanes;
@@ -80,7 +81,7 @@ pub use live::{Ended, Surroundings, Trial};
 use agenda::{Agenda, Task};
 use crew::Crew;
 use deadlock::DeadlockWatch;
-use journal::{Entry, Note};
+use journal::Entry;
 use part::{Opening, Part, Window};
 use recorder::Recorder;
 use rerouting::Rerouting;
@@ -399,42 +400,6 @@ impl<'a, W: Wires> Engine<'a, W> {
                 }
             }
         }
-    }
-
-    /// Tells the record what the parts have noted, in the order of time and of nodes.
-    fn tell_notes(&mut self) -> Result<(), RunError> {
-        let mut entries = std::mem::take(&mut self.entries);
-        for part in &mut self.parts {
-            part.core.journal.give(&mut entries);
-        }
-        if self.parts.len() > 1 {
-            entries.sort_by_key(|entry| (entry.at, entry.node.0));
-        }
-        for entry in entries.drain(..) {
-            match entry.what {
-                Note::Completed { flow, completion } => self.complete_flow(flow, completion)?,
-                Note::PausesChanged { wire, paused } => {
-                    let task = Task::PausesChanged { wire, paused, at: entry.at };
-                    self.agenda.schedule(entry.at + self.lookahead, task);
-                }
-                #[cfg(feature = "kernel")]
-                _ if self.tell_followers(&entry) => {}
-                _ => self.recorder.tell(&entry)?,
-            }
-        }
-        self.entries = entries;
-        if self.scenario.results.explain {
-            self.tell_wires()?;
-        }
-        Ok(())
-    }
-
-    /// Writes down what was put on wires.
-    #[cold]
-    fn tell_wires(&mut self) -> Result<(), RunError> {
-        let loggers = self.parts.iter_mut().filter_map(|part| part.core.wire_logger.as_deref_mut());
-        self.logged.gather(loggers);
-        Ok(self.recorder.wires(self.logged.in_order())?)
     }
 
     fn progress(&self) -> Progress {

@@ -1,5 +1,7 @@
 //! The host, which connects queue pairs, NIC and timers.
 
+mod config;
+mod deadlines;
 mod event;
 mod flow_pauses;
 mod neighbour;
@@ -10,17 +12,16 @@ mod timers;
 use std::collections::VecDeque;
 
 use fabric_core::priority::Priority;
-use fabric_core::queue::{QueueId, QueueRanges};
+use fabric_core::queue::QueueId;
 use fabric_core::routing::key_name;
 use fabric_core::wire::Packet;
 use fabric_core::wire::roce::Syndrome;
 use fabric_core::wire::telemetry::{Carrier, Stamp};
-use units::{BitsPerSecond, FrameTime, Picos};
+use units::Picos;
 
 use crate::counters::HostCounters;
 use crate::flow::FlowRequest;
-use crate::frame_length::FrameLengths;
-use crate::nic::{Nic, Scheduler};
+use crate::nic::Nic;
 use crate::pause::PauseTimers;
 use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::Outcome;
@@ -28,53 +29,10 @@ use crate::responder::ResponderRequest;
 use crate::storm::Storms;
 use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Transport};
 
+pub use config::HostConfig;
 pub use event::{HostEvent, SenderCounts};
 use flow_pauses::FlowPauses;
 use timers::{TimerOf, Timers};
-
-/// The configuration of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a setting by itself")]
-pub struct HostConfig {
-    /// IPv4 address, host order.
-    pub address: u32,
-    /// The NIC's station address.
-    pub station: [u8; 6],
-    /// Rate of the host's link.
-    pub link_rate: BitsPerSecond,
-    /// How long frames occupy ports.
-    pub frame_time: FrameTime,
-    /// How long frames count.
-    pub frame_lengths: FrameLengths,
-    /// Most payload bytes in a packet.
-    pub payload: u16,
-    /// Priority of ACKs and NAKs; `None`: that of the data that they answer.
-    pub ack_priority: Option<Priority>,
-    /// The priority whose pauses stop all ACKs and NAKs at this NIC; `None`: each stops with its own.
-    pub ack_queue: Option<Priority>,
-    /// Priority of CNPs.
-    pub cnp_priority: Priority,
-    /// In-order packets for which one ACK is sent, unless one asks for it earlier.
-    pub ack_interval: u32,
-    /// How long a packet stays unacknowledged, with no progress, before it is sent again.
-    pub retransmission_timeout: Picos,
-    /// How long after its reception a PAUSE takes effect (802.1Qbb, 36.2.3).
-    pub pause_response: Picos,
-    /// The NIC's transmit queues of each priority; no two priorities have one in common.
-    pub queues: QueueRanges,
-    /// Whether data packets name their queues to the switch, so that it can pause these: see [`Host::named_queue`].
-    pub names_queues: bool,
-    /// Whether the last queue of each priority is for labelled incasts.
-    pub keeps_incast_queue: bool,
-    /// Whether flows stop that the neighbour pauses by themselves.
-    pub obeys_flow_pauses: bool,
-    /// Whether it obeys rates that its neighbour tells it (GFC). If not, such a frame is unexpected.
-    pub obeys_rates: bool,
-    /// How the NIC chooses among flows.
-    pub scheduler: Scheduler,
-    /// Whether data packets of RoCEv2 say what their flow has left to send.
-    pub tells_remaining: bool,
-}
 
 /// One host, without I/O.
 ///
@@ -239,53 +197,6 @@ impl Host {
         self.timers.remove(TimerOf::Receiver(slot), &mut receiving.timer_entry);
         self.receivers.release(slot);
         Some(delivered)
-    }
-
-    /// Runs the timers that are due at `now`.
-    pub fn handle_deadline(&mut self, now: Picos) {
-        if let Some(pauses) = self.storms.expire(now) {
-            self.nic.queue_class_pauses(pauses);
-        }
-        while let Some(owner) = self.timers.pop_due(now) {
-            match owner {
-                TimerOf::Sender(slot) => self.expire_sender(now, slot),
-                TimerOf::Receiver(slot) => self.expire_receiver(now, slot),
-            }
-        }
-    }
-
-    fn expire_sender(&mut self, now: Picos, slot: u32) {
-        let sending = self.senders.occupant(slot);
-        sending.timer_entry = None;
-        match sending.end.deadline() {
-            None => {}
-            Some(deadline) if deadline > now => {
-                self.timers.set(TimerOf::Sender(slot), &mut sending.timer_entry, deadline);
-            }
-            Some(_) => {
-                let timeout = sending.end.expire(now);
-                self.counters.timeouts += u64::from(timeout);
-                self.counters.rate_cuts += sending.end.take_cuts();
-                self.tell_change(now, slot);
-                self.update_timer(slot);
-                self.schedule(now, slot);
-            }
-        }
-    }
-
-    fn expire_receiver(&mut self, now: Picos, slot: u32) {
-        let receiving = self.receivers.occupant(slot);
-        receiving.timer_entry = None;
-        match (receiving.end.deadline(), &mut receiving.end) {
-            (Some(deadline), _) if deadline > now => {
-                self.timers.set(TimerOf::Receiver(slot), &mut receiving.timer_entry, deadline);
-            }
-            (Some(_), ReceivingEnd::Tcp(receiver)) => {
-                let (acknowledgement, stamps) = receiver.expire(now);
-                self.nic.queue_acknowledgement(acknowledgement.into(), &stamps);
-            }
-            _ => {}
-        }
     }
 
     /// The packet that starts onto the free port at `now`, if one may; after `poll_link_delay`.

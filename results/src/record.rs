@@ -2,6 +2,7 @@
 
 mod counted;
 mod options;
+mod whole_tables;
 mod worst_flows;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,6 @@ use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
-use super::fault::FaultRow;
 use super::flow::FlowRow;
 use super::flow_pause::FlowPart;
 use super::flow_queue::FlowQueuesRow;
@@ -25,10 +25,8 @@ use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::held_flow::HeldFlowRow;
 use super::hpcc::{FlowStart, HpccFiles};
-use super::link::LinkRow;
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::lossy_queue::LossyQueueRow;
-use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, OccupancySummary, OccupancyTotals};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
@@ -344,21 +342,6 @@ impl Record {
     pub fn storm(&mut self, row: &WatchdogRow, now: Nanos) -> Result<(), ResultsError> {
         self.watchdog.get_or_insert_default().record(row, now);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.storm(row))
-    }
-
-    /// Adds what faults have done, if the scenario has some. Totals come by [`Summary::faults`].
-    pub fn faults(&mut self, rows: &[FaultRow]) -> Result<(), ResultsError> {
-        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
-    }
-
-    /// Adds what each wire has carried.
-    pub fn links(&mut self, rows: &[LinkRow]) -> Result<(), ResultsError> {
-        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
-    }
-
-    /// Adds what was measured of headroom, if it was.
-    pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
-        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }
 
     /// Adds frames that were put on wires, or flows.

@@ -8,6 +8,7 @@
 //!
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
+mod config;
 mod device_queue;
 mod exchange;
 mod links;
@@ -20,6 +21,7 @@ mod storms;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod upkeep;
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -39,9 +41,9 @@ use units::{Nanos, Picos};
 
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
-use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
-use crate::watchdog::WatchdogConfig;
+use crate::traffic_manager::{Scheduler, Selection, TrafficManager};
 
+pub use config::SwitchConfig;
 use device_queue::DeviceQueues;
 pub use device_queue::Staged;
 pub use exchange::{
@@ -62,29 +64,6 @@ const _: () = {
     let length = CONTROL_FRAME_LENGTH as usize;
     assert!(pfc::LEN == length && hop_control::LEN == length && link_delay::LEN == length);
 };
-
-/// The configuration of a switch, except its tables.
-#[derive(Clone, Debug)]
-pub struct SwitchConfig {
-    /// The schemes that it runs.
-    pub policy: Policy,
-    /// The schemes by which its control plane computes thresholds.
-    pub computed: Policy,
-    /// The egress queues of each port.
-    pub queues: PortQueues,
-    /// Descriptors.
-    pub slots: usize,
-    /// Its ports, in the order of their numbers.
-    pub ports: Vec<PortConfig>,
-    /// The frames that its ports send and receive.
-    pub frames: LinkFrames,
-    /// Whether ports measure their links and size their headroom by the results.
-    pub measures_links: bool,
-    /// Packets that a FIFO below the egress queues of each port holds, above zero; `None`: there is none.
-    pub device_queue: Option<usize>,
-    /// How it deals with PFC storms; `None`: not at all.
-    pub watchdog: Option<WatchdogConfig>,
-}
 
 /// One switch, under the scheme that its policy names, or under a scheme of a test.
 ///
@@ -417,25 +396,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 Ok(Some(Due { port, pauses_changed: true }))
             }
         }
-    }
-
-    /// Lets the control plane compute and store thresholds.
-    pub fn observe(&mut self, now: Picos) {
-        self.tables.observe_under::<S>(self.config.computed, now.to_nanos());
-    }
-
-    /// Lets the buffer management of lossy priorities count what needs no packet.
-    pub fn update_lossy(&mut self, now: Picos) {
-        self.tables.update_lossy(self.config.policy, now.to_nanos());
-    }
-
-    /// Tells the neighbour of a port what the scheme [announces](Scheme::announce), if it does.
-    pub fn announce(&mut self, port: u16) {
-        let Self { tables, config, ports, discarded, .. } = self;
-        S::announce(&*tables, config.policy, port.into(), &mut |control| {
-            let frame = ControlFrame { control, built: None };
-            ports.push_control(port, frame, &mut superseded(discarded));
-        });
     }
 
     /// How often packets may move at one poll: each once into every queue of its port.

@@ -4,6 +4,7 @@ use super::*;
 use crate::PoolLevels;
 use crate::folder::ResultsOptions;
 use crate::manifest::Manifest;
+use crate::measurements::Measurements;
 use crate::report::TABLE_ROWS;
 use crate::size_class::SizeClasses;
 use crate::slowdown::Slowdown;

@@ -23,7 +23,9 @@ use crate::control_plane::{Marking, PortSettings};
 use crate::link_delay::Measurement;
 use crate::policy_table::PolicyTable;
 use crate::tables::{Capacity, Rows};
+use crate::traffic_manager::PortQueues;
 use crate::traffic_manager::Scheduler;
+use crate::watchdog::WatchdogConfig;
 
 use log::{Log, Told};
 

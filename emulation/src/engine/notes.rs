@@ -1,0 +1,43 @@
+//! What the parts have noted in a window, told to the record.
+
+use super::journal::Note;
+use super::{Engine, RunError, Task};
+use crate::datapath::Wires;
+
+impl<W: Wires> Engine<'_, W> {
+    /// Tells the record what the parts have noted, in the order of time and of nodes.
+    pub(super) fn tell_notes(&mut self) -> Result<(), RunError> {
+        let mut entries = std::mem::take(&mut self.entries);
+        for part in &mut self.parts {
+            part.core.journal.give(&mut entries);
+        }
+        if self.parts.len() > 1 {
+            entries.sort_by_key(|entry| (entry.at, entry.node.0));
+        }
+        for entry in entries.drain(..) {
+            match entry.what {
+                Note::Completed { flow, completion } => self.complete_flow(flow, completion)?,
+                Note::PausesChanged { wire, paused } => {
+                    let task = Task::PausesChanged { wire, paused, at: entry.at };
+                    self.agenda.schedule(entry.at + self.lookahead, task);
+                }
+                #[cfg(feature = "kernel")]
+                _ if self.tell_followers(&entry) => {}
+                _ => self.recorder.tell(&entry)?,
+            }
+        }
+        self.entries = entries;
+        if self.scenario.results.explain {
+            self.tell_wires()?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what was put on wires.
+    #[cold]
+    fn tell_wires(&mut self) -> Result<(), RunError> {
+        let loggers = self.parts.iter_mut().filter_map(|part| part.core.wire_logger.as_deref_mut());
+        self.logged.gather(loggers);
+        Ok(self.recorder.wires(self.logged.in_order())?)
+    }
+}
