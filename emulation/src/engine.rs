@@ -94,10 +94,10 @@ const STEPS_PER_LOOK: u64 = 1024;
 /// the end of that window.
 const LONGEST_WINDOW: Picos = Picos::from_nanos(Nanos(100_000));
 
-/// Why a run ended without results.
+/// Why a run ended without results, or with those until then.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The substrate broke a promise.
+    /// The substrate broke a promise. There are results, unless the caller wants none of a part of a run.
     #[error(transparent)]
     Datapath(#[from] DatapathError),
     /// Results could not be written.
@@ -178,6 +178,8 @@ pub struct Engine<'a, W: Wires> {
     flows_of_window: u64,
     /// Whether there was one.
     window_had_flows: bool,
+    /// What the substrate did to the run.
+    failure: Option<DatapathError>,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
     /// What was put on wires in it; the same.
@@ -203,6 +205,8 @@ pub struct Finished<W> {
     pub others_cpu: Duration,
     /// Threads that had a part of some window.
     pub threads: u32,
+    /// Why the run ended, if the substrate broke a promise: [`RunEnd::Failed`].
+    pub failure: Option<DatapathError>,
 }
 
 impl<'a, W: Wires> Engine<'a, W> {
@@ -264,6 +268,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             flows_completed: 0,
             flows_of_window: 0,
             window_had_flows: false,
+            failure: None,
             entries: Vec::new(),
             logged: Gathered::default(),
             #[cfg(feature = "kernel")]
@@ -301,7 +306,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     }
 
     /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, it asks to stop at a
-    /// deadlock or with the flows of its window, or the watch interrupts.
+    /// deadlock or with the flows of its window, the watch interrupts, or the substrate breaks a promise.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<W>, RunError> {
         let (end, others_cpu) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
@@ -328,7 +333,9 @@ impl<'a, W: Wires> Engine<'a, W> {
                 return Ok(RunEnd::Deadlock);
             }
             others += self.start_flows(&mut window);
-            self.run_window(crew, window)?;
+            if let Err(failure) = self.run_window(crew, window) {
+                return Ok(self.fail(failure, window.end));
+            }
             self.exchange();
             self.tell_notes()?;
             if self.has_drained() {
@@ -354,15 +361,21 @@ impl<'a, W: Wires> Engine<'a, W> {
     }
 
     /// Runs a window on all threads, or on this one if there is so little to do that the others would cost more.
-    fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), RunError> {
+    fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), DatapathError> {
         let frames: usize = self.parts.iter().map(|part| part.core.frames_on_their_way()).sum();
         if self.parts.len() > 1 && frames >= self.worth_threads {
             self.threads = crew.threads();
-            crew.run(&mut self.parts, window)?;
+            crew.run(&mut self.parts, window)
         } else {
-            self.parts.iter_mut().try_for_each(|part| part.run(window))?;
+            self.parts.iter_mut().try_for_each(|part| part.run(window))
         }
-        Ok(())
+    }
+
+    /// Ends the run in a window that the substrate did not let end. What nodes have done in it by then is in the results.
+    fn fail(&mut self, failure: DatapathError, window_end: Picos) -> RunEnd {
+        self.failure = Some(failure);
+        self.now = window_end.min(self.scenario.duration);
+        RunEnd::Failed
     }
 
     /// The next window, if it is not after the duration. What is due for the whole fabric at its beginning has been

@@ -199,7 +199,8 @@ fn finish(
     leaves_results: bool,
 ) -> Result<(), Error> {
     let Ended { finished, fidelity, lost_results, .. } = ended;
-    let Finished { record, end, mut counted, wires, switches, others_cpu, threads } = finished;
+    let Finished { record, end, mut counted, wires, switches, others_cpu, threads, failure } =
+        finished;
     drop((wires, switches));
     if let Some(error) = lost_results {
         return Err(error.into());
@@ -210,7 +211,7 @@ fn finish(
         started.tell(&mut counted, others_cpu);
         closing::publish(scenario, record, end, counted, Clock::Real)?;
     }
-    Ok(())
+    failure.map_or(Ok(()), |failure| Err(RunError::Datapath(failure).into()))
 }
 
 /// By host: the full name of its namespace.

@@ -26,7 +26,7 @@ use crate::datapath::FrameId;
 #[cfg(feature = "kernel")]
 use crate::datapath::kernel::{DeployError, KernelFrames, KernelWires, Programs};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
-use crate::datapath::{Deployed, Wires};
+use crate::datapath::{DatapathError, Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
 use crate::hpcc_options::hpcc_options;
 use crate::stations;
@@ -63,6 +63,8 @@ pub struct Outcome {
     pub deploy: Duration,
     /// Processor time of the event loop alone.
     pub loop_cpu: Duration,
+    /// What the substrate did to the run, which ended there.
+    pub failure: Option<DatapathError>,
 }
 
 impl Outcome {
@@ -114,7 +116,7 @@ impl Threads {
     }
 }
 
-/// What becomes of an interrupted run.
+/// What becomes of a run that was interrupted or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Partial {
     /// Its results are those until then.
@@ -123,8 +125,8 @@ enum Partial {
     Discarded,
 }
 
-/// Runs a scenario on its datapath, into `folder` if there is one. An interrupted run leaves what was measured until
-/// then; its summary's `ended` says so.
+/// Runs a scenario on its datapath, into `folder` if there is one. A run that is interrupted, or fails because the
+/// substrate breaks a promise, leaves what was measured until then; its summary's `ended` says so.
 pub fn run(
     scenario: &Scenario,
     folder: Option<&Path>,
@@ -134,7 +136,7 @@ pub fn run(
     run_or_part(scenario, folder, threads, watch, Partial::Kept)
 }
 
-/// The same, but an interrupted run leaves nothing and is an error, [`RunError::Interrupted`].
+/// The same, but such a run leaves nothing and is an error, [`RunError::Interrupted`] or [`RunError::Datapath`].
 pub fn run_whole(
     scenario: &Scenario,
     folder: Option<&Path>,
@@ -291,17 +293,22 @@ fn drive<W: Wires>(
 ) -> Result<Outcome, Error> {
     let cpu_before = cpu_time::of_thread();
     let engine = Engine::new(scenario, fabric, record, captured, threads);
-    let Finished { record, end, mut counted, wires, switches, others_cpu, threads } =
+    let Finished { record, end, mut counted, wires, switches, others_cpu, threads, failure } =
         engine.run(watch)?;
     let loop_cpu = others_cpu + cpu_time::of_thread().saturating_sub(cpu_before);
     drop((wires, switches));
-    if counted.ended == RunEnd::Interrupted && partial == Partial::Discarded {
-        return Err(RunError::Interrupted.into());
+    if partial == Partial::Discarded {
+        if let Some(failure) = failure {
+            return Err(RunError::Datapath(failure).into());
+        }
+        if counted.ended == RunEnd::Interrupted {
+            return Err(RunError::Interrupted.into());
+        }
     }
     counted.threads = threads;
     started.tell(&mut counted, others_cpu);
     let report = closing::publish(scenario, record, end, counted, Clock::Virtual)?;
-    Ok(Outcome { report, deploy, loop_cpu })
+    Ok(Outcome { report, deploy, loop_cpu, failure })
 }
 
 /// The wires of the capture: each (wire, filter) once, in the order of the wires.

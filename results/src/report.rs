@@ -165,6 +165,7 @@ impl RunReport {
                 RunEnd::Deadlock => ", until the deadlock",
                 RunEnd::Window => ", until the window's flows were done",
                 RunEnd::Interrupted => ", until the interrupt",
+                RunEnd::Failed => ", until the run failed",
             },
         );
         let lost = format!("{} lost", quantity::counted(run.drops.lost(), "frame"));

@@ -160,6 +160,8 @@ pub enum RunEnd {
     Window,
     /// The user interrupted it: results go up to [`Summary::emulated_ns`].
     Interrupted,
+    /// The substrate broke a promise: results go up to [`Summary::emulated_ns`].
+    Failed,
 }
 
 /// Every key of `summary.json`.
@@ -339,8 +341,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "ended",
         about: "Why the run ended: `drained` (every flow was done), `duration` (it was over), \
                 `deadlock` (with `stop = \"deadlock\"`), `window` (with `stop = \"window\"`: every flow that starts in \
-                the window was done) or `interrupted` (by Ctrl-C or another signal: \
-                all results go up to `emulated_ns`, samples up to the last one before).",
+                the window was done), `interrupted` (by Ctrl-C or another signal: \
+                all results go up to `emulated_ns`, samples up to the last one before) or `failed` (the machine \
+                below the fabric lost a frame, or another program sent one; `unfinished` says which, results go \
+                up to then, and books are not checked).",
     },
     Column {
         name: "unfinished",
@@ -396,7 +400,7 @@ impl Summary {
     /// dropped by a switch.
     pub fn is_sound(&self) -> bool {
         let Self { ended, unfinished, books, limits_reached, drops, .. } = self;
-        *ended != RunEnd::Interrupted
+        !matches!(ended, RunEnd::Interrupted | RunEnd::Failed)
             && unfinished.is_none()
             && books.is_empty()
             && limits_reached.is_empty()

@@ -51,6 +51,7 @@ pub mod watch;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -319,8 +320,17 @@ fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
     Ok(scenario)
 }
 
-/// Checks that the folder of a file that is to be written is there.
-fn require_folder(file: &Path) -> Result<(), String> {
+/// Checks that the folder of a file that is to be written is there, and nothing in the file's place that is none.
+fn require_place(file: &Path) -> Result<(), String> {
+    // Opening a pipe waits for its reader. `/dev/stdout`, a link, is none by itself.
+    if let Ok(found) = file.symlink_metadata().map(|it| it.file_type())
+        && (found.is_fifo() || found.is_socket() || found.is_block_device())
+    {
+        let file = file.display();
+        return Err(format!(
+            "cannot write {file}: it is a pipe, a socket or a disk\nhelp: name a file"
+        ));
+    }
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(format!(
             "cannot write {}: there is no folder {}\nhelp: make the folder, or name another file",

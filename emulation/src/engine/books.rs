@@ -57,7 +57,11 @@ impl<W: Wires> Engine<'_, W> {
         if end == RunEnd::Drained {
             self.check_drained(&mut books);
         }
-        self.check_always(&mut books);
+        match &self.failure {
+            // What was on its way in the window that did not end cannot be counted.
+            Some(_) => books.push("not checked, because the run failed".to_owned()),
+            None => self.check_always(&mut books),
+        }
         let mut counted = self.summary(end, books, substrate_losses);
         counted.faults = self.fault_totals(&faults);
         let lasts = missing == 0 && !self.active.is_empty() && deadlock.is_none();
@@ -76,6 +80,11 @@ impl<W: Wires> Engine<'_, W> {
                 let flows = results::counted(self.active.len() as u64, "flow");
                 let now = self.now.to_nanos().0;
                 Some(format!("the run was interrupted at {now} ns, with {flows} under way"))
+            }
+            RunEnd::Failed => {
+                let failure = self.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+                let now = self.now.to_nanos().0;
+                Some(format!("the run failed at {now} ns: {failure}"))
             }
             RunEnd::Drained | RunEnd::Duration | RunEnd::Deadlock | RunEnd::Window => None,
         };
@@ -106,6 +115,7 @@ impl<W: Wires> Engine<'_, W> {
             switches: switches.into_iter().map(|(_, switch)| switch).collect(),
             others_cpu,
             threads: self.threads,
+            failure: self.failure,
         })
     }
 

@@ -114,6 +114,8 @@ enum Over {
     Told,
     /// It has lasted as long as it can.
     LivedOut,
+    /// The substrate broke a promise.
+    Failed,
 }
 
 /// How a live engine ended.
@@ -162,7 +164,13 @@ impl Engine<'_, KernelWires> {
                 let nodes = part.hosts.len() + part.switches.len();
                 part.punctuality = Some(Box::new(Punctuality::new(clock.pace(), nodes)));
             }
-            let over = self.follow(&crew, &mut clock, &mut around)?;
+            let over = match self.follow(&crew, &mut clock, &mut around) {
+                Err(RunError::Datapath(failure)) => {
+                    self.fail(failure, clock.now());
+                    Over::Failed
+                }
+                over => over?,
+            };
             let took = wall().saturating_duration_since(began);
             Ok::<_, RunError>((crew.dismiss(), clock, took, over))
         })?;
@@ -173,6 +181,8 @@ impl Engine<'_, KernelWires> {
         let end = if over == Over::LivedOut {
             self.now = self.scenario.duration;
             RunEnd::Duration
+        } else if over == Over::Failed {
+            RunEnd::Failed
         } else if self.has_drained_for_good() {
             self.now = self.tally().last_activity;
             RunEnd::Drained

@@ -149,7 +149,10 @@ fn try_out(
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
-    let Finished { counted, wires, switches, .. } = finished;
+    let Finished { counted, wires, switches, failure, .. } = finished;
+    if let Some(failure) = failure {
+        return Err(RunError::Datapath(failure).into());
+    }
     let trial = Trial {
         dilation,
         is_good: fidelity.is_good && has_shown_enough,

@@ -37,7 +37,7 @@ fn assert_ended(run: &Run) {
             }
         }
         RunEnd::Deadlock => assert!(summary.deadlock.at_end, "{summary:#?}"),
-        RunEnd::Duration | RunEnd::Window | RunEnd::Interrupted => {
+        RunEnd::Duration | RunEnd::Window | RunEnd::Interrupted | RunEnd::Failed => {
             panic!("it never ended: {summary:#?}")
         }
     }

@@ -165,12 +165,23 @@ fn a_forged_congestion_notification_to_a_host_is_noticed() {
 }
 
 #[test]
-fn a_cable_that_is_pulled_is_noticed() {
-    let finished = disturbed("s0", |namespace| {
+fn a_cable_that_is_pulled_is_noticed_and_what_was_measured_is_kept() {
+    let folder = ScenarioFolder::new();
+    let out = folder.path("kept");
+    let finished = disturbed_over(&[&VETHS[..], &["--out", &out]].concat(), "s0", |namespace| {
         in_namespace(namespace, &["ip", "link", "set", "h0", "down"]);
     });
     let finished = finished.assert_code(1);
     assert!(finished.stderr.contains("wire "), "{}", finished.stderr);
+    let summary = fs::read_to_string(format!("{out}/summary.json")).expect("it is kept");
+    assert_eq!(summary, finished.stdout);
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("it is JSON");
+    assert_eq!(summary["ended"], "failed");
+    let why = summary["unfinished"].as_str().expect("it says why");
+    assert!(why.starts_with("the run failed at ") && why.contains("wire "), "{why}");
+    assert_ne!(summary["packet_hops"], 0);
+    let links = fs::read_to_string(format!("{out}/links.csv")).expect("it is kept");
+    assert!(links.contains("h8->s0"), "{links}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Format::Mermaid => mermaid(&graph),
     };
     let Some(out) = &arguments.out else { return super::print(&text, Exit::Success) };
-    let written = super::require_folder(out).and_then(|()| {
+    let written = super::require_place(out).and_then(|()| {
         write(out, &(text.trim_end().to_owned() + "\n"))
             .map_err(|error| format!("cannot write {}: {error}", out.display()))
     });

@@ -38,7 +38,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 
 fn write(arguments: &Arguments) -> Result<String, String> {
     let Arguments { folders, out, figures } = arguments;
-    super::require_folder(out)?;
+    super::require_place(out)?;
     if !report::may_replace(out) {
         let out = out.display();
         return Err(format!("{out} is not a report of xoff: name another file with --out"));

@@ -95,19 +95,14 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
                 };
                 outcome.report.render(style()) + kept
             };
-            super::print(&text, exit(&outcome.report.summary, out))
+            let exit = super::print(&text, exit(&outcome.report.summary, out));
+            outcome.failure.map_or(exit, |failure| super::complain(&failure, Exit::Unsound))
         }
         Err(Error::Run(error @ RunError::Interrupted)) => {
             super::say(error);
             Exit::Interrupted
         }
-        Err(error) => {
-            let exit = match error {
-                Error::Run(RunError::Datapath(_)) => Exit::Unsound,
-                _ => Exit::BadInput,
-            };
-            super::complain(&error, exit)
-        }
+        Err(error) => super::complain(&error, Exit::BadInput),
     }
 }
 

@@ -51,10 +51,10 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// `None` if the run was interrupted: then it has to run again.
+    /// `None` if the run was interrupted or failed: then it has to run again.
     fn of(summary: &Summary) -> Option<Self> {
         match summary.ended {
-            RunEnd::Interrupted => None,
+            RunEnd::Interrupted | RunEnd::Failed => None,
             RunEnd::Deadlock => Some(Self::Deadlock),
             _ if summary.unfinished.is_some() => Some(Self::Incomplete),
             RunEnd::Drained | RunEnd::Duration | RunEnd::Window => Some(Self::Complete),

@@ -100,10 +100,13 @@ fn frames_that_the_substrate_lost() {
 
 #[test]
 fn a_substrate_that_breaks_a_promise_ends_the_run() {
-    let ended = with(&two_to_one("20ms"), Defect::Fails);
-    let error = ended.err().expect("the first frame is lost");
-    assert!(matches!(error, RunError::Datapath(_)), "{error}");
-    assert!(error.to_string().starts_with("wire h1->s0: a frame was sent at "), "{error}");
+    let finished = with(&two_to_one("20ms"), Defect::Fails).expect("no file to write");
+    let failure = finished.failure.expect("the first frame is lost").to_string();
+    assert!(failure.starts_with("wire h1->s0: a frame was sent at "), "{failure}");
+    let counted = finished.counted;
+    assert_eq!((counted.ended, counted.emulated_ns), (RunEnd::Failed, finished.end.to_nanos().0));
+    assert_eq!(counted.unfinished, Some(format!("the run failed at {} ns: {failure}", counted.emulated_ns)));
+    assert_eq!(counted.books, ["not checked, because the run failed"]);
 }
 
 /// Each flow fails at the switch of its source; one of the two is in the part of another thread.
@@ -119,8 +122,9 @@ host_link = {{ rate = \"8Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"8
         let fabric = FaultyWires::deploy(&scenario, Defect::Fails);
         let threads = ThreadUse { most: 3, least_frames: 0 };
         let engine = Engine::new(&scenario, fabric, record(&scenario, None), &[], threads);
-        let error = run(engine).err().expect("the first frame is lost");
-        assert!(matches!(error, RunError::Datapath(_)), "{source}: {error}");
+        let finished = run(engine).expect("no file to write");
+        assert_eq!(finished.counted.ended, RunEnd::Failed, "{source}");
+        assert!(finished.failure.is_some(), "{source}");
     }
 }
 

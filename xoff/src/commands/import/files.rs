@@ -46,7 +46,7 @@ pub fn write(
     force: bool,
     interrupted: &AtomicBool,
 ) -> Result<Scenario, Failure> {
-    super::super::require_folder(out).map_err(|message| format!("error: {message}"))?;
+    super::super::require_place(out).map_err(|message| format!("error: {message}"))?;
     let folder = out.parent().unwrap_or(Path::new(""));
     let lists = imported.flow_lists.iter();
     let mut outputs: Vec<Output<'_>> =

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::super::sweep::{CommandError, named, no_thread, prepare};
 use super::super::sweep_progress::SweepProgress;
-use super::super::{Exit, print, require_folder, say};
+use super::super::{Exit, print, require_place, say};
 use super::{Arguments, SMALL, out};
 use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
@@ -47,7 +47,7 @@ pub(super) fn write_file(
     plans: &[(&'static Figure, Plan)],
     file: &Path,
 ) -> Result<Exit, CommandError> {
-    require_folder(file).map_err(CommandError::Text)?;
+    require_place(file).map_err(CommandError::Text)?;
     let failed = |action, error| {
         let help = "help: name another file with --write-check";
         CommandError::Text(format!("cannot {action} {}: {error}\n{help}", file.display()))
