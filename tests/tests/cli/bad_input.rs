@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
 
 use tests::command::{ScenarioFolder, finish, limit, shipped, without_capabilities, xoff};
 
@@ -125,6 +127,21 @@ fn a_picture_that_cannot_be_written_leaves_no_file() {
     folder.write("fabric.svg", "");
     finish(&mut xoff(["graph", &file, "--out", &out])).assert_code(0);
     assert_eq!(folder.entries(), ["fabric.svg"]);
+}
+
+/// Opening a pipe would wait for a reader.
+#[test]
+fn a_file_to_write_is_no_pipe_and_no_socket() {
+    let folder = ScenarioFolder::new();
+    let (file, pipe, socket) = (shipped("incast"), folder.path("pipe"), folder.path("socket"));
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("this test needs mkfifo");
+    assert!(made.success());
+    let _open = UnixListener::bind(&socket).expect("the folder is ours");
+    for out in [&pipe, &socket] {
+        let words = ["cannot write", out, "it is a pipe, a socket or a disk", "name a file"];
+        finish(&mut xoff(["graph", &file, "--out", out])).assert_refused(&words);
+        finish(&mut xoff(["report", &folder.path(""), "--out", out])).assert_refused(&words);
+    }
 }
 
 #[test]

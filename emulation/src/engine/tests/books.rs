@@ -105,7 +105,10 @@ fn a_substrate_that_breaks_a_promise_ends_the_run() {
     assert!(failure.starts_with("wire h1->s0: a frame was sent at "), "{failure}");
     let counted = finished.counted;
     assert_eq!((counted.ended, counted.emulated_ns), (RunEnd::Failed, finished.end.to_nanos().0));
-    assert_eq!(counted.unfinished, Some(format!("the run failed at {} ns: {failure}", counted.emulated_ns)));
+    assert_eq!(
+        counted.unfinished,
+        Some(format!("the run failed at {} ns: {failure}", counted.emulated_ns))
+    );
     assert_eq!(counted.books, ["not checked, because the run failed"]);
 }
 
