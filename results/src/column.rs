@@ -56,29 +56,9 @@ emulated nanoseconds as time stamps.
 /// Markdown that documents every file, column and key of a results folder.
 pub fn columns_markdown() -> String {
     let mut text = String::from(INTRODUCTION);
-    table::<FlowRow>(&mut text);
-    table::<FctBySizeRow>(&mut text);
-    table::<ThroughputRow>(&mut text);
-    table::<FlowTraceRow>(&mut text);
-    table::<PauseRow>(&mut text);
-    table::<PauseTimeRow>(&mut text);
-    table::<PortStateRow>(&mut text);
-    table::<QueueRow>(&mut text);
-    table::<EgressQueueRow>(&mut text);
-    table::<FlowQueuesRow>(&mut text);
-    table::<LossyQueueRow>(&mut text);
-    table::<HeldFlowRow>(&mut text);
-    table::<QueuePauseRow>(&mut text);
-    table::<RateRow>(&mut text);
-    table::<LinkRow>(&mut text);
-    table::<CounterRow>(&mut text);
-    table::<OccupancyRow>(&mut text);
-    table::<LinkDelayRow>(&mut text);
-    table::<DropRow>(&mut text);
-    table::<WatchdogRow>(&mut text);
-    table::<FaultRow>(&mut text);
-    table::<DeadlockRow>(&mut text);
-    table::<DistributionRow>(&mut text);
+    for table in TABLES {
+        section(&mut text, table.file, table.about, table.columns);
+    }
     for (file, about, fields) in hpcc::DOCUMENTATION {
         section(&mut text, file, about, fields);
     }
@@ -90,9 +70,49 @@ pub fn columns_markdown() -> String {
     text
 }
 
-fn table<R: Row>(text: &mut String) {
-    section(text, R::FILE, R::ABOUT, R::COLUMNS);
+/// A table that a run may write.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its file's name.
+    pub file: &'static str,
+    /// One sentence on what a row is.
+    pub about: &'static str,
+    /// The columns from left to right.
+    pub columns: &'static [Column],
 }
+
+impl Table {
+    const fn of<R: Row>() -> Self {
+        Self { file: R::FILE, about: R::ABOUT, columns: R::COLUMNS }
+    }
+}
+
+/// Every table that a run may write.
+pub const TABLES: &[Table] = &[
+    Table::of::<FlowRow>(),
+    Table::of::<FctBySizeRow>(),
+    Table::of::<ThroughputRow>(),
+    Table::of::<FlowTraceRow>(),
+    Table::of::<PauseRow>(),
+    Table::of::<PauseTimeRow>(),
+    Table::of::<PortStateRow>(),
+    Table::of::<QueueRow>(),
+    Table::of::<EgressQueueRow>(),
+    Table::of::<FlowQueuesRow>(),
+    Table::of::<LossyQueueRow>(),
+    Table::of::<HeldFlowRow>(),
+    Table::of::<QueuePauseRow>(),
+    Table::of::<RateRow>(),
+    Table::of::<LinkRow>(),
+    Table::of::<CounterRow>(),
+    Table::of::<OccupancyRow>(),
+    Table::of::<LinkDelayRow>(),
+    Table::of::<DropRow>(),
+    Table::of::<WatchdogRow>(),
+    Table::of::<FaultRow>(),
+    Table::of::<DeadlockRow>(),
+    Table::of::<DistributionRow>(),
+];
 
 /// Adds the table of a file's columns.
 pub fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {

@@ -65,7 +65,7 @@ mod wire_log;
 pub use active_flows::{ActiveFlows, ActiveFlowsSummary};
 pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
 pub use capture::{CAPTURE_FILE, Capture, CaptureWire};
-pub use column::{Column, columns_markdown, section};
+pub use column::{Column, TABLES, Table, columns_markdown, section};
 pub use counter::{Counter, CounterRow, PortCounters, QueueCounters};
 pub use csv::Text as CsvText;
 pub use deadlock::{DeadlockMember, DeadlockRow, DeadlockTotals, WaitCause};

@@ -87,7 +87,7 @@ pub struct PauseRow<'a> {
 
 impl PauseRow<'_> {
     /// The columns of a table in which ports have states, or have none.
-    pub(super) fn columns(has_states: bool) -> &'static [Column] {
+    pub fn columns(has_states: bool) -> &'static [Column] {
         let all = Self::COLUMNS;
         if has_states { all } else { &all[..all.len() - 1] }
     }

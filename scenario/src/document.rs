@@ -2,6 +2,7 @@
 //! it was written.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use toml::de::{DeTable, DeValue};
 
@@ -11,6 +12,8 @@ use super::report::{Place, ScenarioError, nearest};
 pub struct Document<'a> {
     pub(super) kind: DocumentKind,
     sources: Sources<'a>,
+    /// A copy of the sources, once it is asked for.
+    texts: OnceLock<Arc<Texts>>,
     /// The table of the whole file.
     pub root: Node,
 }
@@ -38,6 +41,31 @@ struct Sources<'a> {
     text: &'a str,
     overrides: &'a [String],
     settings: Settings<'a>,
+}
+
+/// The texts of a document, for errors that are found when it is gone.
+#[derive(Debug, Default)]
+pub struct Texts {
+    file: String,
+    text: String,
+    overrides: Vec<String>,
+    settings_file: String,
+    settings_text: String,
+}
+
+impl Texts {
+    /// An error at an origin, or about the whole file.
+    pub fn error_at(
+        &self,
+        origin: Option<&Origin>,
+        title: &str,
+        help: Option<&str>,
+    ) -> ScenarioError {
+        let settings =
+            Settings { file: &self.settings_file, text: &self.settings_text, entries: &[] };
+        let (file, text, overrides) = (&*self.file, &*self.text, &*self.overrides);
+        Sources { file, text, overrides, settings }.error_at(origin, title, help)
+    }
 }
 
 /// Keys that another file sets on top of a document.
@@ -125,7 +153,7 @@ impl<'a> Document<'a> {
         let origin = Origin { source: Source::File, span: table.span() };
         let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
         let sources = Sources { file, text, overrides, settings };
-        let mut document = Self { kind, sources, root };
+        let mut document = Self { kind, sources, texts: OnceLock::new(), root };
         for number in 0..overrides.len() {
             document.set_override(number)?;
         }
@@ -154,6 +182,26 @@ impl<'a> Document<'a> {
         help: Option<&str>,
     ) -> ScenarioError {
         self.sources.error_at(origin, title, help)
+    }
+
+    /// The node of a path, if it was written.
+    pub fn node(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(&self.root, |node, step| node.child(step))
+    }
+
+    /// The texts that it was read from.
+    pub fn texts(&self) -> Arc<Texts> {
+        let copied = || {
+            let Sources { file, text, overrides, settings } = self.sources;
+            Arc::new(Texts {
+                file: file.to_owned(),
+                text: text.to_owned(),
+                overrides: overrides.to_vec(),
+                settings_file: settings.file.to_owned(),
+                settings_text: settings.text.to_owned(),
+            })
+        };
+        self.texts.get_or_init(copied).clone()
     }
 
     fn find(&self, path: &str) -> &Node {

@@ -17,6 +17,7 @@ mod deserializer;
 mod disk;
 pub mod document;
 mod ecn;
+mod expect;
 mod fault;
 mod fault_keys;
 mod flow_keys;
@@ -86,6 +87,7 @@ pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
 pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
+pub use expect::{Aggregate, Expectation, Operator, Plain, Subject, Written};
 pub use fault::{
     Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
     WirePattern,
@@ -189,6 +191,9 @@ pub struct Scenario {
     pub storms: Vec<Storm>,
     /// What is written.
     pub results: Results,
+    /// What must hold of the results.
+    #[serde(rename = "expect", skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
     #[serde(skip)]
     fabric: Fabric,
     #[serde(skip)]

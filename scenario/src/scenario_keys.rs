@@ -12,6 +12,7 @@ use workload::MaterialisedFlows;
 use crate::capture::Capture;
 use crate::datapath::Datapath;
 use crate::document::Document;
+use crate::expect::ExpectKeys;
 use crate::fault_keys::{FaultKeys, FaultPlace};
 use crate::flows::{Expanded, Expansion, NeedsFlows};
 use crate::quantity::{Quantity, Time};
@@ -84,6 +85,9 @@ pub struct ScenarioKeys {
     /// What is written.
     #[serde(default)]
     pub results: results::ResultsKeys,
+    /// What must hold of the results. Default: nothing.
+    #[serde(default)]
+    pub expect: Vec<ExpectKeys>,
 }
 
 pub const fn default_seed() -> u64 {
@@ -106,19 +110,7 @@ impl ScenarioKeys {
         read: &ReadFile<'_>,
         needs_flows: NeedsFlows,
     ) -> Result<Scenario, ScenarioError> {
-        if self.duration.0 == Picos::ZERO {
-            let help =
-                "write a time such as \"20ms\"; the run ends earlier when every flow is done";
-            return Err(document.error("duration", "a run of no time", help));
-        }
-        if self.duration.0 > LONGEST_DURATION {
-            let help = "write at most 36000s";
-            return Err(document.error("duration", "a run of more than 10 hours", help));
-        }
-        if self.seed > i64::MAX as u64 {
-            let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
-            return Err(document.error("seed", "the seed is too large", help));
-        }
+        self.check_bounds(document)?;
         let (shape, mut fabric) = self.topology.resolve(document)?;
         let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
@@ -182,6 +174,7 @@ impl ScenarioKeys {
             faults: faults.collect::<Result<_, _>>()?,
             storms,
             results,
+            expectations: Vec::new(),
             fabric,
             switch_kinds,
             sources,
@@ -204,8 +197,26 @@ impl ScenarioKeys {
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
         scenario.check_lossy(needs_flows, document)?;
+        scenario.expectations = ExpectKeys::resolve_all(self.expect, &scenario, document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
+    }
+
+    fn check_bounds(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        if self.duration.0 == Picos::ZERO {
+            let help =
+                "write a time such as \"20ms\"; the run ends earlier when every flow is done";
+            return Err(document.error("duration", "a run of no time", help));
+        }
+        if self.duration.0 > LONGEST_DURATION {
+            let help = "write at most 36000s";
+            return Err(document.error("duration", "a run of more than 10 hours", help));
+        }
+        if self.seed > i64::MAX as u64 {
+            let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
+            return Err(document.error("seed", "the seed is too large", help));
+        }
+        Ok(())
     }
 }
 

@@ -236,6 +236,7 @@ fn scenario_of(
         faults: Vec::new(),
         storms: Vec::new(),
         results: super::results::ResultsKeys::default(),
+        expect: Vec::new(),
     }
 }
 

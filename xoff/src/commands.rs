@@ -58,9 +58,9 @@ use std::sync::atomic::AtomicBool;
 use clap::{CommandFactory, Parser, Subcommand};
 use scenario::{Scenario, ScenarioError};
 
-use crate::guardian;
 #[cfg(feature = "kernel")]
 use crate::live::folder::LiveFolder;
+use crate::{expectation, guardian};
 
 pub use json_errors::parse;
 #[cfg(not(feature = "kernel"))]
@@ -314,6 +314,7 @@ fn require_file(file: &Path) -> Result<(), Exit> {
 
 fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
     let scenario = read.map_err(|error| refuse_input(&error))?;
+    expectation::check(&scenario).map_err(|error| refuse_input(&error))?;
     for warning in scenario.warnings() {
         warn(warning);
     }

@@ -6,6 +6,7 @@
 //! fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
 pub mod commands;
+pub mod expectation;
 pub mod explain;
 pub mod graph;
 pub mod guardian;

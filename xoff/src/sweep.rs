@@ -27,6 +27,7 @@ pub use execute::{Failure, News, execute};
 pub(crate) use folder::CELLS_TABLE;
 pub use folder::{Claim, RunResult, RunState, SweepFolder, result_in};
 pub use keys::json_schema;
+pub(crate) use metrics::fullest;
 pub use metrics::{Metrics, Sample};
 pub use plan::{Plan, Run};
 pub use run_id::RunId;

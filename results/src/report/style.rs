@@ -17,15 +17,18 @@ impl Style {
         Self { ansi: true }
     }
 
-    pub(super) fn heading(self, text: &str) -> String {
+    /// A heading.
+    pub fn heading(self, text: &str) -> String {
         self.wrap("1", text)
     }
 
-    pub(super) fn good(self, text: &str) -> String {
+    /// What is right.
+    pub fn good(self, text: &str) -> String {
         self.wrap("32", text)
     }
 
-    pub(super) fn bad(self, text: &str) -> String {
+    /// What is wrong.
+    pub fn bad(self, text: &str) -> String {
         self.wrap("31", text)
     }
 

@@ -70,7 +70,7 @@ fn unknown_section() {
     12 | [swich]
        |  ^^^^^
        |
-       = help: did you mean `switch`? the keys here are `name`, `seed`, `duration`, `stop`, `clock`, `datapath`, `topology`, `switch`, `switches`, `host`, `frames`, `flows`, `routes`, `captures`, `faults`, `storms` and `results`
+       = help: did you mean `switch`? the keys here are `name`, `seed`, `duration`, `stop`, `clock`, `datapath`, `topology`, `switch`, `switches`, `host`, `frames`, `flows`, `routes`, `captures`, `faults`, `storms`, `results` and `expect`
     ");
 }
 

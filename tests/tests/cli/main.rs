@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod expect;
 mod explain;
 mod first_hour;
 mod import;

@@ -9,10 +9,12 @@ use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
 use results::{RunEnd, Style, Summary};
 use scenario::{DatapathKind, Scenario};
+use serde::Serialize;
 use units::Nanos;
 
 use super::Exit;
 use super::run_progress::RunProgress;
+use crate::expectation::{self, LentFolder, Verdict};
 
 /// Arguments of `xoff run`.
 #[derive(Debug, clap::Args)]
@@ -80,12 +82,24 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
     let mut progress = |progress: Progress| shown.tell(progress);
     let mut watch = Watch { interrupted, progress: &mut progress };
     let out = arguments.out.as_deref();
-    let outcome = run::run(scenario, out, arguments.threads, &mut watch);
+    let lent = match out {
+        None if expectation::needs_tables(scenario) => match LentFolder::new() {
+            Ok(lent) => Some(lent),
+            Err(message) => return super::refuse(&message),
+        },
+        _ => None,
+    };
+    let folder = out.or(lent.as_ref().map(LentFolder::path));
+    let outcome = run::run(scenario, folder, arguments.threads, &mut watch);
     shown.finish();
     match outcome {
-        Ok(outcome) => {
+        Ok(mut outcome) => {
+            let verdicts = verdicts(scenario, &outcome.report.summary, folder);
+            if lent.is_some() {
+                outcome.report.files = None;
+            }
             let text = if arguments.json {
-                outcome.report.summary.to_json()
+                json(&outcome.report.summary, &verdicts)
             } else {
                 let kept = match out {
                     Some(_) => "",
@@ -93,9 +107,14 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
                         "\nnothing but this report is kept: --out DIR keeps tables and the summary"
                     }
                 };
-                outcome.report.render(style()) + kept
+                let expectations = expectation::render(&verdicts, style());
+                outcome.report.render(style()) + &expectations + kept
             };
-            let exit = super::print(&text, exit(&outcome.report.summary, out));
+            let exit = match exit(&outcome.report.summary, out) {
+                Exit::Success if !verdicts.iter().all(|it| it.passed) => Exit::Unsound,
+                exit => exit,
+            };
+            let exit = super::print(&text, exit);
             outcome.failure.map_or(exit, |failure| super::complain(&failure, Exit::Unsound))
         }
         Err(Error::Run(error @ RunError::Interrupted)) => {
@@ -104,6 +123,29 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
         }
         Err(error) => super::complain(&error, Exit::BadInput),
     }
+}
+
+/// What became of the scenario's expectations. Nothing is expected of a part of a run.
+fn verdicts(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> Vec<Verdict> {
+    if matches!(summary.ended, RunEnd::Interrupted | RunEnd::Failed) {
+        return Vec::new();
+    }
+    expectation::judge(scenario, summary, folder)
+}
+
+/// The summary, with `expectations` as its last key if there are some.
+fn json(summary: &Summary, verdicts: &[Verdict]) -> String {
+    #[derive(Serialize)]
+    struct WithExpectations<'a> {
+        #[serde(flatten)]
+        summary: &'a Summary,
+        expectations: &'a [Verdict],
+    }
+    if verdicts.is_empty() {
+        return summary.to_json();
+    }
+    let whole = WithExpectations { summary, expectations: verdicts };
+    serde_json::to_string_pretty(&whole).expect("a summary has string keys only")
 }
 
 /// How a run ended that left a summary, and results in `out`.

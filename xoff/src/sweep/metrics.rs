@@ -114,6 +114,11 @@ impl Metrics {
 
 /// Names of the metrics that a run of the scenario can have.
 pub(super) fn names(scenario: &Scenario) -> Vec<String> {
+    Metrics::of(&fullest(scenario)).0.into_keys().collect()
+}
+
+/// A summary with every key that one of a run of the scenario can have.
+pub(crate) fn fullest(scenario: &Scenario) -> Summary {
     let switches = || {
         let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
         ids.map(|id| (scenario.fabric().switch(id).name.clone(), 0)).collect()
@@ -185,7 +190,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     };
     summary.drops.watchdog = scenario.switch.watchdog.map(|_| 0);
     summary.drops.by_reason = DropReason::ALL.iter().map(|it| (it.name().to_owned(), 0)).collect();
-    Metrics::of(&summary).0.into_keys().collect()
+    summary
 }
 
 /// The same of each switch, if there is one.

@@ -1,0 +1,272 @@
+//! `[[expect]]`: what must hold of a run's results.
+//!
+//! Here an expectation is well formed. Which numbers and columns there are, whoever has the results knows, and says
+//! what is wrong at the place that [`Written`] keeps.
+
+mod plain;
+mod written;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use plain::Plain;
+pub use written::Written;
+
+use super::Scenario;
+use super::document::{Document, suggestion};
+use super::omitted::TABLES;
+use super::report::ScenarioError;
+
+/// Expectations that a scenario may have: each is looked up by itself at the run's end.
+const MOST: usize = 1000;
+
+/// Something that must hold of a run's results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Expectation {
+    /// What reports call it, if the file says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What is looked at.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// How it compares with the value.
+    pub operator: Operator,
+    /// What it is compared with.
+    pub value: Plain,
+    /// Where its keys are written.
+    #[serde(skip)]
+    pub written: Written,
+}
+
+/// What an expectation looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Subject {
+    /// A value of `summary.json`.
+    Summary {
+        /// Its path, with dots.
+        summary: String,
+    },
+    /// A number made of rows of a table.
+    Table {
+        /// The table's name, without `.csv`: one of [`TABLES`], and written.
+        table: String,
+        /// The column; none if rows are counted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        column: Option<String>,
+        /// What is made of the column's fields.
+        aggregate: Aggregate,
+        /// What the rows have in these columns.
+        #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
+        filter: BTreeMap<String, Plain>,
+    },
+}
+
+/// What is made of a column's fields. Empty fields do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// Their sum.
+    Sum,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Their mean, each row counted once.
+    Mean,
+    /// How many there are; without a column, how many rows.
+    Count,
+    /// The median, by nearest rank.
+    P50,
+    /// The 99th percentile, by nearest rank.
+    P99,
+}
+
+impl Aggregate {
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Mean => "mean",
+            Self::Count => "count",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+        }
+    }
+}
+
+/// How two values compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Operator {
+    /// Equal.
+    #[serde(rename = "==")]
+    Equal,
+    /// Not equal.
+    #[serde(rename = "!=")]
+    NotEqual,
+    /// Less.
+    #[serde(rename = "<")]
+    Less,
+    /// Less or equal.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// Greater.
+    #[serde(rename = ">")]
+    Greater,
+    /// Greater or equal.
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+impl Operator {
+    /// Whether `left` compares with `right` in this way.
+    pub fn holds<T: Ord + ?Sized>(self, left: &T, right: &T) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::NotEqual => left != right,
+            Self::Less => left < right,
+            Self::AtMost => left <= right,
+            Self::Greater => left > right,
+            Self::AtLeast => left >= right,
+        }
+    }
+
+    /// Whether it asks for equality, or for the contrary.
+    pub const fn is_equality(self) -> bool {
+        matches!(self, Self::Equal | Self::NotEqual)
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        })
+    }
+}
+
+/// What must hold at the end of a run: a value of `summary.json` (`summary`), or what becomes of a column of a table
+/// (`table`, `column`, `aggregate`, `where`), compared with a value. `xoff run` ends with exit code 1 if it does not hold.
+/// Sweeps and live fabrics do not look.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExpectKeys {
+    /// What reports call it. Default: what it says.
+    name: Option<String>,
+    /// A value of `summary.json` by its path, such as "labels.victim.slowdown.p99" or "lossless".
+    summary: Option<String>,
+    /// A table by its name without `.csv`, such as "pauses".
+    table: Option<String>,
+    /// A column of the table. "count" needs none: it counts rows then.
+    column: Option<String>,
+    /// What is made of the column's fields: "sum", "min", "max", "mean", "count", "p50" or "p99". Empty fields do not count.
+    aggregate: Option<Aggregate>,
+    /// Columns and what rows have in them, such as `{ node = "leaf0", priority = 3 }`. Default: all rows count.
+    #[serde(default)]
+    r#where: BTreeMap<String, Plain>,
+    /// "==", "!=", "<", "<=", ">" or ">=". Texts and truth values are equal or not.
+    operator: Operator,
+    /// What the results are compared with: a time, a size or a rate with its unit, a number, a text or a truth value, as
+    /// the column or the key of `summary.json` has them.
+    value: Plain,
+}
+
+impl ExpectKeys {
+    /// The expectation of entry number `number`.
+    fn resolve(
+        self,
+        number: usize,
+        scenario: &Scenario,
+        document: &Document<'_>,
+    ) -> Result<Expectation, ScenarioError> {
+        let path = format!("expect.{number}");
+        let error = |key: &str, title: &str, help: &str| {
+            let path = if key.is_empty() { path.clone() } else { format!("{path}.{key}") };
+            Err(document.error(&path, title, help))
+        };
+        let subject = match (self.summary, self.table) {
+            (Some(_), Some(_)) => {
+                let help = "keep one of the two, and write a second [[expect]] for the other";
+                return error("", "an expectation of both `summary` and `table`", help);
+            }
+            (None, None) => {
+                let help = "add summary = \"lossless\", or table = \"pauses\" with an aggregate";
+                return error("", "an expectation without `summary` or `table`", help);
+            }
+            (Some(summary), None) => {
+                let keys = [
+                    ("column", self.column.is_some()),
+                    ("aggregate", self.aggregate.is_some()),
+                    ("where", !self.r#where.is_empty()),
+                ];
+                if let Some((key, _)) = keys.into_iter().find(|(_, is_set)| *is_set) {
+                    let title = format!("`{key}` of a value of summary.json");
+                    return error(key, &title, "leave it out: it belongs to `table`");
+                }
+                Subject::Summary { summary }
+            }
+            (None, Some(table)) => {
+                let table = table.strip_suffix(".csv").map_or(table.clone(), str::to_owned);
+                if !TABLES.contains(&table.as_str()) {
+                    let title = format!("no table is called `{table}`");
+                    return error("table", &title, &suggestion(&table, "the tables are", TABLES));
+                }
+                if scenario.results.omit.covers(&table) {
+                    let title = format!("`results.omit` leaves {table}.csv out");
+                    let help = "an expectation reads it: take it out of `results.omit`";
+                    return error("table", &title, help);
+                }
+                let Some(aggregate) = self.aggregate else {
+                    let help = "add aggregate = \"max\", or one of `sum`, `min`, `mean`, `count`, `p50` and `p99`";
+                    return error("", "a table without an `aggregate`", help);
+                };
+                if self.column.is_none() && aggregate != Aggregate::Count {
+                    let title = format!("`{}` without a `column`", aggregate.name());
+                    return error(
+                        "aggregate",
+                        &title,
+                        "add column = \"..\"; docs/results.md has them",
+                    );
+                }
+                Subject::Table { table, column: self.column, aggregate, filter: self.r#where }
+            }
+        };
+        let is_word = matches!(self.value, Plain::Truth(_));
+        if is_word && !self.operator.is_equality() {
+            let title = format!("a truth value cannot be `{}`", self.operator);
+            return error("operator", &title, "write \"==\" or \"!=\"");
+        }
+        let written = Written::of(&path, document);
+        Ok(Expectation {
+            name: self.name,
+            subject,
+            operator: self.operator,
+            value: self.value,
+            written,
+        })
+    }
+
+    /// The expectations of a scenario that is otherwise complete.
+    pub(super) fn resolve_all(
+        all: Vec<Self>,
+        scenario: &Scenario,
+        document: &Document<'_>,
+    ) -> Result<Vec<Expectation>, ScenarioError> {
+        if all.len() > MOST {
+            let title = format!("{} expectations; the limit is {MOST}", all.len());
+            return Err(document.error(&format!("expect.{MOST}"), &title, "write fewer"));
+        }
+        let resolve = |(number, keys): (usize, Self)| keys.resolve(number, scenario, document);
+        all.into_iter().enumerate().map(resolve).collect()
+    }
+}

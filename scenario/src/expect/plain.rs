@@ -1,0 +1,94 @@
+//! A value whose kind depends on what it is compared with.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::{Serialize, Serializer};
+
+/// A value as a file has it; quantities are texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// In quotes: a text, or a number with its unit.
+    Text(String),
+    /// A number, in millionths.
+    Number(i128),
+    /// `true` or `false`.
+    Truth(bool),
+}
+
+const ONE: i128 = 1_000_000;
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Number(number) if number % ONE == 0 => write!(f, "{}", number / ONE),
+            Self::Number(number) => write!(f, "{}", *number as f64 / ONE as f64),
+            Self::Truth(truth) => write!(f, "{truth}"),
+        }
+    }
+}
+
+impl Serialize for Plain {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => out.serialize_str(text),
+            Self::Truth(truth) => out.serialize_bool(*truth),
+            Self::Number(number) => match i64::try_from(number / ONE) {
+                Ok(whole) if number % ONE == 0 => out.serialize_i64(whole),
+                _ => out.serialize_f64(*number as f64 / ONE as f64),
+            },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Plain {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Plain;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a text, a number or a truth value; quantities stand in quotes, such as \"10us\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Plain, E> {
+                Ok(Plain::Text(text.to_owned()))
+            }
+            fn visit_bool<E: Error>(self, truth: bool) -> Result<Plain, E> {
+                Ok(Plain::Truth(truth))
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Plain, E> {
+                Ok(Plain::Number(i128::from(number) * ONE))
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be within bounds")]
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Plain, E> {
+                const LARGEST: f64 = 1e15;
+                if !(-LARGEST..=LARGEST).contains(&number) {
+                    let title = format!("the number {number} is too large");
+                    return Err(E::custom(format!(
+                        "{title}\nwrite a whole number, or one up to 1e15"
+                    )));
+                }
+                let millionths = (number * ONE as f64).round();
+                if (number * ONE as f64 - millionths).abs() > 1e-3 {
+                    let title = format!("{number} is finer than a millionth");
+                    return Err(E::custom(format!("{title}\nwrite six digits at most")));
+                }
+                Ok(Plain::Number(millionths as i128))
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Plain {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Plain".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A text, a number, a truth value, or a number with its unit in quotes.",
+            "type": ["string", "number", "boolean"],
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! Expectations of a scenario (`[[expect]]`), as far as results have to be known for them: which numbers and columns
+//! there are, and whether they are as expected at a run's end.
+//!
+//! [`check`] finds what is wrong before a run, [`judge`] compares after it.
+
+mod kind;
+mod lent_folder;
+mod metric;
+mod table;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use results::Summary;
+use scenario::{Expectation, Plain, Scenario, ScenarioError, Subject};
+
+use kind::{Kind, Measure};
+pub use lent_folder::LentFolder;
+pub use verdict::{Verdict, render};
+
+/// Whether every expectation is about something that a run of the scenario has, in the right unit.
+pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    if scenario.expectations.is_empty() {
+        return Ok(());
+    }
+    let metrics = metric::Metrics::of(scenario);
+    for expectation in &scenario.expectations {
+        let kind = match &expectation.subject {
+            Subject::Summary { summary } => metrics.kind(summary, &expectation.written)?,
+            Subject::Table { table, column, aggregate, filter } => {
+                let table = table::Known::of(table, scenario, &expectation.written)?;
+                table.check_filter(filter, &expectation.written)?;
+                table.kind(column.as_deref(), *aggregate, &expectation.written)?
+            }
+        };
+        let Expectation { operator, value, written, .. } = expectation;
+        if !kind.has_order() && !operator.is_equality() {
+            let title = format!("{} cannot be `{operator}`", kind.noun());
+            return Err(written.error("operator", &title, "write \"==\" or \"!=\""));
+        }
+        read(kind, value, "value", expectation)?;
+    }
+    Ok(())
+}
+
+/// Whether expectations need a run's tables, and not only its summary.
+pub fn needs_tables(scenario: &Scenario) -> bool {
+    scenario.expectations.iter().any(|it| matches!(it.subject, Subject::Table { .. }))
+}
+
+/// Compares the results of a run with what [`check`] has accepted. `folder` has the run's tables.
+///
+/// # Panics
+/// If `check` has not accepted the scenario.
+pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> Vec<Verdict> {
+    let metrics = metric::Metrics::of(scenario);
+    let found = metric::Found::of(summary);
+    let judged = |expectation: &Expectation| {
+        let written = &expectation.written;
+        let (kind, finding) = match &expectation.subject {
+            Subject::Summary { summary } => {
+                let kind = metrics.kind(summary, written).expect("`check` has accepted it");
+                (kind, found.value(summary))
+            }
+            Subject::Table { table, column, aggregate, filter } => {
+                let known =
+                    table::Known::of(table, scenario, written).expect("`check` has accepted it");
+                let kind = known.kind(column.as_deref(), *aggregate, written);
+                let kind = kind.expect("`check` has accepted it");
+                (kind, known.look(folder, column.as_deref(), *aggregate, filter))
+            }
+        };
+        let value = read(kind, &expectation.value, "value", expectation);
+        verdict::of(expectation, kind, &value.expect("`check` has accepted it"), finding)
+    };
+    scenario.expectations.iter().map(judged).collect()
+}
+
+/// A value of the file as the kind that it is compared with.
+fn read(
+    kind: Kind,
+    value: &Plain,
+    key: &str,
+    expectation: &Expectation,
+) -> Result<Measure, ScenarioError> {
+    kind.read(value).map_err(|error| {
+        let (title, help) = error.split_once('\n').unwrap_or((&error, ""));
+        expectation.written.error(key, title, help)
+    })
+}

@@ -1,0 +1,203 @@
+//! What kind of value a column or a key of `summary.json` has: it decides the unit.
+
+use results::{count, span};
+use scenario::{Plain, quantity};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use crate::sweep::Decimal;
+
+/// A kind of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In nanoseconds.
+    Time,
+    /// In bytes.
+    Size,
+    /// In bits per second.
+    Rate,
+    /// Without a unit.
+    Number,
+    /// `true` or `false`.
+    Truth,
+    /// A name.
+    Text,
+}
+
+/// A value that is compared with another of its kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Measure {
+    /// A number, in the unit of its kind.
+    Number(Decimal),
+    /// A truth value.
+    Truth(bool),
+    /// A text.
+    Text(String),
+}
+
+/// Columns that hold names.
+const TEXTS: [&str; 24] = [
+    "action",
+    "by",
+    "cause",
+    "class",
+    "congestion_control",
+    "counter",
+    "dst",
+    "event",
+    "from",
+    "kind",
+    "label",
+    "level",
+    "levels",
+    "measure",
+    "node",
+    "path",
+    "peer",
+    "priorities",
+    "reason",
+    "src",
+    "state",
+    "to",
+    "transport",
+    "wire",
+];
+
+/// Keys of a summary whose numbers are bytes, whatever is below them.
+const SIZES: [&str; 6] = [
+    "buffer_bytes",
+    "buffer_max_bytes",
+    "headroom_max_bytes",
+    "link_bytes",
+    "port_queues",
+    "switch_buffer_bytes",
+];
+
+impl Kind {
+    /// The kind of a column.
+    pub(super) fn of_column(table: &str, column: &str) -> Self {
+        // Wires of the circle there, and a number elsewhere.
+        let wires = table == "deadlocks" && column == "queues";
+        if wires || TEXTS.contains(&column) { Self::Text } else { Self::of_name(column) }
+    }
+
+    /// The kind of a number of a summary, by its path.
+    pub(super) fn of_path(path: &str) -> Self {
+        let first = path.split('.').next().unwrap_or_default();
+        if path == "port_queues.ports" {
+            return Self::Number;
+        }
+        if SIZES.contains(&first) {
+            return Self::Size;
+        }
+        // A statistic has the unit of what it is of: `fct_ns.p99`.
+        let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let is_rank =
+            last.strip_prefix('p').is_some_and(|it| it.bytes().all(|c| c.is_ascii_digit()));
+        let is_statistic = is_rank || ["mean", "min", "max"].contains(&last);
+        let name = if is_statistic { above.rsplit('.').next().unwrap_or_default() } else { last };
+        Self::of_name(name)
+    }
+
+    fn of_name(name: &str) -> Self {
+        if name.ends_with("_ns") {
+            Self::Time
+        } else if name == "bytes" || name.ends_with("_bytes") {
+            Self::Size
+        } else if name == "bits_per_second" || name.ends_with("_bps") {
+            Self::Rate
+        } else {
+            Self::Number
+        }
+    }
+
+    /// Whether one value can be above another.
+    pub(super) const fn has_order(self) -> bool {
+        !matches!(self, Self::Truth | Self::Text)
+    }
+
+    /// With its article.
+    pub(super) const fn noun(self) -> &'static str {
+        match self {
+            Self::Time => "a time",
+            Self::Size => "a size",
+            Self::Rate => "a rate",
+            Self::Number => "a number",
+            Self::Truth => "a truth value",
+            Self::Text => "a text",
+        }
+    }
+
+    /// Reads a value of a scenario. An error is a title and a help, on a line each.
+    pub(super) fn read(self, value: &Plain) -> Result<Measure, String> {
+        let wrong = |example: &str| {
+            let noun = self.noun();
+            Err(format!("{value} is compared with {noun}\nwrite {noun} such as {example}"))
+        };
+        let number = |number: u64| Ok(Measure::Number(Decimal(i128::from(number) * 1_000_000)));
+        match (self, value) {
+            (Self::Time, Plain::Text(text)) => {
+                // A nanosecond has a thousand picoseconds, and a decimal a million parts.
+                let time = quantity::parse::<Picos>(text)?;
+                Ok(Measure::Number(Decimal(i128::from(time.0) * 1000)))
+            }
+            (Self::Size, Plain::Text(text)) => number(quantity::parse::<Bytes>(text)?.0),
+            (Self::Rate, Plain::Text(text)) => number(quantity::parse::<BitsPerSecond>(text)?.0),
+            (Self::Number, Plain::Number(number)) => Ok(Measure::Number(Decimal(*number))),
+            (Self::Truth, Plain::Truth(truth)) => Ok(Measure::Truth(*truth)),
+            (Self::Text, Plain::Text(text)) => Ok(Measure::Text(text.clone())),
+            (Self::Time, _) => wrong("\"10us\""),
+            (Self::Size, _) => wrong("\"100kB\""),
+            (Self::Rate, _) => wrong("\"25Gbps\""),
+            (Self::Number, _) => wrong("3 or 0.5, without quotes"),
+            (Self::Truth, _) => wrong("true"),
+            (Self::Text, _) => wrong("\"drained\""),
+        }
+    }
+
+    /// A value as a person reads it.
+    pub(super) fn show(self, value: &Measure) -> String {
+        let number = match value {
+            Measure::Number(number) => *number,
+            Measure::Truth(truth) => return truth.to_string(),
+            Measure::Text(text) => return format!("\"{text}\""),
+        };
+        let whole = u64::try_from(number.0 / 1_000_000).ok().filter(|_| number.0 % 1_000_000 == 0);
+        match (self, whole) {
+            (Self::Time, Some(nanos)) => span(Nanos(nanos)),
+            (Self::Time, None) => format!("{number} ns"),
+            (Self::Size, Some(bytes)) => format!("{} B", count(bytes)),
+            (Self::Size, None) => format!("{number} B"),
+            (Self::Rate, Some(rate)) => format!("{} bit/s", count(rate)),
+            (Self::Rate, None) => format!("{number} bit/s"),
+            _ => number.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_the_unit() {
+        for (path, kind) in [
+            ("fct_ns.p99", Kind::Time),
+            ("labels.bulk_bytes.fct_ns.p99", Kind::Time),
+            ("labels.bulk_bytes.flows", Kind::Number),
+            ("deadlock.first_onset_ns", Kind::Time),
+            ("buffer_max_bytes.leaf0", Kind::Size),
+            ("link_bytes.leaf0.to_hosts", Kind::Size),
+            ("window.buffer_bytes.p999", Kind::Size),
+            ("port_queues.labels.a.mean", Kind::Size),
+            ("port_queues.ports", Kind::Number),
+            ("watchdog.forwarded_packets", Kind::Number),
+            ("slowdown.mean", Kind::Number),
+            ("drops.policy", Kind::Number),
+        ] {
+            assert_eq!(Kind::of_path(path), kind, "{path}");
+        }
+        assert_eq!(Kind::of_column("deadlocks", "queues"), Kind::Text);
+        assert_eq!(Kind::of_column("flow_queues", "queues"), Kind::Number);
+        assert_eq!(Kind::of_column("rates", "rate_bps"), Kind::Rate);
+    }
+}

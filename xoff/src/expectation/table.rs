@@ -1,0 +1,244 @@
+//! Numbers made of a table's rows.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use csv::StringRecord;
+use results::{Column, PauseRow, TABLES, counted};
+use scenario::document::suggestion;
+use scenario::{Aggregate, Plain, Scenario, ScenarioError, Written};
+
+use super::kind::{Kind, Measure};
+use super::verdict::Finding;
+use crate::sweep::Decimal;
+
+/// Tables that not every run has, what asks for them, and whether a scenario does.
+type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
+
+const CONDITIONS: [Condition; 14] = [
+    ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
+    ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
+    ("port_states", "switch.threshold of kind \"spfc\"", |it| it.spfc().is_some()),
+    ("egress_queues", "switch.flow_queues or switch.backpressure", |it| {
+        it.switch.spread().next().is_some()
+    }),
+    ("flow_queues", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
+    ("queue_pauses", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
+    ("rates", "switch.pause_rule of kind \"gfc\"", |it| it.switch.tells_rates()),
+    ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
+    ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
+    ("occupancy", "results.occupancy = true", |it| it.results.occupancy),
+    ("distributions", "results.distributions = true", |it| it.results.distributions),
+    ("link_delay", "switch.headroom of kind \"adaptive\"", |it| {
+        it.switch.headroom.measurement_period().is_some() && it.switch.lossless.count() != 0
+    }),
+    ("watchdog", "switch.watchdog", |it| it.switch.watchdog.is_some()),
+    ("faults", "[[faults]]", |it| !it.faults.is_empty()),
+];
+
+/// A table that a run of the scenario writes.
+pub(super) struct Known {
+    name: String,
+    file: &'static str,
+    columns: &'static [Column],
+}
+
+impl Known {
+    /// The table of a name that is one of [`scenario::TABLES`].
+    pub(super) fn of(
+        name: &str,
+        scenario: &Scenario,
+        written: &Written,
+    ) -> Result<Self, ScenarioError> {
+        let condition =
+            CONDITIONS.iter().find(|(table, _, holds)| *table == name && !holds(scenario));
+        if let Some((_, asks, _)) = condition {
+            let title = format!("a run of this scenario writes no {name}.csv");
+            return Err(written.error("table", &title, &format!("add {asks}, which asks for it")));
+        }
+        let file = TABLES.iter().find(|it| it.file.strip_suffix(".csv") == Some(name));
+        let table = file.expect("results document every table that a scenario can name");
+        let columns = match name {
+            "pauses" => PauseRow::columns(scenario.spfc().is_some()),
+            _ => table.columns,
+        };
+        Ok(Self { name: name.to_owned(), file: table.file, columns })
+    }
+
+    fn column(&self, name: &str, key: &str, written: &Written) -> Result<Kind, ScenarioError> {
+        if self.columns.iter().any(|column| column.name == name) {
+            return Ok(Kind::of_column(&self.name, name));
+        }
+        let title = format!("{} has no column `{name}`", self.file);
+        let names = self.columns.iter().map(|column| column.name);
+        Err(written.error(key, &title, &suggestion(name, "its columns are", names)))
+    }
+
+    /// Whether rows can be chosen by these values.
+    pub(super) fn check_filter(
+        &self,
+        filter: &BTreeMap<String, Plain>,
+        written: &Written,
+    ) -> Result<(), ScenarioError> {
+        for (column, value) in filter {
+            let key = format!("where.{column}");
+            let kind = self.column(column, &key, written)?;
+            kind.read(value).map_err(|error| {
+                let (title, help) = error.split_once('\n').unwrap_or((&error, ""));
+                written.error(&key, title, help)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The kind of what becomes of a column.
+    pub(super) fn kind(
+        &self,
+        column: Option<&str>,
+        aggregate: Aggregate,
+        written: &Written,
+    ) -> Result<Kind, ScenarioError> {
+        let Some(column) = column else { return Ok(Kind::Number) };
+        let kind = self.column(column, "column", written)?;
+        match aggregate {
+            Aggregate::Count => Ok(Kind::Number),
+            _ if kind.has_order() => Ok(kind),
+            _ => {
+                let name = aggregate.name();
+                let title =
+                    format!("`{name}` of `{column}`, which has {} in each row", kind.noun());
+                let help = "write aggregate = \"count\", or choose rows by it: where = { .. }";
+                Err(written.error("aggregate", &title, help))
+            }
+        }
+    }
+
+    /// What a run has.
+    pub(super) fn look(
+        &self,
+        folder: Option<&Path>,
+        column: Option<&str>,
+        aggregate: Aggregate,
+        filter: &BTreeMap<String, Plain>,
+    ) -> Finding {
+        let Some(folder) = folder else {
+            return Finding::nothing("no number: the run kept no tables".into(), self.file.into());
+        };
+        let filter: Vec<(&str, Measure, Kind)> = filter
+            .iter()
+            .map(|(column, value)| {
+                let kind = Kind::of_column(&self.name, column);
+                (column.as_str(), kind.read(value).expect("`check` has accepted it"), kind)
+            })
+            .collect();
+        let read = Rows::read(&folder.join(self.file), column, &filter);
+        match read {
+            Err(why) => Finding::nothing(format!("no number: {why}"), self.file.into()),
+            Ok(rows) => rows.finding(self.file, aggregate),
+        }
+    }
+}
+
+/// The rows that an expectation is about.
+#[derive(Default)]
+struct Rows {
+    all: u64,
+    chosen: u64,
+    /// Fields of the column that are not empty, and their lines.
+    fields: Vec<(Decimal, u64)>,
+    /// Such fields, of columns of names as well.
+    filled: u64,
+    first_line: Option<u64>,
+}
+
+impl Rows {
+    fn read(
+        path: &Path,
+        column: Option<&str>,
+        filter: &[(&str, Measure, Kind)],
+    ) -> Result<Self, String> {
+        let failed =
+            |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
+        let file = File::open(path).map_err(|error| failed(&error))?;
+        let mut reader = csv::Reader::from_reader(BufReader::new(file));
+        let header = reader.headers().map_err(|error| failed(&error))?.clone();
+        let place = |name: &str| {
+            let place = header.iter().position(|it| it == name);
+            place.ok_or_else(|| format!("{} of this run has no column `{name}`", path.display()))
+        };
+        let column = column.map(place).transpose()?;
+        let filter: Vec<(usize, &Measure, Kind)> = filter
+            .iter()
+            .map(|(name, value, kind)| Ok((place(name)?, value, *kind)))
+            .collect::<Result<_, String>>()?;
+        let mut rows = Self::default();
+        let mut record = StringRecord::new();
+        while reader.read_record(&mut record).map_err(|error| failed(&error))? {
+            rows.all += 1;
+            let line = record.position().map_or(0, csv::Position::line);
+            let fits = |(place, value, kind): &(usize, &Measure, Kind)| {
+                let field = record.get(*place).unwrap_or_default();
+                measure(field, *kind).as_ref() == Some(*value)
+            };
+            if !filter.iter().all(fits) {
+                continue;
+            }
+            rows.chosen += 1;
+            rows.first_line.get_or_insert(line);
+            let field = column.and_then(|place| record.get(place)).unwrap_or_default();
+            rows.filled += u64::from(column.is_none() || !field.is_empty());
+            if let Some(Measure::Number(number)) = measure(field, Kind::Number) {
+                rows.fields.push((number, line));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn finding(mut self, file: &str, aggregate: Aggregate) -> Finding {
+        let of_all = if self.chosen == self.all {
+            counted(self.all, "row")
+        } else {
+            format!("{} of {}", results::count(self.chosen), counted(self.all, "row"))
+        };
+        let first =
+            self.first_line.map_or_else(String::new, |it| format!(", the first in line {it}"));
+        let look = format!("{file}, {of_all}{first}");
+        let count = self.fields.len();
+        let sum = Decimal(self.fields.iter().map(|(number, _)| number.0).sum());
+        let number = |number| Finding::of(Measure::Number(number), look.clone());
+        match aggregate {
+            Aggregate::Count => return number(Decimal(i128::from(self.filled) * Decimal::ONE.0)),
+            Aggregate::Sum => return number(sum),
+            _ => {}
+        }
+        if count == 0 {
+            let why = if self.chosen == 0 { "no row is like that" } else { "all fields are empty" };
+            return Finding::nothing(format!("no number: {why}"), look);
+        }
+        self.fields.sort_unstable();
+        let at = |place: usize| {
+            let (number, line) = self.fields[place];
+            Finding::of(Measure::Number(number), format!("{file}, line {line}, of {of_all}"))
+        };
+        let rank = |percent: usize| (count * percent).div_ceil(100).max(1) - 1;
+        match aggregate {
+            Aggregate::Min => at(0),
+            Aggregate::Max => at(count - 1),
+            Aggregate::P50 => at(rank(50)),
+            Aggregate::P99 => at(rank(99)),
+            Aggregate::Mean => number(Decimal::mean(sum, count)),
+            Aggregate::Sum | Aggregate::Count => unreachable!("returned above"),
+        }
+    }
+}
+
+/// A field as a value of a kind; none if it is empty.
+fn measure(field: &str, kind: Kind) -> Option<Measure> {
+    if kind == Kind::Text {
+        return Some(Measure::Text(field.to_owned()));
+    }
+    let json: serde_json::Value = serde_json::from_str(field).ok()?;
+    Decimal::of_json(&json).map(Measure::Number)
+}

@@ -1,0 +1,96 @@
+//! What came of an expectation.
+
+use std::fmt::Write;
+
+use results::Style;
+use scenario::{Expectation, Subject};
+use serde::Serialize;
+
+use super::kind::{Kind, Measure};
+
+/// What was found of an expectation's subject.
+pub(super) struct Finding {
+    value: Result<Measure, String>,
+    look: String,
+}
+
+impl Finding {
+    /// A value, and where it is from.
+    pub(super) const fn of(value: Measure, look: String) -> Self {
+        Self { value: Ok(value), look }
+    }
+
+    /// Why there is no value, and where it would be.
+    pub(super) const fn nothing(why: String, look: String) -> Self {
+        Self { value: Err(why), look }
+    }
+}
+
+/// Whether an expectation holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// What the scenario calls it, or what it says.
+    pub name: String,
+    /// What it says.
+    pub expected: String,
+    /// What the run has, or why it has nothing.
+    pub got: String,
+    /// Whether it holds.
+    pub passed: bool,
+    /// The file, and rows or a line in it.
+    pub look: String,
+}
+
+impl Verdict {
+    /// What a failure says, in a line.
+    pub fn failure(&self) -> String {
+        format!("expected {}, got {}; look at {}", self.expected, self.got, self.look)
+    }
+}
+
+pub(super) fn of(
+    expectation: &Expectation,
+    kind: Kind,
+    value: &Measure,
+    finding: Finding,
+) -> Verdict {
+    let subject = described(&expectation.subject);
+    let expected = format!("{subject} {} {}", expectation.operator, kind.show(value));
+    let passed = finding.value.as_ref().is_ok_and(|it| expectation.operator.holds(it, value));
+    let got = finding.value.as_ref().map_or_else(Clone::clone, |value| kind.show(value));
+    let name = expectation.name.clone().unwrap_or_else(|| expected.clone());
+    Verdict { name, expected, got, passed, look: finding.look }
+}
+
+fn described(subject: &Subject) -> String {
+    match subject {
+        Subject::Summary { summary } => summary.clone(),
+        Subject::Table { table, column, aggregate, filter } => {
+            let column = column.as_ref().map_or_else(|| "rows".to_owned(), Clone::clone);
+            let mut text = format!("{} of {column} in {table}.csv", aggregate.name());
+            for (number, (column, value)) in filter.iter().enumerate() {
+                let word = if number == 0 { "where" } else { "and" };
+                write!(text, " {word} {column} = {value}").expect("a String takes every write");
+            }
+            text
+        }
+    }
+}
+
+/// The section of a run's report. Empty without expectations.
+pub fn render(verdicts: &[Verdict], style: Style) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.heading("Expectations"));
+    for verdict in verdicts {
+        let Verdict { name, expected, got, passed, look } = verdict;
+        let mark = if *passed { style.good("ok  ") } else { style.bad("FAIL") };
+        let line = if name == expected { name.clone() } else { format!("{name}: {expected}") };
+        writeln!(text, "{mark}  {line}; got {got}").expect("a String takes every write");
+        if !passed {
+            writeln!(text, "      look at {look}").expect("a String takes every write");
+        }
+    }
+    text
+}
