@@ -17,7 +17,7 @@ fn of(command: &str) -> Codes {
             ),
             (
                 "1",
-                "it ran, and was not: unfinished, lossless packets dropped, or an expectation that does not hold; results are there",
+                "it ran, and was not: unfinished, lossless drops, or an expectation fails; results are there",
             ),
             REFUSED,
             ("130", "interrupted; results go up to then"),
