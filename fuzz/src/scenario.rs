@@ -15,7 +15,7 @@ use host_agent::Host;
 use scenario::{Scenario, ScenarioError};
 use switch_user::tables::SwitchTables;
 use topology::{HostId, SwitchId};
-use xoff::inspect;
+use xoff::{expectation, inspect};
 
 use crate::named_files::text_of;
 use crate::seeds::Seeds;
@@ -119,6 +119,9 @@ pub fn holds(scenario: &Scenario, load: &dyn Fn(&str) -> Result<Scenario, Scenar
     match load(&written) {
         Ok(again) => assert!(again == *scenario, "not the same:\n{written}"),
         Err(error) => panic!("written out, it does not load:\n{error}\n{written}"),
+    }
+    if let Err(error) = expectation::check(scenario) {
+        refusal_is_a_sentence(&error);
     }
     flows_are_as_documented(scenario);
     hosts_can_be_made(scenario);

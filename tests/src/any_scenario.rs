@@ -220,6 +220,15 @@ fn names(key: &str) -> Option<BoxedStrategy<Value>> {
         "wire" => one_of(&["*", "h0->*"]),
         "wires" => some_of(&["*", "h0->*"]),
         "failed_links" => Just(json!([])).boxed(),
+        "expect" => prop::sample::select(vec![
+            json!({ "summary": "lossless", "operator": "==", "value": true }),
+            json!({ "table": "pauses", "aggregate": "count", "operator": "<", "value": 5,
+                    "where": { "node": "s0" } }),
+            json!({ "table": "flows", "column": "bytes", "aggregate": "p99", "operator": ">=", "value": "1B" }),
+            json!({ "table": "flows", "aggregate": "max", "operator": "==", "value": 0 }),
+        ])
+        .prop_map(|entry| json!([entry]))
+        .boxed(),
         "nodes" => Just(json!(["h0", "h1", "s0"])).boxed(),
         "destination_ports" => Just(json!({ "a": 65_535 })).boxed(),
         "flow_size_bins" | "size_classes" => prop_oneof![

@@ -62,11 +62,12 @@ impl<'de> Deserialize<'de> for Plain {
             }
             #[expect(clippy::cast_possible_truncation, reason = "checked to be within bounds")]
             fn visit_f64<E: Error>(self, number: f64) -> Result<Plain, E> {
-                const LARGEST: f64 = 1e15;
+                // So many millionths are exact in a float.
+                const LARGEST: f64 = 9e9;
                 if !(-LARGEST..=LARGEST).contains(&number) {
                     let title = format!("the number {number} is too large");
                     return Err(E::custom(format!(
-                        "{title}\nwrite a whole number, or one up to 1e15"
+                        "{title}\nwrite a whole number, or one up to 9e9"
                     )));
                 }
                 let millionths = (number * ONE as f64).round();

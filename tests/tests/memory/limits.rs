@@ -64,6 +64,7 @@ fn start(scenario: &Scenario) -> Result<Fate, String> {
             match ended {
                 RunEnd::Interrupted if books.is_empty() => Ok(Fate::Started),
                 RunEnd::Interrupted => Err(format!("interrupted, with wrong books: {books:?}")),
+                RunEnd::Failed => Err("accepted, but the memory datapath failed".to_owned()),
                 _ => Ok(Fate::Ended),
             }
         }
