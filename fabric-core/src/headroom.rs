@@ -32,8 +32,18 @@ pub struct LinkFrames {
 impl LinkFrames {
     /// Headroom that loses no frame on a link: Eq. 1 and the terms that it misses.
     pub const fn headroom(&self, rate: BitsPerSecond, delay: Picos) -> Bytes {
-        let propagation = 2 * self.fastest(rate).bytes_in(delay).0;
-        Bytes(propagation + self.meanwhile(rate, MAX_RESPONSE_BYTES) + self.for_whole_frames(rate))
+        let HeadroomTerms { propagation, response, whole_frames } =
+            self.headroom_terms(rate, delay);
+        Bytes(propagation.0 + response.0 + whole_frames.0)
+    }
+
+    /// What [`Self::headroom`] adds up.
+    pub const fn headroom_terms(&self, rate: BitsPerSecond, delay: Picos) -> HeadroomTerms {
+        HeadroomTerms {
+            propagation: Bytes(2 * self.fastest(rate).bytes_in(delay).0),
+            response: Bytes(self.meanwhile(rate, MAX_RESPONSE_BYTES)),
+            whole_frames: Bytes(self.for_whole_frames(rate)),
+        }
     }
 
     /// Headroom that loses no frame on a link that has been measured: what [`Self::headroom`] counts, with the
@@ -77,6 +87,18 @@ impl LinkFrames {
     const fn fastest(&self, rate: BitsPerSecond) -> BitsPerSecond {
         self.time.fastest(rate, SHORTEST_PACKET)
     }
+}
+
+/// The terms of a link's headroom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadroomTerms {
+    /// What is on the cable, both ways.
+    pub propagation: Bytes,
+    /// What arrives until the neighbour obeys.
+    pub response: Bytes,
+    /// The frames that are under way as wholes: ahead of the PAUSE, the PAUSE, the last packet of the neighbour, and the
+    /// packet that triggers it.
+    pub whole_frames: Bytes,
 }
 
 /// `B_h` (DSH, Eq. 3), summed over ports whose links may differ; saturates.

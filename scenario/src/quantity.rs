@@ -83,6 +83,9 @@ impl Dimension for Picos {
     }
 }
 
+/// What a metre of cable takes.
+pub const METRE: Picos = Picos(5_000);
+
 /// What a signal takes along a link: a time, or the length of a cable at 5 ns a metre. Source: light in fibre has a group
 /// index of 1.468 (Corning SMF-28 at 1550 nm), so a metre takes 4.9 ns. For anything else write the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +98,9 @@ impl Dimension for Propagation {
         units: &[
             ("ps", 1),
             ("ns", 1_000),
-            ("m", 5_000),
+            ("m", METRE.0),
             ("us", 1_000_000),
-            ("km", 5_000_000),
+            ("km", 1_000 * METRE.0),
             ("ms", 1_000_000_000),
             ("s", 1_000_000_000_000),
         ],

@@ -3,11 +3,13 @@
 //!
 //! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`, [`json()`] what `--json` prints.
 
+mod asic;
 mod backpressure;
 mod backpressure_graph;
 mod buffers;
 mod collisions;
 mod flow_pauses;
+mod headroom;
 mod json;
 mod links;
 mod static_routes;
@@ -17,12 +19,14 @@ mod tier_load;
 #[cfg(test)]
 mod tests;
 
+pub use asic::Asic;
 pub use backpressure::{PausingSwitches, QueuePauses};
 pub use backpressure_graph::{ElidedTurns, HeldBack, Prevention};
 pub use buffers::{LossyBuffer, PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
 pub use flow_pauses::FlowPauses;
+pub use headroom::LinkHeadroom;
 pub use links::LinkGroup;
 pub use static_routes::{FlowPath, StaticRoute, StaticRoutes};
 pub use text::Report;
@@ -53,6 +57,8 @@ pub struct Inspection {
     pub lossless: Vec<u8>,
     /// Buffers, alike switches together.
     pub buffers: Vec<SwitchBuffers>,
+    /// What a lossless queue's headroom is for, once for all links of a rate and a delay; empty without lossless queues.
+    pub headroom: Vec<LinkHeadroom>,
     /// How lossy packets share the buffer, if a priority is lossy and that is not the default.
     pub lossy: Option<LossyBuffer>,
     /// Pauses of single queues, if switches do that.
@@ -79,14 +85,14 @@ pub struct TransportPaths {
     pub groups: Vec<PathGroup>,
 }
 
-/// The report on a scenario, lines of text.
-pub fn report(scenario: &Scenario) -> String {
-    Inspection::of(scenario).report(scenario.fabric()).to_string()
+/// The report on a scenario, lines of text; `asic`: whose headroom stands beside the scenario's.
+pub fn report(scenario: &Scenario, asic: Option<&Asic>) -> String {
+    Inspection::of(scenario).report(scenario.fabric(), asic).to_string()
 }
 
 /// The same as JSON.
-pub fn json(scenario: &Scenario) -> String {
-    Inspection::of(scenario).report(scenario.fabric()).to_json()
+pub fn json(scenario: &Scenario, asic: Option<&Asic>) -> String {
+    Inspection::of(scenario).report(scenario.fabric(), asic).to_json()
 }
 
 impl Inspection {
@@ -103,6 +109,7 @@ impl Inspection {
             paths: paths(scenario),
             lossless: scenario.switch.lossless.iter().collect(),
             buffers: buffers::switch_buffers(scenario),
+            headroom: headroom::link_headroom(scenario),
             lossy: LossyBuffer::of(scenario),
             queue_pauses: QueuePauses::of(scenario),
             flow_pauses: FlowPauses::of(scenario),

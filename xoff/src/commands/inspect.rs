@@ -3,16 +3,28 @@
 use std::path::PathBuf;
 
 use super::Exit;
-use crate::inspect;
+use crate::inspect::{self, Asic};
 
 /// Arguments of `xoff inspect`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  xoff inspect scenario.toml --asic spectrum-3
+  xoff inspect scenario.toml --asic spectrum-2,mtu=9100B
+  xoff inspect scenario.toml --asic cell=254B,pipeline=20KiB,mac-phy=1KiB,small-packets=50")]
 pub struct Arguments {
     /// The scenario, or the name of a live fabric.
     file: PathBuf,
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
+    /// Also says what headroom SONiC would give a queue on this switch chip: `spectrum`, `spectrum-2` or `spectrum-3`, and what
+    /// differs, or a chip of your own by `cell` and `pipeline`. KEYs: `cell` (bytes of a buffer cell), `pipeline` (what arrives
+    /// during the chip's latency), `mac-phy` (during that of MAC and PHY), `gearbox` (during that of a gearbox, one way),
+    /// `response` (until the neighbour stops), `mtu` (of the port), `lossless-mtu` (of packets in lossless queues),
+    /// `small-packets` (percent of packets that fill their cells worst), `lanes` (of the port). Default of both MTUs: the
+    /// scenario's longest packet.
+    #[arg(long, value_name = "NAME|KEY=VALUE,..")]
+    asic: Option<Asic>,
     /// Prints JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -24,13 +36,18 @@ pub fn execute(arguments: &Arguments) -> Exit {
     #[cfg(feature = "kernel")]
     match super::live_fabric(&arguments.file) {
         Ok(None) => {}
+        Ok(Some(_)) if arguments.asic.is_some() => {
+            return super::refuse(
+                "a live fabric is shown as it is\nhelp: --asic goes with a scenario's file",
+            );
+        }
         Ok(Some(folder)) => return look(folder.name(), arguments.json),
         Err(exit) => return exit,
     }
     match super::load_or_find(&arguments.file, &arguments.sets) {
         Ok(scenario) => {
             let report = if arguments.json { inspect::json } else { inspect::report };
-            super::print(&report(&scenario), Exit::Success)
+            super::print(&report(&scenario, arguments.asic.as_ref()), Exit::Success)
         }
         Err(exit) => exit,
     }

@@ -82,8 +82,8 @@ mod tests {
           a port: 3 queues for priority 3, 4.1 kB of flow table
           flows are paused from 68 kB on, their class from 75 kB, and resumed at 45 kB
         ");
-        assert!(super::super::report(&scenario).contains(&pauses.to_string()));
-        let json: Value = serde_json::from_str(&super::super::json(&scenario)).unwrap();
+        assert!(super::super::report(&scenario, None).contains(&pauses.to_string()));
+        let json: Value = serde_json::from_str(&super::super::json(&scenario, None)).unwrap();
         assert_eq!(json["flow_pauses"], pauses.to_json());
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use scenario::Scenario;
 
-use super::{Inspection, TransportPaths, report};
+use super::{Inspection, TransportPaths};
 
 fn scenario(text: &str) -> Scenario {
     let scenario = Scenario::parse(text, Path::new("inspect.toml"), &[]);
@@ -33,6 +33,10 @@ load = 0.5
 sizes = "hadoop"
 "#
     ))
+}
+
+fn report(scenario: &Scenario) -> String {
+    super::report(scenario, None)
 }
 
 fn fat_tree(k: u32, flows: &str) -> Scenario {
@@ -81,6 +85,9 @@ fn the_failures_of_dsh_figure_16_make_a_cycle() {
            2 x 400 Gbit/s, 2 us: 207218 B headroom for a queue
       spine0, spine1: 16 MB = 15.37 MB shared + 9 kB private + 621.65 kB headroom
            3 x 400 Gbit/s, 2 us: 207218 B headroom for a queue
+    headroom of a lossless queue, by what its link needs
+      100 Gbit/s, 2 us (400 m of fibre): 57218 B = 50000 on the cable, both ways + 3840 until the neighbour stops + 3378 whole frames
+      400 Gbit/s, 2 us (400 m of fibre): 207218 B = 200000 on the cable, both ways + 3840 until the neighbour stops + 3378 whole frames
     expected load (payload, by workloads at a rate)
       host -> leaf             64 wires:  50.00% in the mean,  50.00% at most (h0->leaf0)
       leaf -> host             64 wires:  50.00% in the mean,  50.00% at most (leaf0->h0)
@@ -317,6 +324,8 @@ fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
       spine1: 16.1 MB = 15.9 MB shared + 0 B private + 193.31 kB headroom
            3 x 100 Gbit/s, 1 us: 32218 B headroom for a queue
            3 x no link: 32218 B headroom for a queue
+    headroom of a lossless queue, by what its link needs
+      100 Gbit/s, 1 us (200 m of fibre): 32218 B = 25000 on the cable, both ways + 3840 until the neighbour stops + 3378 whole frames
     ");
     // Ports without headroom change no pool.
     let bare = "[[switches]]\nat = \"spine0\"\nports = 5\n[switch.headroom]\nkind = \"sih\"\n\
@@ -330,6 +339,8 @@ fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
            2 x no link: 0 B headroom for a queue
       spine1, spine2: 16 MB = 16 MB shared + 0 B private + 0 B headroom
            3 x 100 Gbit/s, 1 us: 0 B headroom for a queue
+    headroom of a lossless queue, by what its link needs
+      100 Gbit/s, 1 us (200 m of fibre): 32218 B = 25000 on the cable, both ways + 3840 until the neighbour stops + 3378 whole frames
     ");
 }
 
@@ -392,4 +403,40 @@ fn without_lossless_priorities_there_is_no_pfc() {
     assert!(text.contains("no priority is lossless: no switch sends a PAUSE by PFC\n"), "{text}");
     let text = of("[3]");
     assert!(text.contains("headroom for a queue\n") && text.contains("no cycle: PFC"), "{text}");
+}
+
+#[test]
+fn headroom_is_shown_term_by_term() {
+    let text = include_str!("../../../scenarios/adaptive-headroom.toml");
+    let scenario = Scenario::parse(text, "adaptive-headroom.toml".as_ref(), &[]).unwrap();
+    let asic = "spectrum-3".parse().unwrap();
+    let text = super::report(&scenario, Some(&asic));
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("headroom of a lossless queue"))
+        .skip(3)
+        .take(2)
+        .collect();
+    // 2 x 12.5 B/ns x 1500 ns; 3840 B; 3 x (1074 + 24) + 60 + 24.
+    assert_eq!(
+        lines,
+        [
+            "  100 Gbit/s, 1.5 us (300 m of fibre): 44718 B = 37500 on the cable, both ways + 3840 until the neighbour \
+             stops + 3378 whole frames",
+            "    spectrum-3 as SONiC has it: 160 KiB = xoff 142 KiB + xon 18 KiB; xoff: 1074 B packet + 2.25 x (1074 MTU \
+             + 36622 cable + 820 MAC and PHY + 25216 response)",
+        ]
+    );
+    for link in &Inspection::of(&scenario).headroom {
+        assert_eq!(link.total(), scenario.link_frames().headroom(link.rate, link.delay));
+    }
+}
+
+#[test]
+fn without_lossless_queues_there_is_no_headroom_to_work_out() {
+    let text = include_str!("../../../scenarios/incast.toml");
+    let sets = ["switch.lossless=[]".to_owned()];
+    let scenario = Scenario::parse(text, "incast.toml".as_ref(), &sets).unwrap();
+    assert_eq!(Inspection::of(&scenario).headroom, []);
+    assert!(!report(&scenario).contains("headroom of a lossless queue"));
 }

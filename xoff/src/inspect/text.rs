@@ -8,8 +8,9 @@ use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{
-    Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, PathGroup, PausingSwitches,
-    Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers, TransportPaths,
+    Asic, Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, PathGroup,
+    PausingSwitches, Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers,
+    TransportPaths,
 };
 
 /// Overloaded wires, their flows and members of cycles that are listed.
@@ -22,6 +23,8 @@ pub struct Report<'a> {
     pub inspection: &'a Inspection,
     /// The fabric, for the names of wires.
     pub fabric: &'a Fabric,
+    /// Whose headroom stands beside the scenario's.
+    pub asic: Option<&'a Asic>,
 }
 
 impl fmt::Display for Report<'_> {
@@ -38,6 +41,13 @@ impl fmt::Display for Report<'_> {
         writeln!(f, "buffers")?;
         let has_headroom = !self.inspection.lossless.is_empty();
         self.inspection.buffers.iter().try_for_each(|group| buffers(f, group, has_headroom))?;
+        if has_headroom {
+            writeln!(f, "headroom of a lossless queue, by what its link needs")?;
+        }
+        for link in &self.inspection.headroom {
+            writeln!(f, "{link}")?;
+            self.asic.iter().try_for_each(|asic| writeln!(f, "{}", asic.headroom(link)))?;
+        }
         if let Some(lossy) = &self.inspection.lossy {
             writeln!(f, "{lossy}")?;
         }
@@ -187,9 +197,9 @@ impl Report<'_> {
 }
 
 impl Inspection {
-    /// The report; `fabric` is that of the inspected scenario.
-    pub fn report<'a>(&'a self, fabric: &'a Fabric) -> Report<'a> {
-        Report { inspection: self, fabric }
+    /// The report; `fabric` is that of the inspected scenario, `asic` a chip whose headroom stands beside it.
+    pub fn report<'a>(&'a self, fabric: &'a Fabric, asic: Option<&'a Asic>) -> Report<'a> {
+        Report { inspection: self, fabric, asic }
     }
 }
 
@@ -291,7 +301,7 @@ fn prevention(f: &mut fmt::Formatter<'_>, prevention: &Prevention) -> fmt::Resul
 }
 
 /// Four digits or so, for people; results are elsewhere.
-fn scaled(value: f64, units: &[&str]) -> String {
+pub(super) fn scaled(value: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut units = units.iter();
     let mut unit = units.next().unwrap_or(&"");

@@ -7,7 +7,7 @@ use super::figure_16;
 
 /// A part of what `xoff inspect --json` prints.
 pub(super) fn json_of(scenario: &Scenario, key: &str) -> String {
-    let all: serde_json::Value = serde_json::from_str(&json(scenario)).expect("JSON");
+    let all: serde_json::Value = serde_json::from_str(&json(scenario, None)).expect("JSON");
     format!("{:#}", all[key])
 }
 
@@ -15,12 +15,12 @@ pub(super) fn json_of(scenario: &Scenario, key: &str) -> String {
 fn json_has_what_the_text_has() {
     let text = include_str!("../../../../scenarios/bfc.toml");
     let bfc = Scenario::parse(text, "bfc.toml".as_ref(), &[]).unwrap();
-    let all: serde_json::Value = serde_json::from_str(&json(&bfc)).expect("JSON");
+    let all: serde_json::Value = serde_json::from_str(&json(&bfc, None)).expect("JSON");
     let mut keys: Vec<&str> =
         all.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
     let expected = "backpressure_graph buffer_dependency buffers collisions expected_load \
-                    flow_paths flow_pauses hosts links lossless_priorities lossy paths queue_pauses shape static_routes \
+                    flow_paths flow_pauses headroom hosts links lossless_priorities lossy paths queue_pauses shape static_routes \
                     switches";
     assert_eq!(keys.join(" "), expected);
     insta::assert_snapshot!(json_of(&bfc, "paths"), @r#"
@@ -129,6 +129,38 @@ fn cycles_are_named_by_their_wires() {
           ]
         }
       ]
+    }
+    "#);
+}
+
+#[test]
+fn the_terms_of_headroom_are_in_json() {
+    let text = include_str!("../../../../scenarios/adaptive-headroom.toml");
+    let scenario = Scenario::parse(text, "adaptive-headroom.toml".as_ref(), &[]).unwrap();
+    let asic = "spectrum,gearbox=100B".parse().unwrap();
+    let all: serde_json::Value = serde_json::from_str(&json(&scenario, Some(&asic))).expect("JSON");
+    insta::assert_snapshot!(format!("{:#}", all["headroom"][1]), @r#"
+    {
+      "asic": {
+        "cable_bytes": 36622,
+        "cell_occupancy_percent": 197,
+        "gearbox_bytes": 200,
+        "lossless_mtu_bytes": 1074,
+        "mac_phy_bytes": 820,
+        "mtu_bytes": 1074,
+        "name": "spectrum",
+        "overhead_bytes": 0,
+        "response_bytes": 25216,
+        "size_bytes": 146432,
+        "xoff_bytes": 128000,
+        "xon_bytes": 18432
+      },
+      "delay_ps": 1500000,
+      "propagation_bytes": 37500,
+      "rate_bps": 100000000000,
+      "response_bytes": 3840,
+      "total_bytes": 44718,
+      "whole_frames_bytes": 3378
     }
     "#);
 }
