@@ -160,6 +160,14 @@ pub fn finish(command: &mut Command) -> Finished {
     Running::start(command).finish()
 }
 
+/// Reads what a command has printed as JSON.
+///
+/// # Panics
+/// If it is none.
+pub fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
 /// A pseudo-terminal: what a person sees, and what the program writes to.
 pub fn terminal() -> (File, File) {
     let (mut master, mut slave) = (0, 0);

@@ -57,6 +57,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use scenario::{Scenario, ScenarioError};
+use serde_json::Value;
 
 #[cfg(feature = "kernel")]
 use crate::live::folder::LiveFolder;
@@ -74,8 +75,8 @@ pub use memory_only::{
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Errors and warnings are JSON, a line each on standard error: `error`, `code` (the exit code), `message`, `file`, `line`,
-    /// `column`, `hint`.
+    /// Prints JSON instead of text. Errors and warnings are JSON, too, a line each on standard error: `error`, `code` (the exit
+    /// code), `message`, `file`, `line`, `column`, `hint`.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -250,6 +251,15 @@ fn print(text: &str, exit: Exit) -> Exit {
             refuse(&format!("cannot write to standard output: {error}; send it somewhere else"))
         }
         _ => exit,
+    }
+}
+
+/// Writes what a command has found to standard output: as text or, where that is asked for, as JSON.
+fn answer(text: &str, json: &Value, exit: Exit) -> Exit {
+    if json_errors::answers_in_json() {
+        print(&format!("{json:#}"), exit)
+    } else {
+        print(text, exit)
     }
 }
 

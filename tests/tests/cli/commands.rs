@@ -7,18 +7,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tests::command::{
-    ENDLESS, Running, ScenarioFolder, await_that, finish, shipped, shipped_scenarios, terminal,
-    xoff,
+    ENDLESS, Running, ScenarioFolder, await_that, finish, json, shipped, shipped_scenarios,
+    terminal, xoff,
 };
 
 /// Where a run's files grow.
 const PARTIAL: &str = ".xoff-partial";
 /// What a terminal is told to erase a line.
 const ERASE_LINE: &str = "\x1b[2K";
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
 
 #[test]
 fn json_is_one_document_and_a_pipe_sees_no_bar() {
@@ -282,47 +278,4 @@ fn ctrl_c_ends_a_run_in_memory_and_keeps_what_was_measured() {
             assert_eq!(json(&finished.stdout), summary);
         }
     }
-}
-
-/// Whatever the command, an error is one line that a program can read.
-#[test]
-fn errors_of_every_command_are_json_if_asked() {
-    let folder = ScenarioFolder::new();
-    let bad = folder.write("bad.toml", "[topology]\nkind = \"star\"\nhosts = 2\nhost_links = 1\n");
-    let missing = folder.path("missing");
-    let out = folder.path("none/out.svg");
-    let incast = shipped("incast");
-    for arguments in [
-        vec!["run", &bad],
-        vec!["validate", &bad],
-        vec!["inspect", &bad],
-        vec!["graph", &bad],
-        vec!["sweep", &bad],
-        vec!["graph", &incast, "--out", &out],
-        vec!["report", &missing, "--out", &out],
-        vec!["import", "hpcc", &missing],
-        vec!["reproduce", "nothing"],
-        vec!["init", "a b"],
-        vec!["man", "nothing"],
-        vec!["schema", "nothing"],
-    ] {
-        let command: Vec<&str> = [&arguments[..], &["--json"]].concat();
-        let refused = finish(&mut xoff(command));
-        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{arguments:?}: {refused:?}");
-        let [line] = refused.stderr.lines().collect::<Vec<_>>()[..] else {
-            panic!("{arguments:?}: {}", refused.stderr)
-        };
-        let error = json(line);
-        assert_eq!(error["code"], 2, "{line}");
-        let text = error["error"].as_str().unwrap();
-        assert!(!text.starts_with("error"), "{line}");
-        assert_eq!(error["message"].as_str(), text.lines().next(), "{line}");
-        if arguments.contains(&bad.as_str()) && arguments[0] != "sweep" {
-            let place = (&error["file"], &error["line"], &error["column"]);
-            assert_eq!(place, (&bad.as_str().into(), &4.into(), &1.into()), "{line}");
-            assert!(error["hint"].as_str().is_some_and(|it| it.contains("host_link")), "{line}");
-        }
-    }
-    let before = finish(&mut xoff(["--json", "run", &bad])).assert_code(2).stderr;
-    assert_eq!(json(before.trim())["line"], 4);
 }

@@ -8,6 +8,7 @@ mod first_hour;
 mod import;
 mod import_kin;
 mod init;
+mod json;
 mod killed;
 mod report;
 mod reproduce;

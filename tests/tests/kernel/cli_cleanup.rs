@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tests::command::{
     ENDLESS, Finished, Running, ScenarioFolder, await_fabrics, await_that, fabrics, finish,
-    guardian_of, isolate, kill, limit, mount_small_disk, shipped, take_interrupted, traces,
+    guardian_of, isolate, json, kill, limit, mount_small_disk, shipped, take_interrupted, traces,
     unmount, xoff,
 };
 
@@ -43,6 +43,8 @@ fn success_leaves_nothing() {
     let run = start("incast", &["--json"]).finish().assert_code(0);
     assert!(run.stdout.contains("\"lossless\": true"), "{}", run.stdout);
     finish(&mut xoff(["doctor"])).assert_code(0);
+    let found = json(&finish(&mut xoff(["doctor", "--json"])).assert_code(0).stdout);
+    assert_eq!(found["able"], true, "{found}");
     // The directories stay, empty.
     assert_eq!(traces(), before);
 }

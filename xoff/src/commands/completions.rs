@@ -2,6 +2,7 @@
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
+use serde_json::json;
 
 use super::Exit;
 
@@ -24,5 +25,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let mut shown = Command::new("xoff").version("").subcommands(shown);
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut shown, "xoff", &mut script);
-    super::print(&String::from_utf8_lossy(&script), Exit::Success)
+    let script = String::from_utf8_lossy(&script);
+    let json = json!({ "shell": arguments.shell.to_string(), "script": script });
+    super::answer(&script, &json, Exit::Success)
 }

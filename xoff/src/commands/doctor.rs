@@ -13,6 +13,7 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use scenario::{HookKind, Scenario};
+use serde_json::{Value, json};
 use switch_user::hook::Hook;
 use switch_user::program::ProgramError;
 
@@ -144,13 +145,39 @@ pub fn execute(arguments: &Arguments) -> Exit {
         *able = matches!(finding, Some(Ok(_)));
         Some((check, finding))
     });
+    let findings: Vec<_> = findings.collect();
+    let json = as_json(&findings);
     let (text, exit) = report(findings, arguments.verifier_log);
-    super::print(&text, exit)
+    super::answer(&text, &json, exit)
+}
+
+/// The checks: `ok`, null for those that were not tried, and what was found or is wrong. The verifier's log is there whenever it
+/// refused something.
+fn as_json(findings: &[(&Check, Option<Result<String, Problem>>)]) -> Value {
+    let check =
+        |(Check { name, advice, .. }, finding): &(&Check, Option<Result<String, Problem>>)| {
+            let (found, log) = match finding {
+                None => (None, None),
+                Some(Ok(found)) => (Some(found), None),
+                Some(Err(problem)) => (Some(&problem.message), problem.verifier_log.as_ref()),
+            };
+            let advice = Some(advice)
+                .filter(|it| matches!(finding, Some(Err(_))) && !it.is_empty() && log.is_none());
+            json!({
+                "name": name,
+                "ok": finding.as_ref().map(Result::is_ok),
+                "message": found,
+                "hint": advice,
+                "verifier_log": log,
+            })
+        };
+    let able = findings.iter().all(|(_, finding)| matches!(finding, Some(Ok(_))));
+    json!({ "able": able, "checks": findings.iter().map(check).collect::<Vec<_>>() })
 }
 
 /// The lines about the checks, of which those after a failure were not tried, and the exit code.
 fn report<'a>(
-    findings: impl Iterator<Item = (&'a Check, Option<Result<String, Problem>>)>,
+    findings: impl IntoIterator<Item = (&'a Check, Option<Result<String, Problem>>)>,
     with_verifier_log: bool,
 ) -> (String, Exit) {
     let mut lines = Vec::new();

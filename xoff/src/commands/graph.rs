@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use serde_json::json;
+
 use super::Exit;
 use crate::graph::{Graph, Hosts, dot, mermaid, svg};
 
@@ -62,12 +65,23 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Format::Dot => dot(&graph),
         Format::Mermaid => mermaid(&graph),
     };
-    let Some(out) = &arguments.out else { return super::print(&text, Exit::Success) };
+    let format = arguments.format.to_possible_value().expect("no format is hidden");
+    let Some(out) = &arguments.out else {
+        let json = json!({ "format": format.get_name(), "drawing": text });
+        return super::answer(&text, &json, Exit::Success);
+    };
     let written = super::require_place(out).and_then(|()| {
         write(out, &(text.trim_end().to_owned() + "\n"))
             .map_err(|error| format!("cannot write {}: {error}", out.display()))
     });
     match written {
+        Ok(()) if super::json_errors::answers_in_json() => {
+            let out = out.display().to_string();
+            super::print(
+                &json!({ "format": format.get_name(), "file": out }).to_string(),
+                Exit::Success,
+            )
+        }
         Ok(()) => Exit::Success,
         Err(error) => super::refuse(&error),
     }

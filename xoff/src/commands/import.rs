@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::validate::{describe, describe_json};
 use super::{Exit, interrupt};
 use crate::import::ns3::{self, Imported, Simulator};
 
@@ -75,7 +76,14 @@ pub fn execute(arguments: &Arguments) -> Exit {
         return Exit::BadInput;
     }
     match files::write(&imported, &out, arguments.force, interrupt::watch()) {
-        Ok(scenario) => super::print(&super::validate::describe(&out, &scenario), Exit::Success),
+        Ok(scenario) => {
+            let lists: Vec<&str> =
+                imported.flow_lists.iter().map(|(name, _)| name.as_str()).collect();
+            let mut json = describe_json(&out, &scenario);
+            json["flow_lists"] = lists.into();
+            json["notes"] = imported.remarks.notes.clone().into();
+            super::answer(&describe(&out, &scenario), &json, Exit::Success)
+        }
         Err(failure) => {
             let text = failure.message;
             super::json_errors::error(text.strip_prefix("error: ").unwrap_or(&text), failure.exit);
@@ -84,21 +92,34 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Says what an import is, and whether it may be written.
+/// What to do about a scenario that cannot be all that the files ask for.
+const LENIENT: &str = "results would not be the simulator's; --lenient writes the scenario anyway";
+
+/// Says what an import is, and whether it may be written. In JSON an import that may has its notes in the result.
 fn accepted(imported: &Imported, lenient: bool) -> bool {
+    let may = lenient || !imported.remarks.any_asked();
+    if super::json_errors::answers_in_json() {
+        if !may {
+            let asked = imported.remarks.differences.iter().filter(|it| it.asked);
+            let subjects: Vec<&str> = asked.map(|it| it.subject.as_str()).collect();
+            let message = format!("xoff cannot do that: {}\nhelp: {LENIENT}", subjects.join(", "));
+            super::json_errors::error(&message, Exit::BadInput);
+        }
+        return may;
+    }
     for note in &imported.remarks.notes {
         super::say(format_args!("note: {note}"));
     }
     for line in imported.remarks.table() {
         super::say(line);
     }
-    if lenient || !imported.remarks.any_asked() {
+    if may {
         return true;
     }
     for difference in imported.remarks.differences.iter().filter(|it| it.asked) {
         super::say(format_args!("error: {}: xoff cannot do that", difference.subject));
     }
-    super::say("help: results would not be the simulator's; --lenient writes the scenario anyway");
+    super::say(format_args!("help: {LENIENT}"));
     false
 }
 

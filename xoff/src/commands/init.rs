@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 
+use serde_json::json;
+
 use super::Exit;
 use crate::init::{Kind, Template};
 
@@ -36,7 +38,13 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
     let files = arguments.kind.files(name);
     match write(&files) {
-        Ok(()) => super::print(&what_next(arguments.kind, name, &files), Exit::Success),
+        Ok(()) => {
+            let names: Vec<&str> = files.iter().map(|it| it.file.as_str()).collect();
+            let steps = arguments.kind.steps(name);
+            let text = format!("wrote {}\n\nnext:\n{}", names.join(" and "), steps.join("\n"));
+            let steps: Vec<&str> = steps.iter().map(|step| step.trim()).collect();
+            super::answer(&text, &json!({ "files": names, "next": steps }), Exit::Success)
+        }
         Err((file, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
             super::refuse(&format!(
                 "{file} is there already\nhelp: choose another name, or move the file away; init replaces nothing"
@@ -63,9 +71,4 @@ fn write(files: &[Template]) -> Result<(), (String, io::Error)> {
         }
     }
     Ok(())
-}
-
-fn what_next(kind: Kind, name: &str, files: &[Template]) -> String {
-    let names: Vec<&str> = files.iter().map(|it| it.file.as_str()).collect();
-    format!("wrote {}\n\nnext:\n{}", names.join(" and "), kind.steps(name).join("\n"))
 }

@@ -1,5 +1,5 @@
 //! Errors and warnings, as text or, where `--json` is asked for, as JSON. Both go to standard error, so that standard output
-//! has results only.
+//! has results only, which are JSON then, too.
 //!
 //! An error is one line, `{"error": "..", "code": 2, "message": "..", "file": "..", "line": 3, "column": 9, "hint": ".."}`: the
 //! whole text, the exit code, and the parts of the text. `file`, `line`, `column` and `hint` are there where the text
@@ -20,6 +20,11 @@ static IN_JSON: AtomicBool = AtomicBool::new(false);
 /// Says how the command answers.
 pub fn answer_in_json(json: bool) {
     IN_JSON.store(json, Ordering::Relaxed);
+}
+
+/// Whether the command answers in JSON.
+pub fn answers_in_json() -> bool {
+    IN_JSON.load(Ordering::Relaxed)
 }
 
 /// Reads the command line of this process; an error of it is shown, and is how the process ends.
@@ -51,7 +56,7 @@ pub fn error(message: &str, exit: Exit) {
 
 /// The same, with more keys of an object in JSON. The text has them already.
 pub fn error_with(message: &str, exit: Exit, more: &Value) {
-    if IN_JSON.load(Ordering::Relaxed) {
+    if answers_in_json() {
         let mut parts = parts(message);
         parts.insert("code".into(), exit.code().into());
         if let Some(more) = more.as_object() {
@@ -91,7 +96,7 @@ fn parts(text: &str) -> Map<String, Value> {
 
 /// Shows a warning.
 pub fn warning(message: &str) {
-    if IN_JSON.load(Ordering::Relaxed) {
+    if answers_in_json() {
         super::say(line("warning", message, &Value::Null));
     } else {
         super::say(format_args!("warning: {message}"));
@@ -101,7 +106,7 @@ pub fn warning(message: &str) {
 /// Says that what a command was about has ended, and the command with it.
 #[cfg(feature = "kernel")]
 pub fn ended(message: &str) {
-    if IN_JSON.load(Ordering::Relaxed) {
+    if answers_in_json() {
         super::say(line("ended", message, &Value::Null));
     } else {
         super::say(message);

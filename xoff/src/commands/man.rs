@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap_mangen::Man;
 use scenario::document::suggestion;
+use serde_json::json;
 
 use super::Exit;
 
@@ -33,6 +34,10 @@ pub fn execute(arguments: &Arguments) -> Exit {
         let written =
             std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(all, folder));
         return match written {
+            Ok(()) if super::json_errors::answers_in_json() => {
+                let folder = folder.display().to_string();
+                super::print(&json!({ "folder": folder }).to_string(), Exit::Success)
+            }
             Ok(()) => Exit::Success,
             Err(error) => super::refuse(&format!("cannot write {}: {error}", folder.display())),
         };
@@ -51,5 +56,6 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let mut text = Vec::new();
     Man::new(page).render(&mut text).expect("a Vec takes every write");
-    super::print(&String::from_utf8_lossy(&text), Exit::Success)
+    let text = String::from_utf8_lossy(&text);
+    super::answer(&text, &json!({ "command": arguments.command, "page": text }), Exit::Success)
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use super::Exit;
 use crate::replace::replace;
 use crate::report;
@@ -28,15 +30,22 @@ pub struct Arguments {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     match write(arguments) {
-        Ok(files) => {
-            let text = format!("{}: {files}\n", arguments.out.display());
-            super::print(&text, Exit::Success)
+        Ok(pictures) => {
+            let out = arguments.out.display().to_string();
+            let mut text = format!("{out}: {}", results::counted(pictures.len() as u64, "picture"));
+            if let Some(folder) = &arguments.figures {
+                text = format!("{text}, also in {}", folder.display());
+            }
+            let folder = arguments.figures.as_ref().map(|folder| folder.display().to_string());
+            let json = json!({ "report": out, "figures": folder, "pictures": pictures });
+            super::answer(&text, &json, Exit::Success)
         }
         Err(error) => super::refuse(&error),
     }
 }
 
-fn write(arguments: &Arguments) -> Result<String, String> {
+/// Writes the report, and returns the names of its pictures.
+fn write(arguments: &Arguments) -> Result<Vec<String>, String> {
     let Arguments { folders, out, figures } = arguments;
     super::require_place(out)?;
     if !report::may_replace(out) {
@@ -53,7 +62,6 @@ fn write(arguments: &Arguments) -> Result<String, String> {
             ));
         }
     }
-    let mut pictures = results::counted(report.figures.len() as u64, "picture");
     if let Some(folder) = figures {
         let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
@@ -61,9 +69,8 @@ fn write(arguments: &Arguments) -> Result<String, String> {
             let path = folder.join(format!("{name}.svg"));
             replace(&path, svg).map_err(|error| failed(&path, error))?;
         }
-        pictures = format!("{pictures}, also in {}", folder.display());
     }
     replace(out, &report.html)
         .map_err(|error| format!("cannot write {}: {error}", out.display()))?;
-    Ok(pictures)
+    Ok(report.figures.into_iter().map(|(name, _)| name).collect())
 }

@@ -2,12 +2,14 @@
 
 mod check;
 
+use std::fmt::Write;
 use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use results::ResultsError;
+use serde_json::{Value, json};
 
 use super::Exit;
 use super::sweep::{CommandError, prepare, run_waiting};
@@ -108,13 +110,19 @@ fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandE
 
 fn list(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Exit {
     let out = out(arguments);
-    let line = |(figure, plan): &(&'static Figure, Plan)| {
+    let mut text = String::new();
+    let mut figures = Vec::new();
+    for (figure, plan) in plans {
         let folder = out.join(figure.name);
         let complete = |run: &&Run| result_in(&folder, &run.id);
-        let count = plan.runs.iter().filter(|run| complete(run).is_some()).count();
-        format!("{}\t{count} of {} runs\t{}\n", figure.name, plan.runs.len(), figure.title)
-    };
-    super::print(&plans.iter().map(line).collect::<String>(), Exit::Success)
+        let (done, all) =
+            (plan.runs.iter().filter(|run| complete(run).is_some()).count(), plan.runs.len());
+        let Figure { name, title, .. } = figure;
+        writeln!(text, "{name}\t{done} of {all} runs\t{title}")
+            .expect("a String takes every write");
+        figures.push(json!({ "name": name, "title": title, "done": done, "runs": all }));
+    }
+    super::answer(&text, &json!({ "figures": figures }), Exit::Success)
 }
 
 fn reproduce(
@@ -147,7 +155,14 @@ fn reproduce(
             return Ok(Exit::Interrupted);
         }
     }
-    Ok(super::print(&text, exit))
+    let figure = |outcome: &Outcome| {
+        let name = outcome.figure.name;
+        let table = out.join(format!("{name}.csv")).display().to_string();
+        json!({ "name": name, "table": table, "done": outcome.runs.0, "runs": outcome.runs.1 })
+    };
+    let figures: Vec<Value> = outcomes.iter().map(figure).collect();
+    let report = out.join(REPORT).display().to_string();
+    Ok(super::answer(&text, &json!({ "report": report, "figures": figures }), exit))
 }
 
 /// The outcome of a figure, and whether the user interrupted it.

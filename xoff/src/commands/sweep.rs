@@ -9,6 +9,7 @@ use std::thread;
 
 use results::ResultsError;
 use scenario::{DatapathKind, ScenarioError};
+use serde_json::json;
 
 use super::Exit;
 use super::sweep_progress::SweepProgress;
@@ -81,6 +82,7 @@ fn list(arguments: &Arguments) -> Result<Exit, CommandError> {
     let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
     let out = out(arguments);
     let mut text = String::new();
+    let mut runs = Vec::new();
     for run in &plan.runs {
         let state = match sweep::result_in(&out, &run.id) {
             Some(result) => result.state.name(),
@@ -89,8 +91,9 @@ fn list(arguments: &Arguments) -> Result<Exit, CommandError> {
         let what = plan.sweep.describe(&run.choices, run.seed);
         writeln!(text, "{}\t{}\t{state}\t{what}", run.index, run.id)
             .expect("a String takes every write");
+        runs.push(json!({ "index": run.index, "id": run.id.to_string(), "state": state, "settings": what }));
     }
-    Ok(super::print(&text, Exit::Success))
+    Ok(super::answer(&text, &json!({ "runs": runs }), Exit::Success))
 }
 
 fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
@@ -105,8 +108,14 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
     let interrupted = prepare([&run])?;
     let folder = SweepFolder::claim(&out(arguments), sweep.text(), Claim::Shared)?;
     let what = sweep.describe(&run.choices, run.seed);
+    let place = folder.run_folder(&run.id);
+    let found = |was_complete: bool| {
+        let folder = place.display().to_string();
+        json!({ "index": index, "folder": folder, "settings": what, "was_complete": was_complete })
+    };
     if folder.result(&run.id).is_some() {
-        return Ok(super::print(&format!("run {index} was complete: {what}"), Exit::Success));
+        let text = format!("run {index} was complete: {what}");
+        return Ok(super::answer(&text, &found(true), Exit::Success));
     }
     let mut exit = Exit::Interrupted;
     let mut progress = SweepProgress::of_lines(1);
@@ -117,11 +126,11 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
                 return;
             }
             News::Ended(Ok(RunResult { doubt: None, .. })) => {
-                let place = folder.run_folder(&run.id);
-                super::print(&format!("{}: {what}", place.display()), Exit::Success)
+                let text = format!("{}: {what}", place.display());
+                super::answer(&text, &found(false), Exit::Success)
             }
             News::Ended(Ok(RunResult { doubt: Some(why), .. }) | Err(Failure::Failed(why))) => {
-                super::say(named(run, &what, &why));
+                super::json_errors::error(&named(run, &what, &why), Exit::Unsound);
                 Exit::Unsound
             }
             News::Ended(Err(Failure::Interrupted)) => {
@@ -242,22 +251,28 @@ fn write_tables(
 fn report(plan: &Plan, completed: &Completed) -> Exit {
     let Completed { results, earlier, tables, .. } = completed;
     let mut exit = Exit::Success;
+    let mut doubts = Vec::new();
     for (run, result) in plan.runs.iter().zip(results) {
         let doubt = result.as_ref().map(|result| result.doubt.as_deref());
         if let Some(Some(why)) = doubt {
-            super::say(named(run, &plan.sweep.describe(&run.choices, run.seed), why));
+            let what = plan.sweep.describe(&run.choices, run.seed);
+            doubts.push(json!({ "index": run.index, "settings": what, "doubt": why }));
+            if !super::json_errors::answers_in_json() {
+                super::say(named(run, &what, why));
+            }
         }
         if doubt != Some(None) {
             exit = Exit::Unsound;
         }
     }
     let (done, all) = (results.iter().flatten().count(), plan.runs.len());
+    let in_state = |state| results.iter().flatten().filter(|run| run.state == state).count();
     let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
     for (state, what) in [
         (RunState::Incomplete, "cut by their duration"),
         (RunState::Deadlock, "stopped at a deadlock"),
     ] {
-        let count = results.iter().flatten().filter(|run| run.state == state).count();
+        let count = in_state(state);
         if count > 0 {
             let excluded = "means of completion times exclude those in which flows are missing";
             writeln!(text, "{count} of them {what}: {excluded}")
@@ -269,7 +284,16 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     }
     let [runs, cells] = tables;
     writeln!(text, "{}\n{}", runs.display(), cells.display()).expect("a String takes every write");
-    super::print(&text, exit)
+    let json = json!({
+        "runs": all,
+        "done": done,
+        "earlier": earlier,
+        "incomplete": in_state(RunState::Incomplete),
+        "deadlock": in_state(RunState::Deadlock),
+        "doubts": doubts,
+        "tables": tables.each_ref().map(|table| table.display().to_string()),
+    });
+    super::answer(&text, &json, exit)
 }
 
 pub(super) fn no_thread(error: &io::Error) -> CommandError {

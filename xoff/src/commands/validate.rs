@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use results::counted;
 use scenario::Scenario;
+use serde_json::{Value, json};
 
 use super::Exit;
 
@@ -26,19 +27,35 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    let text =
-        if arguments.resolved { scenario.to_toml() } else { describe(&arguments.file, &scenario) };
-    super::print(&text, Exit::Success)
+    if arguments.resolved {
+        let text = scenario.to_toml();
+        let value: Value = toml::from_str(&text).expect("the text is TOML");
+        return super::answer(&text, &value, Exit::Success);
+    }
+    super::answer(
+        &describe(&arguments.file, &scenario),
+        &describe_json(&arguments.file, &scenario),
+        Exit::Success,
+    )
 }
 
 /// A scenario in a line.
 pub(super) fn describe(file: &Path, scenario: &Scenario) -> String {
+    let [switches, hosts, flows] = counts(scenario).map(|(count, noun)| counted(count, noun));
+    format!("{}: {switches}, {hosts}, {flows}", file.display())
+}
+
+/// The same as JSON.
+pub(super) fn describe_json(file: &Path, scenario: &Scenario) -> Value {
+    let [switches, hosts, flows] = counts(scenario).map(|(count, _)| count);
+    json!({ "scenario": file.display().to_string(), "switches": switches, "hosts": hosts, "flows": flows })
+}
+
+fn counts(scenario: &Scenario) -> [(u64, &'static str); 3] {
     let fabric = scenario.fabric();
-    format!(
-        "{}: {}, {}, {}",
-        file.display(),
-        counted(fabric.switch_count().into(), "switch"),
-        counted(fabric.host_count().into(), "host"),
-        counted(scenario.flows().len() as u64, "flow")
-    )
+    [
+        (fabric.switch_count().into(), "switch"),
+        (fabric.host_count().into(), "host"),
+        (scenario.flows().len() as u64, "flow"),
+    ]
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
+use serde_json::json;
 use switch_user::hook::{Hook, XdpHook};
 use switch_user::prefix_table::PrefixTable;
 use switch_user::program::standalone::{StandaloneProgram, Surroundings};
@@ -13,6 +14,7 @@ use switch_user::tables::Capacity;
 use units::Nanos;
 
 use super::{PAIR_INTERFACE, Problem};
+use crate::commands::json_errors::answers_in_json;
 use crate::commands::{Exit, print, with_causes};
 
 /// Where the program of a switch is attached; at both hooks of XDP it is the same.
@@ -57,11 +59,12 @@ pub fn load_all() -> Result<String, Problem> {
         .to_owned())
 }
 
-/// Prints a line for each program of switches, as it is tried.
+/// Prints a line for each program of switches, as it is tried; in JSON an object.
 #[expect(clippy::disallowed_methods, reason = "how long a program takes to load is printed")]
 pub fn print_table() -> Exit {
     let header = format!("{:>12} {:>8}  {:<12} program", "instructions", "ms", "hook");
-    let mut exit = print(&header, Exit::Success);
+    let in_json = answers_in_json();
+    let mut exit = if in_json { Exit::Success } else { print(&header, Exit::Success) };
     for (place, policy) in every() {
         let began = Instant::now();
         let loaded = load(place, policy);
@@ -72,6 +75,22 @@ pub fn print_table() -> Exit {
             Err(_) => "refused".to_owned(),
         };
         let (hook, name) = (place.name(), name(policy));
+        if in_json {
+            let error = loaded.as_ref().err().map(|error| with_causes(error));
+            if error.is_some() {
+                exit = Exit::BadInput;
+            }
+            let instructions = loaded.ok().flatten();
+            let line = json!({
+                "hook": hook,
+                "program": name,
+                "instructions": instructions,
+                "milliseconds": u64::try_from(took).unwrap_or(u64::MAX),
+                "error": error,
+            });
+            exit = print(&line.to_string(), exit);
+            continue;
+        }
         exit = print(&format!("{steps:>12} {took:>8}  {hook:<12} {name}"), exit);
         if let Err(error) = loaded {
             exit = print(&format!("{:>22} {}", "", with_causes(&error)), Exit::BadInput);

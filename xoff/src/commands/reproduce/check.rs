@@ -6,9 +6,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use serde_json::json;
+
+use super::super::json_errors::answers_in_json;
 use super::super::sweep::{CommandError, named, no_thread, prepare};
 use super::super::sweep_progress::SweepProgress;
-use super::super::{Exit, print, require_place, say};
+use super::super::{Exit, answer, require_place, say};
 use super::{Arguments, SMALL, out};
 use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
@@ -24,20 +27,25 @@ pub(super) fn compare(
 ) -> Result<Exit, CommandError> {
     let Some(found) = repeat(arguments, plans)? else { return Ok(Exit::Interrupted) };
     let mut text = String::new();
+    let mut figures = Vec::new();
     let mut exit = Exit::Success;
     for repeated in &found {
         let differences = check::differences(arguments.paper, repeated);
         for difference in &differences {
-            say(difference);
             exit = Exit::Unsound;
+            if !answers_in_json() {
+                say(difference);
+            }
         }
+        let (name, count) = (repeated.figure.name, repeated.rows.len());
         if differences.is_empty() {
-            let (name, count) = (repeated.figure.name, repeated.rows.len());
             writeln!(text, "{name}: {count} numbers are as committed")
                 .expect("a String takes every write");
         }
+        let differences: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        figures.push(json!({ "name": name, "numbers": count, "differences": differences }));
     }
-    Ok(print(&text, exit))
+    Ok(answer(&text, &json!({ "figures": figures }), exit))
 }
 
 /// Repeats a run of each figure and writes its numbers to `file`, which keeps what it has of other figures. A new file has
@@ -64,7 +72,8 @@ pub(super) fn write_file(
     let Some(found) = repeat(arguments, plans)? else { return Ok(Exit::Interrupted) };
     fs::write(file, check::file(arguments.paper, &before, &found))
         .map_err(|error| failed("write", error))?;
-    Ok(print(&format!("{}\n", file.display()), Exit::Success))
+    let file = file.display().to_string();
+    Ok(answer(&file, &json!({ "file": file }), Exit::Success))
 }
 
 /// The numbers of a run of each figure; `None` if the user interrupted it.

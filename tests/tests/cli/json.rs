@@ -1,0 +1,125 @@
+//! What programs read: `--json`. Needs no privilege.
+
+use std::fs;
+
+use serde_json::{Value, json as value};
+use tests::command::{Finished, ScenarioFolder, finish, json, shipped, xoff};
+
+/// Whatever the command, an error is one line that a program can read.
+#[test]
+fn errors_of_every_command_are_json_if_asked() {
+    let folder = ScenarioFolder::new();
+    let bad = folder.write("bad.toml", "[topology]\nkind = \"star\"\nhosts = 2\nhost_links = 1\n");
+    let missing = folder.path("missing");
+    let out = folder.path("none/out.svg");
+    let incast = shipped("incast");
+    for arguments in [
+        vec!["run", &bad],
+        vec!["validate", &bad],
+        vec!["inspect", &bad],
+        vec!["graph", &bad],
+        vec!["sweep", &bad],
+        vec!["graph", &incast, "--out", &out],
+        vec!["report", &missing, "--out", &out],
+        vec!["import", "hpcc", &missing],
+        vec!["reproduce", "nothing"],
+        vec!["init", "a b"],
+        vec!["man", "nothing"],
+        vec!["schema", "nothing"],
+    ] {
+        let command: Vec<&str> = [&arguments[..], &["--json"]].concat();
+        let refused = finish(&mut xoff(command));
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{arguments:?}: {refused:?}");
+        let [line] = refused.stderr.lines().collect::<Vec<_>>()[..] else {
+            panic!("{arguments:?}: {}", refused.stderr)
+        };
+        let error = json(line);
+        assert_eq!(error["code"], 2, "{line}");
+        let text = error["error"].as_str().unwrap();
+        assert!(!text.starts_with("error"), "{line}");
+        assert_eq!(error["message"].as_str(), text.lines().next(), "{line}");
+        if arguments.contains(&bad.as_str()) && arguments[0] != "sweep" {
+            let place = (&error["file"], &error["line"], &error["column"]);
+            assert_eq!(place, (&bad.as_str().into(), &4.into(), &1.into()), "{line}");
+            assert!(error["hint"].as_str().is_some_and(|it| it.contains("host_link")), "{line}");
+        }
+    }
+    let before = finish(&mut xoff(["--json", "run", &bad])).assert_code(2).stderr;
+    assert_eq!(json(before.trim())["line"], 4);
+}
+
+/// What a command prints as JSON, alone on standard output.
+fn answer(folder: &ScenarioFolder, arguments: &[&str], code: i32) -> Value {
+    let all = arguments.iter().copied().chain(["--json"]);
+    let Finished { stdout, .. } = finish(xoff(all).current_dir(folder.path("."))).assert_code(code);
+    json(&stdout)
+}
+
+/// Commands about files, one after the other in one folder, as a program would call them.
+#[test]
+fn results_of_every_command_are_json_if_asked() {
+    let folder = ScenarioFolder::new();
+    let said = |arguments: &[&str]| answer(&folder, arguments, 0);
+    let made = said(&["init", "alpha", "--kind", "sweep"]);
+    assert_eq!(made["files"], value!(["alpha.toml", "alpha-incast.toml"]));
+    assert!(made["next"].as_array().is_some_and(|steps| !steps.is_empty()), "{made}");
+
+    let scenario = "alpha-incast.toml";
+    let counts = said(&["validate", scenario]);
+    assert_eq!((&counts["scenario"], &counts["switches"]), (&scenario.into(), &1.into()));
+    let resolved = said(&["validate", scenario, "--resolved"]);
+    assert_eq!(resolved["topology"]["kind"], "star", "{resolved}");
+
+    let listed = said(&["sweep", "alpha.toml", "--list"]);
+    let runs = listed["runs"].as_array().expect("a list");
+    assert_eq!((&runs[0]["index"], &runs[0]["state"]), (&0.into(), &"to do".into()));
+    let set = ["sweep", "alpha.toml", "--seeds", "1"];
+    let one = said(&[&set[..], &["--only", "0"]].concat());
+    assert_eq!((&one["index"], &one["was_complete"]), (&0.into(), &false.into()));
+    let run = one["folder"].as_str().expect("a folder").to_owned();
+    assert!(fs::exists(folder.path(&run)).unwrap(), "{run}");
+    let again = said(&[&set[..], &["--only", "0"]].concat());
+    assert_eq!((&again["folder"], &again["was_complete"]), (&one["folder"], &true.into()));
+    let swept = said(&set);
+    assert_eq!((&swept["done"], &swept["earlier"]), (&swept["runs"], &1.into()));
+    assert_eq!(swept["doubts"], value!([]));
+    for table in swept["tables"].as_array().expect("a list") {
+        assert!(fs::exists(folder.path(table.as_str().unwrap())).unwrap(), "{table}");
+    }
+
+    let reported = said(&["report", "alpha.sweep", "--figures", "figures"]);
+    assert_eq!(reported["report"], "report.html");
+    for picture in reported["pictures"].as_array().expect("a list") {
+        let file = format!("figures/{}.svg", picture.as_str().unwrap());
+        assert!(fs::exists(folder.path(&file)).unwrap(), "{file}");
+    }
+
+    let drawn = said(&["graph", scenario, "--format", "dot"]);
+    assert!(drawn["drawing"].as_str().is_some_and(|text| text.contains("graph")), "{drawn}");
+    let drawn = said(&["graph", scenario, "--out", "fabric.svg"]);
+    assert_eq!(drawn, value!({ "format": "svg", "file": "fabric.svg" }));
+
+    let figures = said(&["reproduce", "dsh", "--list"]);
+    assert_eq!(figures["figures"][0]["done"], 0, "{figures}");
+    fs::create_dir(folder.path("dsh.reproduction")).unwrap();
+    let none = answer(&folder, &["reproduce", "dsh", "fig16", "--tables"], 1);
+    assert_eq!(none["report"], "dsh.reproduction/report.md");
+    assert!(fs::exists(folder.path(none["figures"][0]["table"].as_str().unwrap())).unwrap());
+
+    assert!(said(&["completions", "bash"])["script"].as_str().unwrap().contains("xoff"));
+    assert!(said(&["man", "run"])["page"].as_str().unwrap().contains("xoff"));
+    assert_eq!(said(&["man", "--out", "pages"]), value!({ "folder": "pages" }));
+    assert!(said(&["schema"])["properties"].is_object());
+}
+
+#[test]
+fn an_import_tells_programs_what_it_left_out() {
+    let folder = ScenarioFolder::new();
+    let simulator = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/hpcc");
+    let imported = answer(&folder, &["import", "hpcc", simulator, "--out", "a.toml"], 0);
+    assert_eq!((&imported["switches"], &imported["hosts"]), (&2.into(), &4.into()));
+    assert!(imported["notes"].is_array(), "{imported}");
+    for list in imported["flow_lists"].as_array().expect("a list") {
+        assert!(fs::exists(folder.path(list.as_str().unwrap())).unwrap(), "{list}");
+    }
+}
