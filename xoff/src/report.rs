@@ -10,6 +10,7 @@
 )]
 
 mod chart;
+mod drops;
 mod number;
 mod page;
 mod run;

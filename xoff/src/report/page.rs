@@ -10,7 +10,7 @@ use super::chart::Chart;
 use super::run::Run;
 use super::sweep::Sweep;
 use super::timeline::Timeline;
-use super::{Report, selection};
+use super::{Report, drops, selection};
 use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
@@ -171,8 +171,9 @@ impl Page {
                 more => format!(" {more} more are there."),
             };
             let about = format!(
-                "Who was told to stop by whom, those told to for longest first (<code>pauses.csv</code>). Drag across it to look closer, \
-                 double-click to see all.{more}"
+                "Who was told to stop by whom, those told to for longest first ({}). Drag across it to look closer, double-click to \
+                 see all.{more}",
+                timeline.tables()
             );
             self.figure((&timeline.id, "bare"), "Pauses", &about, timeline.svg());
             self.data.timelines.push(timeline);
@@ -181,6 +182,15 @@ impl Page {
         }
         for chart in selection::of_run(run, id) {
             self.chart(chart);
+        }
+        if !run.drops.causes.is_empty() {
+            self.text("<b>Drops by cause</b>, most first (<code>drops.csv</code>).");
+            let header = ["cause", "class", "at", "frames", "bytes", "first, us", "last, us"];
+            self.table(&header, &run.drops.rows());
+            if run.drops.causes.len() > drops::SHOWN {
+                let more = count((run.drops.causes.len() - drops::SHOWN) as u64);
+                self.text(&format!("{more} more causes and places are there."));
+            }
         }
         if !run.slowest.is_empty() {
             self.text("<b>Slowest flows</b> (<code>flows.csv</code>).");

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use results::{Summary, count};
 use scenario::Scenario;
+use serde::Serialize;
 
 use super::ReportError;
+use super::drops::Drops;
 use super::number::short;
 use super::table::rows_if_there;
 use crate::graph::Load;
@@ -42,15 +44,25 @@ impl fmt::Display for SizeRange {
     }
 }
 
-/// When one neighbour had told another to stop a priority.
+/// What of a neighbour is told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Paused {
+    /// A priority (PFC).
+    Priority(u8),
+    /// One of its queues.
+    Queue(u8),
+}
+
+/// When one neighbour had told another to stop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pauses {
     /// Who was to stop.
     pub paused: String,
     /// Who said so, and the port.
     pub by: String,
-    /// The priority.
-    pub priority: u8,
+    /// What was to stop.
+    pub what: Paused,
     /// From the decision to pause to the decision to resume, in nanoseconds, in order.
     pub spans: Vec<(f64, f64)>,
 }
@@ -79,8 +91,10 @@ pub struct Run {
     pub egress: BTreeMap<String, Curve>,
     /// Throughput of flows in bits per second, if it was asked for, by flow.
     pub throughput: BTreeMap<String, Curve>,
-    /// Pauses of priorities, those that lasted longest first.
+    /// Pauses of priorities and of single queues, those that lasted longest first.
     pub pauses: Vec<Pauses>,
+    /// Frames that went no further.
+    pub drops: Drops,
     /// By wire.
     pub loads: BTreeMap<String, Load>,
 }
@@ -114,8 +128,10 @@ impl Run {
             egress: BTreeMap::new(),
             throughput: throughput(folder, interval)?,
             pauses: Vec::new(),
+            drops: Drops::default(),
             loads: loads(folder)?,
         };
+        run.drops = Drops::read(folder, run.end_ns())?;
         run.pauses = pauses(folder, run.end_ns())?;
         run.read_pause_shares()?;
         run.read_queues()?;
@@ -252,18 +268,33 @@ fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
     whole
 }
 
-/// Who was paused, by whom, and the priority.
-type Key = (String, String, u8);
+/// Who was paused, by whom, and what.
+type Key = (String, String, Paused);
 
-/// As `ordered_ns` in `pause_time.csv` has them: a port's decision (DSH) and a queue's pause the same neighbour, and whichever
-/// resumes it ends the pause, because a port's RESUME leaves out classes that are still paused.
+/// Pauses of priorities and of queues.
 fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
-    let columns = ["time_ns", "node", "port", "peer", "priority", "event"];
+    let mut pauses = pauses_in(folder, "pauses.csv", "priority", Paused::Priority, end)?;
+    pauses.append(&mut pauses_in(folder, "queue_pauses.csv", "queue", Paused::Queue, end)?);
+    pauses.sort_by(|a, b| b.total_ns().total_cmp(&a.total_ns()));
+    Ok(pauses)
+}
+
+/// Those of a table, in which `column` says what is paused. As `ordered_ns` in `pause_time.csv` has them: a port's decision
+/// (DSH) and a queue's pause the same neighbour, and whichever resumes it ends the pause, because a port's RESUME leaves out
+/// classes that are still paused.
+fn pauses_in(
+    folder: &Path,
+    table: &str,
+    column: &'static str,
+    what: fn(u8) -> Paused,
+    end: f64,
+) -> Result<Vec<Pauses>, ReportError> {
+    let columns = ["time_ns", "node", "port", "peer", column, "event"];
     let mut running: BTreeMap<Key, f64> = BTreeMap::new();
     let mut spans: BTreeMap<Key, Vec<(f64, f64)>> = BTreeMap::new();
-    rows_if_there(folder, "pauses.csv", columns, |row| {
+    rows_if_there(folder, table, columns, |row| {
         let by = format!("{} port {}", row.text(1), row.text(2));
-        let key = (row.text(3).to_owned(), by, row.number(4)? as u8);
+        let key = (row.text(3).to_owned(), by, what(row.exact(4)?));
         let time = row.number(0)?;
         match row.text(5) {
             "xoff" => {
@@ -282,10 +313,7 @@ fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
         spans.entry(key).or_default().push((start, end));
     }
     let all = spans.into_iter();
-    let mut pauses: Vec<Pauses> =
-        all.map(|((paused, by, priority), spans)| Pauses { paused, by, priority, spans }).collect();
-    pauses.sort_by(|a, b| b.total_ns().total_cmp(&a.total_ns()));
-    Ok(pauses)
+    Ok(all.map(|((paused, by, what), spans)| Pauses { paused, by, what, spans }).collect())
 }
 
 impl Pauses {
@@ -329,14 +357,22 @@ mod tests {
              40,leaf0,5,h1,3,xoff,queue\n",
         )
         .unwrap();
+        std::fs::write(
+            folder.path().join("queue_pauses.csv"),
+            "time_ns,node,port,peer,queue,event,length_bytes,threshold_bytes\n\
+             50,leaf0,4,spine0,31,xoff,9,8\n\
+             55,leaf0,4,spine0,31,xon,1,8\n",
+        )
+        .unwrap();
         let pauses = pauses(folder.path(), 100.0).unwrap();
-        let told = pauses.iter().map(|row| (&*row.paused, &*row.by, row.priority, &*row.spans));
+        let told = pauses.iter().map(|row| (&*row.paused, &*row.by, row.what, &*row.spans));
         let told: Vec<_> = told.collect();
         assert_eq!(
             told,
             [
-                ("h1", "leaf0 port 5", 3, &[(40.0, 100.0)][..]),
-                ("spine0", "leaf0 port 4", 3, &[(10.0, 30.0)][..]),
+                ("h1", "leaf0 port 5", Paused::Priority(3), &[(40.0, 100.0)][..]),
+                ("spine0", "leaf0 port 4", Paused::Priority(3), &[(10.0, 30.0)][..]),
+                ("spine0", "leaf0 port 4", Paused::Queue(31), &[(50.0, 55.0)][..]),
             ]
         );
     }

@@ -68,6 +68,16 @@ pub fn of_run(run: &Run, id: &str) -> Vec<Chart> {
                 y: "bit/s",
             },
         ),
+        curves(
+            run.drops.over_time.iter(),
+            OverTime {
+                id: over("drops"),
+                title: "Drops",
+                about: "Frames that had gone no further by then, by cause.",
+                table: "drops.csv",
+                y: "frames",
+            },
+        ),
     ];
     charts.into_iter().filter(|chart| !chart.is_empty()).collect()
 }

@@ -7,7 +7,7 @@ use svg::{Document, Node as _};
 use units::Nanos;
 
 use super::chart::COLORS;
-use super::run::Run;
+use super::run::{Paused, Run};
 
 /// In pixels.
 const WIDTH: f64 = 900.0;
@@ -42,8 +42,9 @@ pub struct Timeline {
 pub struct Row {
     /// Who was to stop, and who said so.
     pub name: String,
-    /// The priority.
-    pub priority: u8,
+    /// The priority or the queue.
+    #[serde(flatten)]
+    pub what: Paused,
     /// Begin and end, in nanoseconds. Where there are too many, the shortest gaps are closed.
     pub spans: Vec<(f64, f64)>,
 }
@@ -53,7 +54,7 @@ impl Timeline {
     pub fn of(run: &Run, id: &str) -> Option<Self> {
         let row = |pauses: &super::run::Pauses| Row {
             name: format!("{} by {}", pauses.paused, pauses.by),
-            priority: pauses.priority,
+            what: pauses.what,
             spans: at_most(&pauses.spans, SPANS),
         };
         let rows: Vec<Row> = run.pauses.iter().take(ROWS).map(row).collect();
@@ -62,10 +63,23 @@ impl Timeline {
         (!rows.is_empty()).then(|| Self { id, end_ns: run.end_ns().max(1.0), rows, left_out })
     }
 
+    /// The tables that it is from, in HTML.
+    pub fn tables(&self) -> &'static str {
+        let queues = self.rows.iter().filter(|row| matches!(row.what, Paused::Queue(_))).count();
+        match queues {
+            0 => "<code>pauses.csv</code>",
+            all if all == self.rows.len() => "<code>queue_pauses.csv</code>",
+            _ => "<code>pauses.csv</code>, <code>queue_pauses.csv</code>",
+        }
+    }
+
     /// The picture. Its script lets a reader zoom into the part of the class `plot`.
     pub fn svg(&self) -> String {
         let height = ROW * self.rows.len() as f64;
-        let label = |row: &Row| format!("{}, prio {}", row.name, row.priority);
+        let label = |row: &Row| match row.what {
+            Paused::Priority(priority) => format!("{}, prio {priority}", row.name),
+            Paused::Queue(queue) => format!("{}, queue {queue}", row.name),
+        };
         let longest = self.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
         let labels = longest as f64 * LETTER + 16.0;
         let width = WIDTH - labels - RIGHT;
@@ -99,7 +113,8 @@ impl Timeline {
                 .set("y", TOP + y + 12.0)
                 .set("text-anchor", "end");
             document.append(text);
-            let color = COLORS[usize::from(row.priority) % COLORS.len()];
+            let (Paused::Priority(number) | Paused::Queue(number)) = row.what;
+            let color = COLORS[usize::from(number) % COLORS.len()];
             let color = format!("#{:02x}{:02x}{:02x}", color.0, color.1, color.2);
             // The line around a span has one width at any zoom, so the shortest can be seen.
             let mut spans = Path::new()
