@@ -13,6 +13,7 @@ use fabric_core::arrival::Outcome;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::queue::QueueId;
+use fabric_core::wire::ipv4::Ecn;
 use fabric_core::wire::tcp::{Direction, SackBlocks};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
@@ -329,6 +330,8 @@ pub enum FrameLabel {
         sequence: u32,
         /// Its priority.
         priority: u8,
+        /// Whether it carries an ECN mark.
+        marked: bool,
     },
     /// A message between neighbours about what may be sent.
     HopControl(HopControl),
@@ -344,6 +347,7 @@ impl FrameLabel {
             flow: queue_pairs::flow_of_roce(packet),
             sequence: packet.psn.value(),
             priority: packet.dscp >> 3,
+            marked: packet.ecn == Ecn::CongestionExperienced,
         }
     }
 
@@ -355,7 +359,13 @@ impl FrameLabel {
             _ => segment.acknowledgement,
         };
         let (flow, priority) = (queue_pairs::flow_of_segment(segment), segment.dscp >> 3);
-        Self::Packet { kind, flow, sequence, priority }
+        Self::Packet {
+            kind,
+            flow,
+            sequence,
+            priority,
+            marked: segment.ecn == Ecn::CongestionExperienced,
+        }
     }
 }
 

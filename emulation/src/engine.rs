@@ -27,8 +27,9 @@ mod headroom_study;
 mod host_node;
 mod journal;
 #[cfg(feature = "kernel")]
-mod live;
+mod link_tally;
 #[cfg(feature = "kernel")]
+mod live;
 mod live_view;
 mod losses;
 mod notes;

@@ -17,6 +17,7 @@ use super::held_flow::HeldFlowRow;
 use super::hpcc;
 use super::link::LinkRow;
 use super::link_delay::LinkDelayRow;
+use super::link_priority::LinkPriorityRow;
 use super::lossy_queue::LossyQueueRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
 use super::measurements::DistributionRow;
@@ -104,6 +105,7 @@ pub const TABLES: &[Table] = &[
     Table::of::<QueuePauseRow>(),
     Table::of::<RateRow>(),
     Table::of::<LinkRow>(),
+    Table::of::<LinkPriorityRow>(),
     Table::of::<CounterRow>(),
     Table::of::<OccupancyRow>(),
     Table::of::<LinkDelayRow>(),

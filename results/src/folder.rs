@@ -24,6 +24,7 @@ use super::held_flow::HeldFlowRow;
 use super::hpcc::{HpccFiles, HpccOptions};
 use super::link::LinkRow;
 use super::link_delay::LinkDelayRow;
+use super::link_priority::LinkPriorityRow;
 use super::lossy_queue::LossyQueueRow;
 use super::manifest::Manifest;
 use super::measurements::DistributionRow;
@@ -61,6 +62,7 @@ const FILES: &[&str] = &[
     QueuePauseRow::FILE,
     RateRow::FILE,
     LinkRow::FILE,
+    LinkPriorityRow::FILE,
     CounterRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,

@@ -35,6 +35,7 @@ mod level;
 mod link;
 mod link_bytes;
 mod link_delay;
+mod link_priority;
 mod lossy_queue;
 mod manifest;
 mod measurements;
@@ -90,6 +91,7 @@ pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling
 pub use link::LinkRow;
 pub use link_bytes::LinkBytes;
 pub use link_delay::{LinkDelayRange, LinkDelayRow};
+pub use link_priority::LinkPriorityRow;
 pub use lossy_queue::LossyQueueRow;
 pub use manifest::Manifest;
 pub use measurements::{DistributionRow, Measure, Measurements};

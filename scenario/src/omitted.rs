@@ -9,7 +9,7 @@ use super::glob;
 use super::report::ScenarioError;
 
 /// Every table that a run may write, without `.csv`, in the order of docs/results.md.
-pub const TABLES: [&str; 23] = [
+pub const TABLES: [&str; 24] = [
     "flows",
     "fct_by_size",
     "throughput",
@@ -25,6 +25,7 @@ pub const TABLES: [&str; 23] = [
     "queue_pauses",
     "rates",
     "links",
+    "link_priorities",
     "counters",
     "occupancy",
     "link_delay",

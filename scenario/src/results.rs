@@ -62,6 +62,8 @@ pub struct Results {
     /// Whether `counters.csv` has what each queue has seen.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub queue_counters: bool,
+    /// Whether `link_priorities.csv` is written.
+    pub link_priorities: bool,
     /// Tables that are not written.
     #[serde(skip_serializing_if = "Omitted::is_empty")]
     pub omit: Omitted,
@@ -179,6 +181,9 @@ pub(super) struct ResultsKeys {
     /// Whether `counters.csv` also has packets, bytes, ECN marks and exact watermarks of each queue, for which every packet is
     /// looked at. Default false.
     queue_counters: bool,
+    /// Whether `link_priorities.csv` is written: what each wire has carried of each priority, for which every frame is looked at.
+    /// Default false.
+    link_priorities: bool,
     /// Tables that are not written, by their names without `.csv`, such as `["queues", "pauses"]`; `*` stands for any text, and
     /// `?` for one character, so `["*"]` leaves `summary.json`, the scenario and captures only. Default []: none is left out.
     omit: Omitted,
@@ -238,6 +243,7 @@ impl Default for ResultsKeys {
             explain: false,
             thresholds: false,
             queue_counters: false,
+            link_priorities: false,
             omit: Omitted::default(),
             throughput: None,
             flow_trace: None,
@@ -288,6 +294,7 @@ impl ResultsKeys {
             explain: self.explain,
             thresholds: self.thresholds,
             queue_counters: self.queue_counters,
+            link_priorities: self.link_priorities,
             omit: self.omit,
             throughput,
             flow_trace,

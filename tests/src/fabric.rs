@@ -24,6 +24,7 @@ pub mod flow_queues;
 pub mod flow_trace;
 pub mod go_back_n;
 pub mod link_delay;
+pub mod link_priorities;
 pub mod lone_flow;
 pub mod lossy;
 pub mod measures;
@@ -68,7 +69,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 29] = [
+const SAME_FILES: [&str; 30] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -86,6 +87,7 @@ const SAME_FILES: [&str; 29] = [
     "occupancy.csv",
     "link_delay.csv",
     "links.csv",
+    "link_priorities.csv",
     "counters.csv",
     "drops.csv",
     "watchdog.csv",

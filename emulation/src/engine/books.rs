@@ -8,8 +8,8 @@ use fabric_core::lossy::flow_table::replaced_flows;
 use fabric_core::priority;
 use fabric_core::scheme::ofc;
 use results::{
-    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes, LinkRow,
-    Measurements, RunEnd, Summary,
+    DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes,
+    LinkPriorityRow, LinkRow, Measurements, RunEnd, Summary,
 };
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
@@ -18,6 +18,7 @@ use units::Nanos;
 
 use super::faults::FaultTally;
 use super::host_node::HostNode;
+use super::link_tally::{LinkCount, LinkTally};
 use super::part::Part;
 use super::recorder::drop_class;
 use super::switch_node::SwitchNode;
@@ -52,6 +53,9 @@ impl<W: Wires> Engine<'_, W> {
             self.recorder.record.faults(&faults)?;
         }
         self.recorder.record.links(&self.link_rows())?;
+        if self.scenario.results.link_priorities {
+            self.recorder.record.link_priorities(&self.link_priority_rows())?;
+        }
         let counters = self.port_counters();
         self.recorder.record.counters(counters);
         if end == RunEnd::Drained {
@@ -195,6 +199,40 @@ impl<W: Wires> Engine<'_, W> {
             }
         };
         senders.into_iter().map(row).collect()
+    }
+
+    /// What each wire has carried of each priority, in the order of wires.
+    fn link_priority_rows(&self) -> Vec<LinkPriorityRow> {
+        let fabric = self.scenario.fabric();
+        let mut all = LinkTally::new(fabric.wires().len());
+        for tally in self.parts.iter().filter_map(|part| part.core.link_tally.as_deref()) {
+            all.add(tally);
+        }
+        let mut gaps = vec![0; fabric.wires().len()];
+        for out in self.transmitters() {
+            gaps[out.wire.0 as usize] = out.timing.on_the_wire(0);
+        }
+        let row = |(wire, priority, count): (WireId, Option<u8>, LinkCount)| {
+            let gap = gaps[wire.0 as usize];
+            let wire = fabric.wire(wire);
+            let name = |node| fabric.node(node).name.clone();
+            LinkPriorityRow {
+                wire: wire.name.clone(),
+                from: name(wire.from),
+                to: name(wire.to),
+                priority,
+                rate: wire.rate,
+                frames: count.frames,
+                bytes: count.bytes,
+                wire_bytes: count.bytes + count.frames * gap,
+                marked: count.marked,
+                lost: count.lost,
+                damaged: count.damaged,
+                dropped: count.dropped,
+                end: self.now,
+            }
+        };
+        all.counted().map(row).collect()
     }
 
     /// What the scenario's faults have done on each wire, in the order of faults and wires.

@@ -13,6 +13,7 @@ use units::Picos;
 use super::arrivals::{Arrival, DAMAGED, PORT_BITS, Sorter, port_key};
 use super::faults::Fate;
 use super::journal::{Journal, Note};
+use super::link_tally::LinkTally;
 use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
 use super::upcoming::Upcoming;
@@ -89,6 +90,8 @@ pub struct Core<W: Wires> {
     pub measured: Option<Box<Measurements>>,
     /// What is logged of wires, if they are.
     pub wire_logger: Option<Box<WireLogger>>,
+    /// What is counted of wires by priority, if it is.
+    pub link_tally: Option<Box<LinkTally>>,
     /// The beginning of the window that runs.
     window_start: Picos,
     /// Its end.
@@ -132,6 +135,7 @@ impl<W: Wires> Core<W> {
             tally: Tally::default(),
             measured: None,
             wire_logger: None,
+            link_tally: None,
             window_start: Picos::ZERO,
             window_end: Picos::ZERO,
             flying: 0,
@@ -297,7 +301,7 @@ impl<W: Wires> Core<W> {
             return self.transmit_faulty(now, node, transmitter, frame, length);
         }
         let arrival = transmitter.start(now, length);
-        if self.wire_logger.is_some() {
+        if self.wire_logger.is_some() || self.link_tally.is_some() {
             self.log_sent(now, transmitter, frame, length, arrival);
         }
         self.hand_over(arrival, transmitter, frame, length);
@@ -330,7 +334,7 @@ impl<W: Wires> Core<W> {
         self.hand_over(passage.arrival, transmitter, frame, length);
     }
 
-    /// Logs a frame that is put on its wire, if that is asked for.
+    /// Logs and counts a frame that is put on its wire, if that is asked for.
     #[inline(never)]
     fn log_sent(
         &mut self,
@@ -342,6 +346,9 @@ impl<W: Wires> Core<W> {
     ) {
         if let Some(logger) = &mut self.wire_logger {
             logger.sent(now, transmitter, (frame, self.frames.label(frame)), length, arrives);
+        }
+        if let Some(tally) = &mut self.link_tally {
+            tally.sent(transmitter.wire, &self.frames.label(frame), length);
         }
     }
 
@@ -381,17 +388,24 @@ impl<W: Wires> Core<W> {
         }
         self.tally.last_activity = self.tally.last_activity.max(now);
         transmitter.lost += 1;
+        if let Some(tally) = &mut self.link_tally {
+            tally.of(transmitter.wire, &self.frames.label(frame)).lost += 1;
+        }
         for &interface in &transmitter.captures {
             self.record(now, node, transmitter.wire, interface, frame, Some(reason));
         }
         self.note_lost(now, node, transmitter.wire, frame, (length, reason));
     }
 
-    /// Logs a packet that a switch drops, if that is asked for.
+    /// Logs and counts a packet that a switch drops, if that is asked for. It is dropped at the end of the wire that it `came`
+    /// by, or where it was to leave by another one, `at`.
     #[inline]
-    pub fn log_dropped(&mut self, now: Picos, wire: WireId, frame: FrameId) {
+    pub fn log_dropped(&mut self, now: Picos, [came, at]: [WireId; 2], frame: FrameId) {
         if let Some(logger) = &mut self.wire_logger {
-            logger.dropped(now, wire, frame, self.frames.label(frame));
+            logger.dropped(now, at, frame, self.frames.label(frame));
+        }
+        if let Some(tally) = &mut self.link_tally {
+            tally.dropped(came, &self.frames.label(frame));
         }
     }
 
@@ -405,6 +419,9 @@ impl<W: Wires> Core<W> {
         arrival: Arrival,
     ) {
         receiver.damaged += 1;
+        if let Some(tally) = &mut self.link_tally {
+            tally.of(receiver.wire, &self.frames.label(arrival.frame())).damaged += 1;
+        }
         self.tally.damaged += 1;
         let lost = (arrival.length(), DropReason::Corrupted);
         self.capture_dropped(

@@ -7,6 +7,7 @@ use units::Picos;
 
 use super::core::Core;
 use super::host_node::HostNode;
+use super::link_tally::LinkTally;
 use super::switch_node::SwitchNode;
 use super::transmitter::Receiver;
 use crate::datapath::{DatapathError, Wires};
@@ -76,6 +77,8 @@ impl<W: Wires> Part<W> {
         let mut core = Core::new(number as u32, partition.parts(), nodes, medium, frames);
         core.measured = scenario.results.distributions.then(Box::default);
         core.wire_logger = scenario.results.explain.then(Box::default);
+        let wires = scenario.fabric().wires().len();
+        core.link_tally = scenario.results.link_priorities.then(|| Box::new(LinkTally::new(wires)));
         Self {
             hosts: hosts.collect(),
             switches: switches.collect(),

@@ -192,7 +192,7 @@ impl SwitchNode {
             Outcome::Dropped(reason) => {
                 let inward = &self.ports[usize::from(port)].inward;
                 core.capture_dropped(now, self.node, inward, (frame, inward.wire), reason);
-                core.log_dropped(now, inward.wire, frame);
+                core.log_dropped(now, [inward.wire; 2], frame);
                 priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
             }
             Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
@@ -441,7 +441,7 @@ impl SwitchNode {
                 let [inward, out] =
                     [ingress, egress].map(|port| &self.ports[usize::from(port)].inward);
                 core.capture_dropped(now, self.node, inward, (frame, out.wire.reverse()), reason);
-                core.log_dropped(now, out.wire.reverse(), frame);
+                core.log_dropped(now, [inward.wire, out.wire.reverse()], frame);
             }
             core.frames.discard(frame);
         }

@@ -94,7 +94,7 @@ impl WireLogger {
             words: [0; 2],
         };
         match label {
-            FrameLabel::Packet { kind, flow, sequence, priority } => {
+            FrameLabel::Packet { kind, flow, sequence, priority, .. } => {
                 let (ready, queue) = *self.of(frame);
                 record.kind = match kind {
                     FrameKind::Data => LoggedKind::Data,

@@ -103,6 +103,7 @@ fn run(folder: &Path) -> ResultFiles {
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
     results.whole::<LinkRow>(&[]).unwrap();
+    results.whole::<LinkPriorityRow>(&[]).unwrap();
     results.whole::<CounterRow>(&[]).unwrap();
     results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
@@ -269,5 +270,5 @@ fn what_is_left_out_is_not_there() {
 #[test]
 fn names_of_tables_are_known() {
     let tables = FILES.iter().filter_map(|file| file.strip_suffix(".csv"));
-    assert_eq!(tables.count(), 23);
+    assert_eq!(tables.count(), 24);
 }

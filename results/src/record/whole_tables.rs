@@ -4,6 +4,7 @@ use super::Record;
 use crate::error::ResultsError;
 use crate::fault::FaultRow;
 use crate::link::LinkRow;
+use crate::link_priority::LinkPriorityRow;
 use crate::measurements::Measurements;
 
 impl Record {
@@ -14,6 +15,11 @@ impl Record {
 
     /// Adds what each wire has carried.
     pub fn links(&mut self, rows: &[LinkRow]) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
+    }
+
+    /// Adds what each wire has carried of each priority.
+    pub fn link_priorities(&mut self, rows: &[LinkPriorityRow]) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
     }
 

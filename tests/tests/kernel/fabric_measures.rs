@@ -1,7 +1,7 @@
 //! Throughput, pause time, occupancy and completion times by size, on the real kernel and as in
 //! memory. Needs root.
 
-use tests::fabric::{counters, measures, on_both};
+use tests::fabric::{counters, link_priorities, measures, on_both};
 
 #[test]
 fn throughput() {
@@ -51,6 +51,11 @@ fn watermarks_are_exact() {
 #[test]
 fn marks_add_up() {
     counters::marks_add_up(on_both);
+}
+
+#[test]
+fn priorities_add_up_to_their_links() {
+    link_priorities::rows_add_up_to_the_links(on_both);
 }
 
 #[test]

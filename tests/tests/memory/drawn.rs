@@ -16,18 +16,19 @@ use tests::fabric::drawn::{
     Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
 };
 use tests::fabric::pause_obedience::assert_obeyed;
-use tests::fabric::{CAPTURE_ALL, Run, explain, in_memory, in_memory_on};
+use tests::fabric::{CAPTURE_ALL, Run, explain, in_memory, in_memory_on, link_priorities};
 use tests::generated;
 
 const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");
 
 /// What follows a run, and must not change it.
-const OBSERVED: [&str; 7] = [
+const OBSERVED: [&str; 8] = [
     CAPTURE_ALL,
     "results.explain=true",
     "results.occupancy=true",
     "results.link_bytes=true",
+    "results.link_priorities=true",
     "results.distributions=true",
     "results.throughput={ interval = \"7us\" }",
     "results.flow_trace={ labels = [\"*\"], rows = 1000000 }",
@@ -112,6 +113,7 @@ fn observing_changes_nothing() {
         let plain = drawn.run(in_memory, PLAIN, &[]);
         let period = "results.queue_period=3us";
         let observed = drawn.run(in_memory, PLAIN, &[&OBSERVED[..], &[period]].concat());
+        link_priorities::assert_adds_up(&observed);
         observed.assert_same_but_for(
             &plain,
             &[
@@ -123,6 +125,7 @@ fn observing_changes_nothing() {
                 "occupancy.csv",
                 "distributions.csv",
                 "capture.pcapng",
+                "link_priorities.csv",
                 "wire_log.bin",
                 "summary.json",
             ],

@@ -1,6 +1,6 @@
 //! Throughput, pause time, occupancy and completion times by size, in memory.
 
-use tests::fabric::{counters, in_memory, measures};
+use tests::fabric::{counters, in_memory, link_priorities, measures};
 
 #[test]
 fn throughput() {
@@ -55,6 +55,11 @@ fn watermarks_are_exact() {
 #[test]
 fn marks_add_up() {
     counters::marks_add_up(in_memory);
+}
+
+#[test]
+fn priorities_add_up_to_their_links() {
+    link_priorities::rows_add_up_to_the_links(in_memory);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::sweep::Decimal;
 /// Tables that not every run has, what asks for them, and whether a scenario does.
 type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
 
-const CONDITIONS: [Condition; 14] = [
+const CONDITIONS: [Condition; 15] = [
     ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
     ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
     ("port_states", "switch.threshold of kind \"spfc\"", |it| it.spfc().is_some()),
@@ -29,6 +29,7 @@ const CONDITIONS: [Condition; 14] = [
     ("rates", "switch.pause_rule of kind \"gfc\"", |it| it.switch.tells_rates()),
     ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
     ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
+    ("link_priorities", "results.link_priorities = true", |it| it.results.link_priorities),
     ("occupancy", "results.occupancy = true", |it| it.results.occupancy),
     ("distributions", "results.distributions = true", |it| it.results.distributions),
     ("link_delay", "switch.headroom of kind \"adaptive\"", |it| {
