@@ -26,10 +26,10 @@ mod flows;
 mod headroom_study;
 mod host_node;
 mod journal;
-#[cfg(feature = "kernel")]
 mod link_tally;
 #[cfg(feature = "kernel")]
 mod live;
+#[cfg(feature = "kernel")]
 mod live_view;
 mod losses;
 mod notes;
@@ -49,6 +49,7 @@ mod stack;
 mod stamper;
 mod switch_node;
 mod switch_recorder;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod transmitter;
@@ -70,7 +71,6 @@ use topology::{SwitchId, WireId};
 use units::{Nanos, Picos};
 use workload::{Flow, FlowStream};
 
-use self::core::Tally;
 use crate::datapath::{DatapathError, Deployed, FrameId, Wires};
 use crate::host_settings::{self, HostSettings};
 use crate::partition::{Partition, Place};
@@ -87,6 +87,7 @@ use part::{Opening, Part, Window};
 use recorder::Recorder;
 use rerouting::Rerouting;
 use switch_node::SwitchNode;
+use tally::Tally;
 use wire_logger::Gathered;
 
 /// Hops and windows between two looks at the interrupt flag and calls of the progress callback.

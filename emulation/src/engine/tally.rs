@@ -1,0 +1,31 @@
+//! What happens in a part of the fabric, in numbers.
+
+use units::Picos;
+
+/// What happens in a part, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Frames that have crossed a wire.
+    pub packet_hops: u64,
+    /// Frames that faults took at random or by their number.
+    pub injected_losses: u64,
+    /// Frames that were sent while their wire was down.
+    pub sent_in_vain: u64,
+    /// Frames that arrived with a wrong FCS.
+    pub damaged: u64,
+    /// The last arrival, or the last frame that a fault took: nothing happens after it in a fabric that drains.
+    pub last_activity: Picos,
+}
+
+impl Tally {
+    /// The sum of two parts.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            packet_hops: self.packet_hops + other.packet_hops,
+            injected_losses: self.injected_losses + other.injected_losses,
+            sent_in_vain: self.sent_in_vain + other.sent_in_vain,
+            damaged: self.damaged + other.damaged,
+            last_activity: self.last_activity.max(other.last_activity),
+        }
+    }
+}
