@@ -204,14 +204,14 @@ fn named(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-fn ask(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+fn ask(name: &str, what: libc::c_ulong) -> io::Result<libc::ifreq> {
     ask_by(&UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?, name, what)
 }
 
-fn ask_by(socket: &UdpSocket, name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+fn ask_by(socket: &UdpSocket, name: &str, what: libc::c_ulong) -> io::Result<libc::ifreq> {
     let mut request = named(name)?;
     // SAFETY: these requests fill in an `ifreq` whose name ends with a zero byte, and which outlives the call.
-    match unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) } {
+    match unsafe { libc::ioctl(socket.as_raw_fd(), what as libc::Ioctl, &raw mut request) } {
         0 => Ok(request),
         _ => Err(io::Error::last_os_error()),
     }
@@ -223,7 +223,7 @@ fn ethtool<T>(name: &str, command: &mut T) -> io::Result<()> {
     request.ifr_ifru.ifru_data = std::ptr::from_mut(command).cast();
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     // SAFETY: SIOCETHTOOL takes an `ifreq` whose data points to the command's structure; both outlive the call.
-    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) } {
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -84,7 +84,7 @@ impl Waiter {
         let all = [(self.signals.as_raw_fd(), libc::POLLIN)].into_iter().chain(descriptors);
         self.polled.extend(all.map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
         let span = libc::timespec {
-            tv_sec: span.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_sec: span.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: span.subsec_nanos().into(),
         };
         let count = self.polled.len() as libc::nfds_t;

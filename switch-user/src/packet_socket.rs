@@ -46,8 +46,9 @@ pub struct PacketSocket {
     fd: OwnedFd,
 }
 
-/// The control message that sets one frame's mark, laid out as the kernel wants it.
-#[repr(C)]
+/// The control message that sets one frame's mark, laid out as the kernel wants it: libraries differ in the type of the
+/// header's length, and so in the header's alignment.
+#[repr(C, align(8))]
 struct MarkMessage {
     header: libc::cmsghdr,
     mark: u32,
@@ -82,15 +83,12 @@ impl PacketSocket {
         address.sll_ifindex = interface_index.cast_signed();
         let mut data =
             libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
-        let mut control = MarkMessage {
-            header: libc::cmsghdr {
-                // SAFETY: pure arithmetic on a length.
-                cmsg_len: unsafe { libc::CMSG_LEN(MARK_LENGTH) } as usize,
-                cmsg_level: libc::SOL_SOCKET,
-                cmsg_type: libc::SO_MARK,
-            },
-            mark,
-        };
+        // SAFETY: a struct of integers, for which zero is a value.
+        let mut control = MarkMessage { header: unsafe { std::mem::zeroed() }, mark };
+        // SAFETY: pure arithmetic on a length.
+        control.header.cmsg_len = unsafe { libc::CMSG_LEN(MARK_LENGTH) } as _;
+        control.header.cmsg_level = libc::SOL_SOCKET;
+        control.header.cmsg_type = libc::SO_MARK;
         // SAFETY: a struct of integers and pointers, for which zero is a value.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_name = (&raw mut address).cast();
@@ -99,7 +97,7 @@ impl PacketSocket {
         message.msg_iov = &raw mut data;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<MarkMessage>();
+        message.msg_controllen = size_of::<MarkMessage>() as _;
         loop {
             // SAFETY: `message` points to values that outlive the call; the kernel only reads them.
             let sent = unsafe { libc::sendmsg(self.fd.as_raw_fd(), &raw const message, 0) };

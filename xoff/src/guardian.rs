@@ -239,8 +239,9 @@ fn be_named() {}
 /// Closes descriptors above standard error, which are those of the run's caller: nothing here has opened any.
 #[cfg(target_os = "linux")]
 fn close_inherited() {
-    // SAFETY: no descriptor in this range belongs to anything in this process.
-    unsafe { libc::close_range(libc::STDERR_FILENO.cast_unsigned() + 1, libc::c_uint::MAX, 0) };
+    let first = libc::STDERR_FILENO.cast_unsigned() + 1;
+    // SAFETY: no descriptor in this range belongs to anything in this process. musl has no function for the call.
+    unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -41,10 +41,10 @@ impl Drop for Hurry {
     }
 }
 
-fn set_scheduling(policy: libc::c_int, sched_priority: libc::c_int) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority };
-    // SAFETY: 0 is the calling thread, and the parameters outlive the call.
-    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } {
+/// By the system call: musl's function of this name refuses, because POSIX means processes by it.
+fn set_scheduling(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // SAFETY: 0 is the calling thread, and the kernel reads one number, the priority, which outlives the call.
+    match unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
