@@ -5,6 +5,7 @@ mod commands;
 mod expect;
 mod explain;
 mod first_hour;
+mod formats;
 mod import;
 mod import_kin;
 mod init;
