@@ -11,6 +11,7 @@ mod import_kin;
 mod init;
 mod json;
 mod killed;
+mod notebooks;
 mod report;
 mod reproduce;
 mod sweep;
