@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use results::{
     CaptureWire, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions, RunEnd,
-    RunReport, SizeClasses, Summary, ThroughputMeter, Window,
+    RunReport, SizeClasses, Summary, TableFormat, ThroughputMeter, Window,
 };
 use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
@@ -325,6 +325,14 @@ fn captured_wires(scenario: &Scenario) -> Vec<(WireId, CaptureFilter)> {
     captured
 }
 
+/// The format of a run's tables.
+pub const fn table_format(scenario: &Scenario) -> TableFormat {
+    match scenario.results.format {
+        scenario::TableFormat::Csv => TableFormat::Csv,
+        scenario::TableFormat::Parquet => TableFormat::Parquet,
+    }
+}
+
 /// Takes the folder of results.
 pub(crate) fn claim(
     scenario: &Scenario,
@@ -359,6 +367,7 @@ pub(crate) fn claim(
         wire_log: scenario.results.explain,
         hpcc,
         omitted: scenario.results.omit.tables().collect(),
+        format: table_format(scenario),
     };
     ResultsFolder::create(folder, &options)
 }

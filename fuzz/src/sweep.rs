@@ -64,7 +64,7 @@ pub fn check(input: &[u8]) {
         if asked == path { Ok(text.to_owned()) } else { scenario_of(asked) }
     };
     let scale = text.contains("[scales.quick]").then(|| "quick".to_owned());
-    let sweep = match Sweep::read(path, &SweepOptions { scale, seeds: None }, &read) {
+    let sweep = match Sweep::read(path, &SweepOptions { scale, seeds: None, format: None }, &read) {
         Ok(sweep) => sweep,
         Err(error) => return refusal_is_a_sentence(&error),
     };

@@ -1,127 +1,106 @@
-//! What every column and key of the results means: the source of the headers and of their
-//! documentation.
+//! What every column of a table and every key of a JSON file means.
 
-use std::fmt::Write;
+use super::row::Field;
 
-use super::counter::CounterRow;
-use super::csv::Row;
-use super::deadlock::DeadlockRow;
-use super::drop::DropRow;
-use super::egress_queue::EgressQueueRow;
-use super::fault::FaultRow;
-use super::fct_by_size::FctBySizeRow;
-use super::flow::FlowRow;
-use super::flow_queue::FlowQueuesRow;
-use super::flow_trace::FlowTraceRow;
-use super::held_flow::HeldFlowRow;
-use super::hpcc;
-use super::link::LinkRow;
-use super::link_delay::LinkDelayRow;
-use super::link_priority::LinkPriorityRow;
-use super::lossy_queue::LossyQueueRow;
-use super::manifest::{MANIFEST_KEYS, Manifest};
-use super::measurements::DistributionRow;
-use super::occupancy::OccupancyRow;
-use super::pause::PauseRow;
-use super::pause_time::PauseTimeRow;
-use super::port_state::PortStateRow;
-use super::queue::QueueRow;
-use super::queue_pause::QueuePauseRow;
-use super::rate::RateRow;
-use super::summary::{SUMMARY_KEYS, Summary};
-use super::throughput::ThroughputRow;
-use super::watchdog::WatchdogRow;
-use super::wire_log::{WIRE_LOG_ABOUT, WIRE_LOG_FIELDS, WIRE_LOG_FILE};
-
-/// A column of a CSV file or a key of a JSON file.
+/// A column of a table: the source of its header, its type and its documentation.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub struct Column<'a> {
+    /// Its name, with the unit as suffix.
+    pub name: &'a str,
+    /// What it means, in Markdown.
+    pub about: &'a str,
+    /// What its values are.
+    pub kind: ColumnType,
+    /// Whether a field may have no value.
+    pub may_be_empty: bool,
+}
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Whole numbers.
+    Integer,
+    /// Numbers with decimal places.
+    Decimal,
+    /// Texts.
+    Text,
+    /// Yes or no: 1 or 0 in CSV.
+    Truth,
+}
+
+/// A key of a JSON file, or a field of a file that is no table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
     /// Its name, with the unit as suffix.
     pub name: &'static str,
     /// What it means, in Markdown.
     pub about: &'static str,
 }
 
-const INTRODUCTION: &str = "\
-# Results
-
-Times are emulated nanoseconds since the run's start. Lengths are frame lengths without FCS.
-Fields that hold a comma, a quote or a line end are quoted as RFC 4180 asks.
-
-`scenario.resolved.toml` is the scenario with all defaults filled in, except those that follow from
-a link's rate or the base RTT. `capture.pcapng` has one interface per captured wire direction and
-emulated nanoseconds as time stamps.
-`manifest.json` is the last file to appear: a folder that has it is whole.
-";
-
-/// Markdown that documents every file, column and key of a results folder.
-pub fn columns_markdown() -> String {
-    let mut text = String::from(INTRODUCTION);
-    for table in TABLES {
-        section(&mut text, table.file, table.about, table.columns);
+impl<'a> Column<'a> {
+    /// A column of whole numbers.
+    pub const fn integer(name: &'a str, about: &'a str) -> Self {
+        Self::new(ColumnType::Integer, name, about)
     }
-    for (file, about, fields) in hpcc::DOCUMENTATION {
-        section(&mut text, file, about, fields);
+
+    /// A column of numbers with decimal places.
+    pub const fn decimal(name: &'a str, about: &'a str) -> Self {
+        Self::new(ColumnType::Decimal, name, about)
     }
-    section(&mut text, WIRE_LOG_FILE, WIRE_LOG_ABOUT, WIRE_LOG_FIELDS);
-    let about = "What the run came to. All but the last two keys is the same in every run of a \
-                 scenario under the virtual clock.";
-    section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
-    section(&mut text, Manifest::FILE, "What the run was made with.", MANIFEST_KEYS);
-    text
+
+    /// A column of texts.
+    pub const fn text(name: &'a str, about: &'a str) -> Self {
+        Self::new(ColumnType::Text, name, about)
+    }
+
+    /// A column of truth values.
+    pub const fn truth(name: &'a str, about: &'a str) -> Self {
+        Self::new(ColumnType::Truth, name, about)
+    }
+
+    /// A column of any type.
+    pub const fn new(kind: ColumnType, name: &'a str, about: &'a str) -> Self {
+        Self { name, about, kind, may_be_empty: false }
+    }
+
+    /// The same column, in which a field may be empty.
+    #[must_use]
+    pub const fn or_empty(self) -> Self {
+        Self { may_be_empty: true, ..self }
+    }
+
+    /// The unit of its values, which its name ends with; `None` of texts, counts, numbers of things and ratios.
+    pub fn unit(&self) -> Option<&'static str> {
+        const UNITS: [(&str, &str); 4] =
+            [("ns", "ns"), ("bytes", "B"), ("bps", "bit/s"), ("bits_per_second", "bit/s")];
+        let ends = |word: &str| {
+            let before = self.name.strip_suffix(word);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('_'))
+        };
+        UNITS.into_iter().find(|(word, _)| ends(word)).map(|(_, unit)| unit)
+    }
+
+    /// Whether a field may be in this column.
+    pub fn takes(&self, field: Field<'_>) -> bool {
+        match field {
+            Field::Empty => self.may_be_empty,
+            Field::Integer(_) | Field::Signed(_) => self.kind == ColumnType::Integer,
+            Field::Decimal(_) => self.kind == ColumnType::Decimal,
+            Field::Text(_) => self.kind == ColumnType::Text,
+            Field::Truth(_) => self.kind == ColumnType::Truth,
+        }
+    }
 }
 
-/// A table that a run may write.
-#[derive(Clone, Copy, Debug)]
-pub struct Table {
-    /// Its file's name.
-    pub file: &'static str,
-    /// One sentence on what a row is.
-    pub about: &'static str,
-    /// The columns from left to right.
-    pub columns: &'static [Column],
-}
-
-impl Table {
-    const fn of<R: Row>() -> Self {
-        Self { file: R::FILE, about: R::ABOUT, columns: R::COLUMNS }
-    }
-}
-
-/// Every table that a run may write.
-pub const TABLES: &[Table] = &[
-    Table::of::<FlowRow>(),
-    Table::of::<FctBySizeRow>(),
-    Table::of::<ThroughputRow>(),
-    Table::of::<FlowTraceRow>(),
-    Table::of::<PauseRow>(),
-    Table::of::<PauseTimeRow>(),
-    Table::of::<PortStateRow>(),
-    Table::of::<QueueRow>(),
-    Table::of::<EgressQueueRow>(),
-    Table::of::<FlowQueuesRow>(),
-    Table::of::<LossyQueueRow>(),
-    Table::of::<HeldFlowRow>(),
-    Table::of::<QueuePauseRow>(),
-    Table::of::<RateRow>(),
-    Table::of::<LinkRow>(),
-    Table::of::<LinkPriorityRow>(),
-    Table::of::<CounterRow>(),
-    Table::of::<OccupancyRow>(),
-    Table::of::<LinkDelayRow>(),
-    Table::of::<DropRow>(),
-    Table::of::<WatchdogRow>(),
-    Table::of::<FaultRow>(),
-    Table::of::<DeadlockRow>(),
-    Table::of::<DistributionRow>(),
-];
-
-/// Adds the table of a file's columns.
-pub fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {
-    write!(text, "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n")
-        .expect("a String takes every write");
-    for Column { name, about } in columns {
-        writeln!(text, "| `{name}` | {about} |").expect("a String takes every write");
+impl ColumnType {
+    /// What documents call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Decimal => "decimal",
+            Self::Text => "text",
+            Self::Truth => "truth",
+        }
     }
 }
 
@@ -130,90 +109,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_has_its_section_and_every_row_two_cells() {
-        let text = columns_markdown();
-        let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
-        let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
-        let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
-        let tables =
-            tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
-        let tables = tables.chain(["lossy_queues", "links", "counters", "rates"]);
-        let tables = tables.map(|name| format!("{name}.csv"));
-        let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
-        for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
-            assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
-        }
-        for line in text.lines().filter(|line| line.starts_with('|')) {
-            assert_eq!(line.matches('|').count(), 3, "{line}");
+    fn units_follow_from_names() {
+        for (name, unit) in [
+            ("fct_mean_ns", Some("ns")),
+            ("bytes", Some("B")),
+            ("up_to_bytes", Some("B")),
+            ("rate_bps", Some("bit/s")),
+            ("bits_per_second", Some("bit/s")),
+            ("patterns", None),
+            ("columns", None),
+            ("flows", None),
+        ] {
+            assert_eq!(Column::integer(name, "").unit(), unit, "{name}");
         }
     }
 
     #[test]
-    fn the_first_columns_are_what_readers_rely_on() {
-        fn header<R: Row>() -> String {
-            R::COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",")
-        }
-        assert!(
-            header::<FlowRow>().starts_with(
-                "flow,label,src,dst,priority,bytes,start_ns,fct_ns,ideal_ns,slowdown,"
-            )
-        );
-        assert_eq!(
-            header::<PauseRow>(),
-            "time_ns,node,port,peer,priority,event,\
-             occupancy_bytes,threshold_bytes,shared_free_bytes,level,state"
-        );
-        assert_eq!(
-            header::<FctBySizeRow>(),
-            "label,above_bytes,up_to_bytes,flows,completed,slowdown_mean,slowdown_p50,\
-             slowdown_p95,slowdown_p99,slowdown_max,fct_mean_ns,fct_p99_ns"
-        );
-        assert_eq!(header::<ThroughputRow>(), "start_ns,flow,bytes,bits_per_second");
-        assert_eq!(
-            header::<FlowTraceRow>(),
-            "time_ns,flow,rate_bps,window_bytes,rtt_ns,congestion,outstanding_bytes"
-        );
-        assert_eq!(
-            header::<PauseTimeRow>(),
-            "node,port,priority,by,pauses,paused_ns,share,longest_ns,ordered_pauses,ordered_ns"
-        );
-        assert_eq!(
-            header::<OccupancyRow>(),
-            "node,kind,mean_bytes,p50_bytes,p90_bytes,p99_bytes,p999_bytes,max_bytes"
-        );
-        assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
-        assert_eq!(header::<EgressQueueRow>(), "time_ns,node,port,priority,queue,bytes");
-        assert_eq!(
-            header::<FlowQueuesRow>(),
-            "time_ns,node,port,flows,queues,paused,pausing,activations,collisions"
-        );
-        assert_eq!(
-            header::<LossyQueueRow>(),
-            "time_ns,node,port,priority,queue,bytes,threshold_bytes,longest_wait_ns,congested"
-        );
-        assert_eq!(
-            header::<LinkRow>(),
-            "wire,from,to,rate_bps,frames,bytes,wire_bytes,utilisation,lost,damaged"
-        );
-        assert_eq!(header::<CounterRow>(), "node,port,peer,priority,counter,value");
-        assert_eq!(header::<PortStateRow>(), "time_ns,node,port,priority,state,cause");
-        assert_eq!(header::<HeldFlowRow>(), "time_ns,node,port,by,queue,flow");
-        assert_eq!(
-            header::<LinkDelayRow>(),
-            "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"
-        );
-        assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
-        assert_eq!(header::<FaultRow>(), "fault,kind,wire,seen,frames,added_ns,most_added_ns");
-        assert_eq!(
-            header::<WatchdogRow>(),
-            "detected_ns,restored_ns,node,port,peer,priority,action,waiting_packets,waiting_bytes,\
-             egress_dropped_packets,egress_dropped_bytes,ingress_dropped_packets,\
-             ingress_dropped_bytes,forwarded_packets,forwarded_bytes"
-        );
-        assert_eq!(
-            header::<DeadlockRow>(),
-            "circle,onset_ns,confirmed_ns,end_ns,queues,priorities,levels,survives_refresh"
-        );
-        assert_eq!(header::<DistributionRow>(), "measure,value,weight,cumulative");
+    fn a_column_takes_its_type_and_nothing_where_that_may_be() {
+        let column = Column::integer("port", "");
+        assert!(column.takes(Field::Integer(3)) && column.takes(Field::Signed(-3)));
+        assert!(!column.takes(Field::Text("3")) && !column.takes(Field::Empty));
+        assert!(column.or_empty().takes(Field::Empty));
+        assert!(Column::truth("stuck", "").takes(Field::Truth(true)));
+        assert!(Column::text("node", "").takes(Field::Text("leaf0")));
     }
 }

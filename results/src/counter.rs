@@ -1,14 +1,13 @@
 //! `counters.csv`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Row, Text};
 use super::drop::DropRow;
 use super::pause_time::{PauseReceived, PauseTimeRow};
+use super::row::{Fields, Row};
 
 /// A counter of a (node, port, priority). The names are those of SAI's port, priority group and queue statistics without
 /// their first words, as `SONiC` shows them, with the priority in place.
@@ -135,20 +134,20 @@ impl Row for CounterRow {
                                  `PG_n_SHARED_WATERMARK_BYTES` and `PG_n_XOFF_ROOM_WATERMARK_BYTES`: most bytes of the shared \
                                  pool and of headroom that packets of the priority held which had come in at the port. Watermarks \
                                  are exact, not of samples.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "node", about: "Host or switch." },
-        Column { name: "port", about: "Its port." },
-        Column { name: "peer", about: "The neighbour there." },
-        Column { name: "priority", about: "Priority, 0 to 7." },
-        Column { name: "counter", about: "Name of the counter." },
-        Column { name: "value", about: "Frames, bytes or nanoseconds, as the name says." },
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text("node", "Host or switch."),
+        Column::integer("port", "Its port."),
+        Column::text("peer", "The neighbour there."),
+        Column::integer("priority", "Priority, 0 to 7."),
+        Column::text("counter", "Name of the counter."),
+        Column::integer("value", "Frames, bytes or nanoseconds, as the name says."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { node, port, peer, priority, counter, value } = self;
-        let (before, behind) = counter.words();
-        let [node, peer] = [node, peer].map(|name| Text(name));
-        writeln!(out, "{node},{port},{peer},{priority},{before}_{priority}_{behind},{value}")
+    fn fields(&self, row: &mut impl Fields) {
+        let (before, behind) = self.counter.words();
+        let counter = format!("{before}_{}_{behind}", self.priority);
+        row.add(&*self.node).add(self.port).add(&*self.peer).add(self.priority);
+        row.add(&*counter).add(self.value);
     }
 }
 

@@ -1,48 +1,37 @@
-//! One CSV file: a header from the row type's columns, then rows as they happen.
+//! One CSV file: a header from a row type's columns, then rows as they happen.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::column::Column;
 use super::error::ResultsError;
+use super::row::{Field, Fields, Row};
 use super::text_file::TextFile;
 
-/// A row type: its columns are its header and its documentation at once.
-pub trait Row {
-    /// The file's name in the results folder.
-    const FILE: &'static str;
-    /// One sentence on what a row is.
-    const ABOUT: &'static str;
-    /// The columns from left to right.
-    const COLUMNS: &'static [Column];
-
-    /// Writes the fields, comma separated and ended by a line feed.
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()>;
-}
-
 /// A stream of rows of one type. Rows leave memory as they fill the buffer.
-pub struct CsvTable<W: Write> {
+pub struct CsvTable<'a, W: Write> {
     file: TextFile<W>,
+    line: CsvLine<'a>,
 }
 
-impl<W: Write> CsvTable<W> {
-    /// Writes the header: all columns of a type of rows, or some. `path` is what errors name.
-    pub fn new(writer: W, path: &Path, columns: &[Column]) -> Result<Self, ResultsError> {
+impl<'a, W: Write> CsvTable<'a, W> {
+    /// Writes the header. `path` is what errors name.
+    pub fn new(
+        writer: W,
+        path: &Path,
+        columns: impl IntoIterator<Item = Column<'a>>,
+    ) -> Result<Self, ResultsError> {
         let mut file = TextFile::new(writer, path);
-        file.write(|out| {
-            for (index, column) in columns.iter().enumerate() {
-                let separator = if index == 0 { "" } else { "," };
-                write!(out, "{separator}{}", column.name)?;
-            }
-            out.write_all(b"\n")
-        })?;
-        Ok(Self { file })
+        let line = CsvLine::new(columns);
+        file.write(|out| out.write_all(&line.header()))?;
+        Ok(Self { file, line })
     }
 
     /// Adds a row of the header's type.
     pub fn row(&mut self, row: &impl Row) -> Result<(), ResultsError> {
-        self.file.write(|out| row.write_fields(out))
+        let line = self.line.of(row);
+        self.file.write(|out| out.write_all(line))
     }
 
     /// Empties the buffer.
@@ -56,12 +45,79 @@ impl<W: Write> CsvTable<W> {
     }
 }
 
+/// A row as a line: fields are comma separated, and quoted where RFC 4180 asks for it.
+struct CsvLine<'a> {
+    columns: Vec<Column<'a>>,
+    text: Vec<u8>,
+    fields: usize,
+}
+
+impl<'a> CsvLine<'a> {
+    fn new(columns: impl IntoIterator<Item = Column<'a>>) -> Self {
+        Self { columns: columns.into_iter().collect(), text: Vec::new(), fields: 0 }
+    }
+
+    fn header(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for column in &self.columns {
+            quote(column.name, &mut text);
+            text.push(b',');
+        }
+        end_line(&mut text);
+        text
+    }
+
+    fn of(&mut self, row: &impl Row) -> &[u8] {
+        self.text.clear();
+        self.fields = 0;
+        row.fields(self);
+        debug_assert_eq!(self.fields, self.columns.len(), "a row has a field for each column");
+        end_line(&mut self.text);
+        &self.text
+    }
+}
+
+impl Fields for CsvLine<'_> {
+    #[inline]
+    fn field(&mut self, field: Field<'_>) {
+        debug_assert!(
+            self.columns.get(self.fields).is_some_and(|column| column.takes(field)),
+            "{:?} is not for {:?}",
+            field,
+            self.columns.get(self.fields)
+        );
+        self.fields += 1;
+        let mut digits = itoa::Buffer::new();
+        match field {
+            Field::Empty => {}
+            Field::Integer(value) => self.text.extend_from_slice(digits.format(value).as_bytes()),
+            Field::Signed(value) => self.text.extend_from_slice(digits.format(value).as_bytes()),
+            Field::Decimal(value) => value.write(&mut self.text),
+            Field::Text(value) => quote(value, &mut self.text),
+            Field::Truth(value) => self.text.push(if value { b'1' } else { b'0' }),
+        }
+        self.text.push(b',');
+    }
+}
+
+/// Turns the last comma into a line feed.
+fn end_line(text: &mut Vec<u8>) {
+    text.pop();
+    text.push(b'\n');
+}
+
 /// A text field, quoted as RFC 4180 asks where it holds a comma, a quote or a line end.
 pub struct Text<'a>(pub &'a str);
 
+impl Text<'_> {
+    fn needs_quotes(&self) -> bool {
+        self.0.contains([',', '"', '\n', '\r'])
+    }
+}
+
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.contains([',', '"', '\n', '\r']) {
+        if self.needs_quotes() {
             write!(f, "\"{}\"", self.0.replace('"', "\"\""))
         } else {
             f.write_str(self.0)
@@ -69,28 +125,20 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// A field that may be empty.
-pub struct Maybe<T>(pub Option<T>);
-
-impl<T: fmt::Display> fmt::Display for Maybe<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |value| value.fmt(f))
+fn quote(value: &str, text: &mut Vec<u8>) {
+    let value = Text(value);
+    if value.needs_quotes() {
+        text.extend_from_slice(value.to_string().as_bytes());
+    } else {
+        text.extend_from_slice(value.0.as_bytes());
     }
 }
 
-/// A row's line, for tests; it has as many fields as there are columns.
+/// A row's line, for tests: each field is of its column's type.
 #[cfg(test)]
 pub fn line<R: Row>(row: &R) -> String {
-    let mut bytes = Vec::new();
-    row.write_fields(&mut bytes).unwrap();
-    let line = String::from_utf8(bytes).unwrap();
-    let mut quoted = false;
-    let separators = line.chars().filter(|&c| {
-        quoted ^= c == '"';
-        c == ',' && !quoted
-    });
-    assert_eq!(separators.count() + 1, R::COLUMNS.len(), "{line}");
-    line
+    let mut line = CsvLine::new(R::COLUMNS.iter().copied());
+    String::from_utf8(line.of(row).to_vec()).unwrap()
 }
 
 #[cfg(test)]
@@ -103,11 +151,11 @@ mod tests {
     impl Row for Number {
         const FILE: &'static str = "numbers.csv";
         const ABOUT: &'static str = "A number.";
-        const COLUMNS: &'static [Column] =
-            &[Column { name: "half", about: "Half." }, Column { name: "whole", about: "All." }];
+        const COLUMNS: &'static [Column<'static>] =
+            &[Column::integer("half", "Half."), Column::integer("whole", "All.")];
 
-        fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-            writeln!(out, "{},{}", self.0 / 2, self.0)
+        fn fields(&self, row: &mut impl Fields) {
+            row.add(self.0 / 2).add(self.0);
         }
     }
 
@@ -115,7 +163,8 @@ mod tests {
     fn header_comes_from_the_columns() {
         let mut bytes = Vec::new();
         let mut table =
-            CsvTable::new(&mut bytes, Path::new("numbers.csv"), Number::COLUMNS).unwrap();
+            CsvTable::new(&mut bytes, Path::new("numbers.csv"), Number::COLUMNS.iter().copied())
+                .unwrap();
         table.row(&Number(4)).unwrap();
         table.finish().unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), "half,whole\n2,4\n");
@@ -124,7 +173,9 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_while_rows_are_added() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut table = CsvTable::new(full, Path::new("out/numbers.csv"), Number::COLUMNS).unwrap();
+        let mut table =
+            CsvTable::new(full, Path::new("out/numbers.csv"), Number::COLUMNS.iter().copied())
+                .unwrap();
         let error = (0..100_000).find_map(|n| table.row(&Number(n)).err()).unwrap();
         assert_eq!(
             error.to_string(),
@@ -136,7 +187,9 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_at_the_end_of_a_short_file() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut table = CsvTable::new(full, Path::new("out/numbers.csv"), Number::COLUMNS).unwrap();
+        let mut table =
+            CsvTable::new(full, Path::new("out/numbers.csv"), Number::COLUMNS.iter().copied())
+                .unwrap();
         table.row(&Number(1)).unwrap();
         assert!(table.finish().unwrap_err().to_string().contains("No space left"));
     }
@@ -150,7 +203,25 @@ mod tests {
             ("say \"x\"", "\"say \"\"x\"\"\""),
             ("two\nlines", "\"two\nlines\""),
         ] {
-            assert_eq!(Text(text).to_string(), expected);
+            let mut quoted = Vec::new();
+            quote(text, &mut quoted);
+            assert_eq!(String::from_utf8(quoted).unwrap(), expected);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "is not for")]
+    fn a_field_of_another_type_than_its_column_is_found() {
+        struct Wrong;
+        impl Row for Wrong {
+            const FILE: &'static str = "wrong.csv";
+            const ABOUT: &'static str = "";
+            const COLUMNS: &'static [Column<'static>] = &[Column::integer("port", "Port.")];
+
+            fn fields(&self, row: &mut impl Fields) {
+                row.add("leaf0");
+            }
+        }
+        line(&Wrong);
     }
 }

@@ -1,14 +1,13 @@
 //! `deadlocks.csv`.
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
 use super::pause::PauseLevel;
+use super::row::{Fields, Row};
 
 /// A circle of paused queues that waited for each other: a deadlock, if it is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,17 +77,12 @@ impl Row for DeadlockRow<'_> {
                                  run's end found. A circle counts from when \
                                  the PAUSE frames have taken effect: response time, longest frame \
                                  and propagation after they were received.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "circle", about: "Its number, from 0, in the order of their discovery." },
-        Column {
-            name: "onset_ns",
-            about: "When the circle closed: the latest of the receptions of its PAUSE frames, those \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("circle", "Its number, from 0, in the order of their discovery."),
+        Column::integer("onset_ns", "When the circle closed: the latest of the receptions of its PAUSE frames, those \
                     of ports included, and of the arrivals of the packets by which each queue waits \
-                    for the next.",
-        },
-        Column {
-            name: "confirmed_ns",
-            about: "When it was certain that this is a deadlock: every packet in the ingress queues \
+                    for the next."),
+        Column::integer("confirmed_ns", "When it was certain that this is a deadlock: every packet in the ingress queues \
                     that pause its members lies in a queue that is stuck like them, and nothing \
                     more is on its way to them, so that no packet will leave and none of them will \
                     resume. With `resume_test = \"refresh\"` a queue may also resume because its \
@@ -98,51 +92,30 @@ impl Row for DeadlockRow<'_> {
                     queues; and as it may also resume when the rest of the switch drains, it \
                     must stay above X_pon then, or have insurance headroom that cannot become empty. \
                     Looked at when a circle is found, every 10 us and at the run's end. Empty of \
-                    circles that could still dissolve.",
-        },
-        Column {
-            name: "end_ns",
-            about: "When one of its queues resumed, or, in a circle that was not confirmed, a port \
+                    circles that could still dissolve.").or_empty(),
+        Column::integer("end_ns", "When one of its queues resumed, or, in a circle that was not confirmed, a port \
                     because of which a queue waited for the next; empty if it lasted until the run's \
                     end. A confirmed circle ends only if a PAUSE runs out because its refreshes were \
-                    lost or late, or if a watchdog acts (`switch.watchdog`).",
-        },
-        Column {
-            name: "queues",
-            about: "The wires that its egress queues send on, in the order of waiting, the last \
-                    waiting for the first, separated by spaces.",
-        },
-        Column { name: "priorities", about: "Paused priority of each of them, in the same order." },
-        Column {
-            name: "levels",
-            about: "Why each of them waits for the next, in the same order: `queue` if the ingress \
+                    lost or late, or if a watchdog acts (`switch.watchdog`).").or_empty(),
+        Column::text("queues", "The wires that its egress queues send on, in the order of waiting, the last \
+                    waiting for the first, separated by spaces."),
+        Column::text("priorities", "Paused priority of each of them, in the same order."),
+        Column::text("levels", "Why each of them waits for the next, in the same order: `queue` if the ingress \
                     queue that pauses it is OFF and holds packets there, `port` if the port pauses \
                     it (DSH); as of when the circle was confirmed or last looked at. `flow-queue-5`: the switch at the \
                     wire's end has paused queue 5 by itself, and counts a packet for that which lies in the next one \
                     (`switch.backpressure`). `flows`: it has paused flows, and more than X_on of its ingress queue are packets \
                     that never leave, some of them of flows paused in the next one. Of circles with one of these two only \
-                    deadlocks have a row; `onset_ns` is the look that found it.",
-        },
-        Column {
-            name: "survives_refresh",
-            about: "1 if it is a deadlock with `resume_test = \"refresh\"`, too, whatever the run has; \
-                    0 if it would dissolve, or could as far as was known when the row was written.",
-        },
+                    deadlocks have a row; `onset_ns` is the look that found it."),
+        Column::truth("survives_refresh", "1 if it is a deadlock with `resume_test = \"refresh\"`, too, whatever the run has; \
+                    0 if it would dissolve, or could as far as was known when the row was written."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{},{}",
-            self.circle,
-            self.onset.0,
-            Maybe(self.confirmed.map(|time| time.0)),
-            Maybe(self.end.map(|time| time.0)),
-            Text(&self.listed(|member| member.wire)),
-            self.listed(|member| member.priority),
-            self.listed(|member| member.cause),
-            u8::from(self.survives_refresh),
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.circle).add(self.onset).add(self.confirmed).add(self.end);
+        row.add(&*self.listed(|member| member.wire));
+        row.add(&*self.listed(|member| member.priority));
+        row.add(&*self.listed(|member| member.cause)).add(self.survives_refresh);
     }
 }
 

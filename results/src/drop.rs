@@ -1,13 +1,12 @@
 //! `drops.csv`, and drops in `summary.json`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 
 /// Who is to blame for a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,34 +61,25 @@ pub struct DropRow<'a> {
 impl Row for DropRow<'_> {
     const FILE: &'static str = "drops.csv";
     const ABOUT: &'static str = "One row per frame that went no further.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the drop." },
-        Column { name: "node", about: "Switch or host that dropped it, or wire that lost it." },
-        Column { name: "port", about: "Ingress port; empty where there is none." },
-        Column { name: "priority", about: "Priority; empty where it was not known." },
-        Column { name: "reason", about: "Name of the reason." },
-        Column {
-            name: "class",
-            about: "`policy` (the buffer's rules), `frame` (malformed, or not for this switch), \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the drop."),
+        Column::text("node", "Switch or host that dropped it, or wire that lost it."),
+        Column::integer("port", "Ingress port; empty where there is none.").or_empty(),
+        Column::integer("priority", "Priority; empty where it was not known.").or_empty(),
+        Column::text("reason", "Name of the reason."),
+        Column::text(
+            "class",
+            "`policy` (the buffer's rules), `frame` (malformed, or not for this switch), \
                     `ignored` (a control frame without effect: not a loss), `substrate` (the \
                     machine below the emulation), `injected` (a fault the scenario asked for) or \
                     `watchdog` (`switch.watchdog`, in a PFC storm).",
-        },
-        Column { name: "bytes", about: "Frame length, FCS not counted." },
+        ),
+        Column::integer("bytes", "Frame length, FCS not counted."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{}",
-            self.time.0,
-            Text(self.node),
-            Maybe(self.port),
-            Maybe(self.priority),
-            Text(self.reason),
-            self.class.name(),
-            self.bytes.0,
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.priority);
+        row.add(self.reason).add(self.class.name()).add(self.bytes);
     }
 }
 

@@ -1,11 +1,9 @@
 //! `egress_queues.csv`.
 
-use std::io::{self, Write};
-
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::row::{Fields, Row};
 
 /// One of the egress queues over which a priority is spread, at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
@@ -30,22 +28,22 @@ impl Row for EgressQueueRow<'_> {
                                  priority that a sample found changed: the parts of what `queues.csv` \
                                  has as `egress` of the priority, at the same instants. A queue starts \
                                  at 0 and keeps its value until its next row.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the sample." },
-        Column { name: "node", about: "Switch." },
-        Column { name: "port", about: "Egress port." },
-        Column { name: "priority", about: "Priority whose flows the queue has." },
-        Column {
-            name: "queue",
-            about: "Its number at the port. Those of `switch.backpressure`, then those of `switch.flow_queues` \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the sample."),
+        Column::text("node", "Switch."),
+        Column::integer("port", "Egress port."),
+        Column::integer("priority", "Priority whose flows the queue has."),
+        Column::integer(
+            "queue",
+            "Its number at the port. Those of `switch.backpressure`, then those of `switch.flow_queues` \
                     are numbered from 0 on, in the order of its priorities or entries; the queue of any other \
                     priority has 128 and its number.",
-        },
-        Column { name: "bytes", about: "Bytes waiting in it." },
+        ),
+        Column::integer("bytes", "Bytes waiting in it."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { time, node, port, priority, queue, bytes } = *self;
-        writeln!(out, "{},{},{port},{priority},{queue},{}", time.0, Text(node), bytes.0)
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.priority);
+        row.add(self.queue).add(self.bytes);
     }
 }

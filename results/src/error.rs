@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::table_file::TableFormat;
+
 /// Why results could not be written. Each message names the path and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
@@ -25,6 +27,20 @@ pub enum ResultsError {
     #[error("another run of xoff writes to {} now, or what a killed one left there is being removed: name another \
              folder with --out, or try again", .0.display())]
     Busy(PathBuf),
+    /// A sweep's folder has its tables in another format.
+    #[error(
+        "{} has the tables of this sweep as {found}, and {asked} is asked for: go on with --format {found}, or name \
+         another folder with --out",
+        .folder.display()
+    )]
+    OtherFormat {
+        /// The folder.
+        folder: PathBuf,
+        /// The format that is there.
+        found: TableFormat,
+        /// The format that is asked for.
+        asked: TableFormat,
+    },
     /// A folder or file could not be made, opened, renamed or removed.
     #[error("cannot {action} {}: {source}; name a writable folder with --out", .path.display())]
     Folder {
@@ -50,6 +66,7 @@ fn remedy(source: &io::Error) -> &'static str {
         io::ErrorKind::FileTooLarge => {
             "raise the limit on the size of files (`ulimit -f unlimited`)"
         }
+        io::ErrorKind::InvalidData => "write the tables as CSV (--format csv)",
         _ => "free some space or name another folder with --out",
     }
 }

@@ -1,12 +1,10 @@
 //! `faults.csv`, and faults in `summary.json`.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::row::{Fields, Row};
 
 /// What a fault has done on a wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,32 +29,31 @@ impl Row for FaultRow {
     const FILE: &'static str = "faults.csv";
     const ABOUT: &'static str =
         "Only with `[[faults]]`. What each fault has done: one row per wire that it is on.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "fault", about: "Place of the fault in the scenario, from 0." },
-        Column { name: "kind", about: "Its kind: `loss`, `corrupt`, `delay`, `rate` or `down`." },
-        Column { name: "wire", about: "The wire." },
-        Column {
-            name: "seen",
-            about: "Frames whose transmission began while the fault lasted (and the wire was down), and that its `match` is \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("fault", "Place of the fault in the scenario, from 0."),
+        Column::text("kind", "Its kind: `loss`, `corrupt`, `delay`, `rate` or `down`."),
+        Column::text("wire", "The wire."),
+        Column::integer(
+            "seen",
+            "Frames whose transmission began while the fault lasted (and the wire was down), and that its `match` is \
                     for.",
-        },
-        Column {
-            name: "frames",
-            about: "Those of them that it took, damaged, delayed or slowed. One that several faults take counts for the first \
+        ),
+        Column::integer(
+            "frames",
+            "Those of them that it took, damaged, delayed or slowed. One that several faults take counts for the first \
                     of them; one that is lost does not count as damaged.",
-        },
-        Column {
-            name: "added_ns",
-            about: "What a `delay` added to the times of these frames on the wire, or a `rate` to the times for which they \
+        ),
+        Column::integer(
+            "added_ns",
+            "What a `delay` added to the times of these frames on the wire, or a `rate` to the times for which they \
                     occupied the port; in all, rounded up. Waiting behind frames that are delayed is not in it.",
-        },
-        Column { name: "most_added_ns", about: "The most of it that one frame got." },
+        ),
+        Column::integer("most_added_ns", "The most of it that one frame got."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { fault, kind, wire, seen, frames, added, most_added } = self;
-        let wire = Text(wire);
-        writeln!(out, "{fault},{kind},{wire},{seen},{frames},{},{}", added.0, most_added.0)
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.fault).add(self.kind).add(&*self.wire).add(self.seen);
+        row.add(self.frames).add(self.added).add(self.most_added);
     }
 }
 

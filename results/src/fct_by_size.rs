@@ -1,11 +1,9 @@
 //! `fct_by_size.csv`.
 
-use std::io::{self, Write};
-
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 use super::slowdown::Slowdown;
 
 /// The flows of one label, or of all, whose sizes lie in one bin.
@@ -46,52 +44,42 @@ impl Row for FctBySizeRow {
                                  flows: first for all flows, then label by label. Percentiles are \
                                  by nearest rank: exact in rows with up to 1024 completed flows, \
                                  too low by less than 1/1024 (0.1 %) in the others.";
-    const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "label",
-            about: "Label of the flows; empty in the rows for the flows of all labels.",
-        },
-        Column { name: "above_bytes", about: "The flows' payloads are larger than this," },
-        Column {
-            name: "up_to_bytes",
-            about: "and at most this large. Empty in the last bin, which has no bound.",
-        },
-        Column {
-            name: "flows",
-            about: "Flows, completed or not; of the long-lived ones only those that completed.",
-        },
-        Column {
-            name: "completed",
-            about: "Those that completed. The other columns are about them, and empty without any.",
-        },
-        Column { name: "slowdown_mean", about: "Mean of `slowdown` in `flows.csv`, exact." },
-        Column { name: "slowdown_p50", about: "Median of the slowdown." },
-        Column { name: "slowdown_p95", about: "95th percentile of the slowdown." },
-        Column { name: "slowdown_p99", about: "99th percentile of the slowdown." },
-        Column { name: "slowdown_max", about: "Largest slowdown, exact." },
-        Column { name: "fct_mean_ns", about: "Mean of `fct_ns` in `flows.csv`, exact." },
-        Column { name: "fct_p99_ns", about: "99th percentile of the completion time." },
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text("label", "Label of the flows; empty in the rows for the flows of all labels.")
+            .or_empty(),
+        Column::integer("above_bytes", "The flows' payloads are larger than this,"),
+        Column::integer(
+            "up_to_bytes",
+            "and at most this large. Empty in the last bin, which has no bound.",
+        )
+        .or_empty(),
+        Column::integer(
+            "flows",
+            "Flows, completed or not; of the long-lived ones only those that completed.",
+        ),
+        Column::integer(
+            "completed",
+            "Those that completed. The other columns are about them, and empty without any.",
+        ),
+        Column::decimal("slowdown_mean", "Mean of `slowdown` in `flows.csv`, exact.").or_empty(),
+        Column::decimal("slowdown_p50", "Median of the slowdown.").or_empty(),
+        Column::decimal("slowdown_p95", "95th percentile of the slowdown.").or_empty(),
+        Column::decimal("slowdown_p99", "99th percentile of the slowdown.").or_empty(),
+        Column::decimal("slowdown_max", "Largest slowdown, exact.").or_empty(),
+        Column::integer("fct_mean_ns", "Mean of `fct_ns` in `flows.csv`, exact.").or_empty(),
+        Column::integer("fct_p99_ns", "99th percentile of the completion time.").or_empty(),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let percentile =
-            |place: usize| Maybe(self.times.map(|times| times.slowdown_percentiles[place]));
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{},{},{},{},{},{}",
-            Maybe(self.label.as_deref().map(Text)),
-            self.above.0,
-            Maybe(self.up_to.map(|bound| bound.0)),
-            self.flows,
-            self.completed,
-            Maybe(self.times.map(|times| times.slowdown_mean)),
-            percentile(0),
-            percentile(1),
-            percentile(2),
-            Maybe(self.times.map(|times| times.slowdown_max)),
-            Maybe(self.times.map(|times| times.fct_mean.0)),
-            Maybe(self.times.map(|times| times.fct_p99.0)),
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.label.as_deref()).add(self.above).add(self.up_to);
+        row.add(self.flows).add(self.completed);
+        row.add(self.times.map(|times| times.slowdown_mean));
+        for place in 0..3 {
+            row.add(self.times.map(|times| times.slowdown_percentiles[place]));
+        }
+        row.add(self.times.map(|times| times.slowdown_max));
+        row.add(self.times.map(|times| times.fct_mean));
+        row.add(self.times.map(|times| times.fct_p99));
     }
 }
 

@@ -1,11 +1,9 @@
 //! `flows.csv`.
 
-use std::io::{self, Write};
-
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 use super::slowdown::Slowdown;
 
 /// A flow, done or not when the run ended.
@@ -55,69 +53,56 @@ impl FlowRow<'_> {
 impl Row for FlowRow<'_> {
     const FILE: &'static str = "flows.csv";
     const ABOUT: &'static str = "One row per flow.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "flow", about: "Number of the flow, from 0." },
-        Column { name: "label", about: "Label of the scenario's entry that made the flow." },
-        Column { name: "src", about: "Sending host." },
-        Column { name: "dst", about: "Receiving host." },
-        Column { name: "priority", about: "Priority of its data packets, 0 to 7." },
-        Column { name: "bytes", about: "Payload bytes, headers not counted." },
-        Column { name: "start_ns", about: "Instant at which the sender was given the flow." },
-        Column {
-            name: "fct_ns",
-            about: "Flow completion time: from `start_ns` to the arrival of the last packet's \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("flow", "Number of the flow, from 0."),
+        Column::text("label", "Label of the scenario's entry that made the flow."),
+        Column::text("src", "Sending host."),
+        Column::text("dst", "Receiving host."),
+        Column::integer("priority", "Priority of its data packets, 0 to 7."),
+        Column::integer("bytes", "Payload bytes, headers not counted."),
+        Column::integer("start_ns", "Instant at which the sender was given the flow."),
+        Column::integer(
+            "fct_ns",
+            "Flow completion time: from `start_ns` to the arrival of the last packet's \
                     ACK at the sender, rounded up. Empty if the flow did not complete.",
-        },
-        Column {
-            name: "ideal_ns",
-            about: "What `fct_ns` would be if nothing held the flow up: nothing else in the fabric, \
+        )
+        .or_empty(),
+        Column::integer(
+            "ideal_ns",
+            "What `fct_ns` would be if nothing held the flow up: nothing else in the fabric, \
                     no PAUSE, no congestion control, no retransmission.",
-        },
-        Column {
-            name: "slowdown",
-            about: "`fct_ns / ideal_ns` with four decimals, rounded half up from integers. Empty \
+        ),
+        Column::decimal(
+            "slowdown",
+            "`fct_ns / ideal_ns` with four decimals, rounded half up from integers. Empty \
                     if the flow did not complete.",
-        },
-        Column {
-            name: "retransmitted_packets",
-            about: "Data packets sent again, so far if it did not complete.",
-        },
-        Column {
-            name: "cnps",
-            about: "Congestion notification packets its sender received, so far if it did not complete.",
-        },
-        Column { name: "transport", about: "What carries it: `roce-rc` or `tcp`." },
-        Column {
-            name: "congestion_control",
-            about: "Who sets its rate, as `transport.congestion_control` names it.",
-        },
-        Column {
-            name: "path",
-            about: "The nodes that its data crosses, from the sender to the receiver, with `>` between them; while no link is down that \
+        )
+        .or_empty(),
+        Column::integer(
+            "retransmitted_packets",
+            "Data packets sent again, so far if it did not complete.",
+        ),
+        Column::integer(
+            "cnps",
+            "Congestion notification packets its sender received, so far if it did not complete.",
+        ),
+        Column::text("transport", "What carries it: `roce-rc` or `tcp`."),
+        Column::text(
+            "congestion_control",
+            "Who sets its rate, as `transport.congestion_control` names it.",
+        ),
+        Column::text(
+            "path",
+            "The nodes that its data crosses, from the sender to the receiver, with `>` between them; while no link is down that \
                     is up at the run's start.",
-        },
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            self.flow,
-            Text(self.label),
-            Text(self.src),
-            Text(self.dst),
-            self.priority,
-            self.bytes.0,
-            self.start.0,
-            Maybe(self.fct.map(|fct| fct.0)),
-            self.ideal.0,
-            Maybe(self.slowdown()),
-            self.retransmitted_packets,
-            self.cnps,
-            self.transport,
-            self.congestion_control,
-            Text(&self.path),
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.flow).add(self.label).add(self.src).add(self.dst).add(self.priority);
+        row.add(self.bytes).add(self.start).add(self.fct).add(self.ideal).add(self.slowdown());
+        row.add(self.retransmitted_packets).add(self.cnps);
+        row.add(self.transport).add(self.congestion_control).add(&*self.path);
     }
 }
 

@@ -1,12 +1,10 @@
 //! `flow_queues.csv`, and the totals of flows that came to share a queue.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::row::{Fields, Row};
 
 /// How flows are spread over the queues of a port, at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
@@ -36,38 +34,32 @@ impl Row for FlowQueuesRow<'_> {
     const ABOUT: &'static str = "Only with `switch.backpressure`. One row per port of a switch that a sample found \
                                  changed, at the instants of `queues.csv`. A port starts with zeros and \
                                  keeps its values until its next row. While `flows` exceeds `queues`, flows share queues.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the sample." },
-        Column { name: "node", about: "Switch." },
-        Column { name: "port", about: "Port." },
-        Column {
-            name: "flows",
-            about: "Flows with packets that leave by it: entries of its flow table that count some. Flows with one \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the sample."),
+        Column::text("node", "Switch."),
+        Column::integer("port", "Port."),
+        Column::integer(
+            "flows",
+            "Flows with packets that leave by it: entries of its flow table that count some. Flows with one \
                     entry are one, labelled incasts none.",
-        },
-        Column { name: "queues", about: "Queues of the paused priorities that hold packets." },
-        Column { name: "paused", about: "Its queues that the neighbour has paused." },
-        Column { name: "pausing", about: "Queues of the neighbour that the switch has paused." },
-        Column {
-            name: "activations",
-            about: "Since the run's start: how often a flow came to have packets here.",
-        },
-        Column {
-            name: "collisions",
-            about: "Of these, how often its queue held other packets then. With `sampling` only packets that are counted \
+        ),
+        Column::integer("queues", "Queues of the paused priorities that hold packets."),
+        Column::integer("paused", "Its queues that the neighbour has paused."),
+        Column::integer("pausing", "Queues of the neighbour that the switch has paused."),
+        Column::integer(
+            "activations",
+            "Since the run's start: how often a flow came to have packets here.",
+        ),
+        Column::integer(
+            "collisions",
+            "Of these, how often its queue held other packets then. With `sampling` only packets that are counted \
                     make a flow active, so these may be its own.",
-        },
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { time, node, port, flows, queues, paused, pausing, activations, collisions } =
-            *self;
-        writeln!(
-            out,
-            "{},{},{port},{flows},{queues},{paused},{pausing},{activations},{collisions}",
-            time.0,
-            Text(node)
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.flows).add(self.queues);
+        row.add(self.paused).add(self.pausing).add(self.activations).add(self.collisions);
     }
 }
 

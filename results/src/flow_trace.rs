@@ -1,12 +1,13 @@
 //! `flow_trace.csv`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{CsvTable, Maybe, Row};
 use super::error::ResultsError;
+use super::row::{Fields, Row};
+use super::table_file::TableFile;
 
 /// What governs a flow's sender from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,69 +36,45 @@ impl Row for FlowTraceRow {
                                  these, because nothing needs it before. In order of time; rows of a flow at one \
                                  instant as they happened. At most `results.flow_trace.rows` rows: a trace that \
                                  was cut there is named under `truncated` in `summary.json`.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the change." },
-        Column { name: "flow", about: "Number of the flow, as in `flows.csv`." },
-        Column {
-            name: "rate_bps",
-            about: "Rate at which the flow's packets may follow each other, in bits on the wire per \
-                    second; the line rate where nothing is paced.",
-        },
-        Column {
-            name: "window_bytes",
-            about: "Payload bytes that may be unacknowledged: the congestion control's window or the \
-                    transport's `window`, whichever is less. Empty without either.",
-        },
-        Column {
-            name: "rtt_ns",
-            about: "Last round trip that the sender's NIC measured, from the start of a packet to the \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the change."),
+        Column::integer("flow", "Number of the flow, as in `flows.csv`."),
+        Column::integer("rate_bps", "Rate at which the flow's packets may follow each other, in bits on the wire per \
+                    second; the line rate where nothing is paced."),
+        Column::integer("window_bytes", "Payload bytes that may be unacknowledged: the congestion control's window or the \
+                    transport's `window`, whichever is less. Empty without either.").or_empty(),
+        Column::integer("rtt_ns", "Last round trip that the sender's NIC measured, from the start of a packet to the \
                     arrival of its ACK, rounded up; of packets that were sent once or, over TCP, whose last \
-                    transmission is answered. Empty before the first.",
-        },
-        Column {
-            name: "congestion",
-            about: "What the congestion control makes of congestion, in millionths, rounded down. DCQCN: \
+                    transmission is answered. Empty before the first.").or_empty(),
+        Column::integer("congestion", "What the congestion control makes of congestion, in millionths, rounded down. DCQCN: \
                     alpha as of the last CNP, or with a clock of cuts as of its last cut; DCTCP: alpha; \
                     HPCC: the utilisation U; rtt-target: the last round trip as a part of the target; PowerTCP and theta-PowerTCP: the smoothed power, 1000000 of a \
                     link that is just full; TIMELY: the normalised gradient, which may be negative, rounded \
-                    towards zero. Empty for others.",
-        },
-        Column {
-            name: "outstanding_bytes",
-            about: "Payload bytes that count against the window. Go-back-N: sent since it last went back, and \
+                    towards zero. Empty for others.").or_empty(),
+        Column::integer("outstanding_bytes", "Payload bytes that count against the window. Go-back-N: sent since it last went back, and \
                     not acknowledged. Selective repeat: from the oldest unacknowledged packet to the newest \
                     sent, and 0 while one is to be sent again. TCP: segments in flight (`pipe` of RFC 6675), \
-                    each as a full one.",
-        },
+                    each as a full one."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{}",
-            self.time.0,
-            self.flow,
-            self.rate.0,
-            Maybe(self.window.map(|window| window.0)),
-            Maybe(self.round_trip.map(|span| span.0)),
-            Maybe(self.congestion_millionths),
-            self.outstanding.0,
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.flow).add(self.rate).add(self.window).add(self.round_trip);
+        row.add(self.congestion_millionths).add(self.outstanding);
     }
 }
 
 /// The table, which has a bound.
-pub struct FlowTrace<W: Write> {
-    table: CsvTable<W>,
+pub struct FlowTrace<W: Write + Send> {
+    table: TableFile<'static, W>,
     most: u64,
     written: u64,
     /// When the first row came that it has no room for.
     cut_at: Option<Nanos>,
 }
 
-impl<W: Write> FlowTrace<W> {
+impl<W: Write + Send> FlowTrace<W> {
     /// A table of at most so many rows.
-    pub const fn new(table: CsvTable<W>, most: u64) -> Self {
+    pub const fn new(table: TableFile<'static, W>, most: u64) -> Self {
         Self { table, most, written: 0, cut_at: None }
     }
 
@@ -113,7 +90,8 @@ impl<W: Write> FlowTrace<W> {
 
     /// What is missing, if it was cut, and what to change.
     pub fn truncated(&self) -> Option<String> {
-        let (file, Nanos(at)) = (FlowTraceRow::FILE, self.cut_at?);
+        let Nanos(at) = self.cut_at?;
+        let file = self.table.format().file(FlowTraceRow::FILE);
         let rows = match self.most {
             1 => "its 1 row".to_owned(),
             most => format!("its {most} rows"),
@@ -125,7 +103,7 @@ impl<W: Write> FlowTrace<W> {
     }
 
     /// The table.
-    pub fn into_table(self) -> CsvTable<W> {
+    pub fn into_table(self) -> TableFile<'static, W> {
         self.table
     }
 }
@@ -136,6 +114,7 @@ mod tests {
 
     use super::*;
     use crate::csv::line;
+    use crate::table_file::TableFormat;
 
     const ROW: FlowTraceRow = FlowTraceRow {
         time: Nanos(5),
@@ -163,8 +142,9 @@ mod tests {
     #[test]
     fn a_trace_ends_at_its_bound_and_says_so() {
         let mut bytes = Vec::new();
-        let table =
-            CsvTable::new(&mut bytes, Path::new("flow_trace.csv"), FlowTraceRow::COLUMNS).unwrap();
+        let (format, path) = (TableFormat::Csv, Path::new("flow_trace.csv"));
+        let columns = FlowTraceRow::COLUMNS;
+        let table = TableFile::new::<FlowTraceRow>(format, &mut bytes, path, columns).unwrap();
         let mut trace = FlowTrace::new(table, 2);
         for time in [1, 2] {
             trace.row(&FlowTraceRow { time: Nanos(time), ..ROW }).unwrap();

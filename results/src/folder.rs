@@ -10,7 +10,6 @@ use units::{Nanos, Picos};
 use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
 use super::column::Column;
 use super::counter::CounterRow;
-use super::csv::{CsvTable, Row};
 use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
@@ -35,8 +34,11 @@ use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
 use super::rate::RateRow;
+use super::row::Row;
 use super::staging::{self, Staging};
 use super::summary::Summary;
+use super::table::TABLES;
+use super::table_file::{TableFile, TableFormat};
 use super::throughput::ThroughputRow;
 use super::watchdog::WatchdogRow;
 use super::wire_log::{WIRE_LOG_FILE, WireLog, WireLogRecord};
@@ -44,7 +46,7 @@ use super::wire_log::{WIRE_LOG_FILE, WireLog, WireLogRecord};
 /// The resolved scenario's name in the results folder.
 pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
 
-/// Every file of a results folder, in the order of appearance.
+/// Every file of a results folder with tables as CSV, in the order of appearance.
 const FILES: &[&str] = &[
     SCENARIO_FILE,
     FlowRow::FILE,
@@ -80,6 +82,19 @@ const FILES: &[&str] = &[
     Manifest::FILE,
 ];
 
+/// The same with tables in any format.
+fn files() -> Vec<String> {
+    let mut files = Vec::new();
+    for file in FILES {
+        if TABLES.iter().any(|table| table.file == *file) {
+            files.extend(TableFormat::ALL.map(|format| format.file(file)));
+        } else {
+            files.push((*file).to_owned());
+        }
+    }
+    files
+}
+
 /// What the folder holds that not every folder has.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a file")]
@@ -114,31 +129,34 @@ pub struct ResultsOptions {
     pub wire_log: bool,
     /// Tables that are not written whatever else is said, by their names without `.csv`.
     pub omitted: BTreeSet<&'static str>,
+    /// The format of all tables.
+    pub format: TableFormat,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
 /// appear at the end, and none of them if this is dropped before.
 pub struct ResultsFolder {
-    flows: Option<CsvTable<File>>,
-    pauses: Option<CsvTable<File>>,
-    queues: Option<CsvTable<File>>,
-    egress_queues: Option<CsvTable<File>>,
-    queue_pauses: Option<CsvTable<File>>,
-    flow_queues: Option<CsvTable<File>>,
-    rates: Option<CsvTable<File>>,
-    lossy_queues: Option<CsvTable<File>>,
-    held_flows: Option<CsvTable<File>>,
-    port_states: Option<CsvTable<File>>,
-    watchdog: Option<CsvTable<File>>,
-    drops: Option<CsvTable<File>>,
-    deadlocks: Option<CsvTable<File>>,
-    throughput: Option<CsvTable<File>>,
+    flows: Option<TableFile<'static, File>>,
+    pauses: Option<TableFile<'static, File>>,
+    queues: Option<TableFile<'static, File>>,
+    egress_queues: Option<TableFile<'static, File>>,
+    queue_pauses: Option<TableFile<'static, File>>,
+    flow_queues: Option<TableFile<'static, File>>,
+    rates: Option<TableFile<'static, File>>,
+    lossy_queues: Option<TableFile<'static, File>>,
+    held_flows: Option<TableFile<'static, File>>,
+    port_states: Option<TableFile<'static, File>>,
+    watchdog: Option<TableFile<'static, File>>,
+    drops: Option<TableFile<'static, File>>,
+    deadlocks: Option<TableFile<'static, File>>,
+    throughput: Option<TableFile<'static, File>>,
     flow_trace: Option<FlowTrace<File>>,
     hpcc: Option<HpccFiles>,
-    link_delay: Option<CsvTable<File>>,
+    link_delay: Option<TableFile<'static, File>>,
     capture: Option<Capture<File>>,
     wire_log: Option<WireLog>,
     omitted: BTreeSet<&'static str>,
+    format: TableFormat,
     folder: PathBuf,
     staging: Staging,
 }
@@ -149,13 +167,13 @@ pub struct ResultFiles {
     /// The results folder.
     pub folder: PathBuf,
     /// Names of the files in it and their lengths in bytes.
-    pub files: Vec<(&'static str, u64)>,
+    pub files: Vec<(String, u64)>,
 }
 
 impl ResultsFolder {
     /// Makes the folder, which may not yet exist, be empty or hold an earlier run of xoff.
     pub fn create(folder: &Path, options: &ResultsOptions) -> Result<Self, ResultsError> {
-        let staging = Staging::claim(folder, FILES)?;
+        let staging = Staging::claim(folder, files())?;
         let capture = if options.wires.is_empty() {
             None
         } else {
@@ -167,10 +185,11 @@ impl ResultsFolder {
             .wire_log
             .then(|| WireLog::new(staging.create(WIRE_LOG_FILE)?, &staging.path(WIRE_LOG_FILE)));
         let wire_log = wire_log.transpose()?;
-        let tables = Tables { staging: &staging, omitted: &options.omitted };
+        let tables =
+            Tables { staging: &staging, omitted: &options.omitted, format: options.format };
         let mut flows = tables.open::<FlowRow>(true)?;
         // A disk without any room is found before the run.
-        flows.as_mut().map_or(Ok(()), CsvTable::flush)?;
+        flows.as_mut().map_or(Ok(()), TableFile::flush)?;
         let hpcc = options.hpcc.clone();
         let hpcc = hpcc.map(|options| HpccFiles::create(&staging, options)).transpose()?;
         let flow_trace = tables.open::<FlowTraceRow>(options.flow_trace_rows.is_some())?;
@@ -195,6 +214,7 @@ impl ResultsFolder {
             hpcc,
             link_delay: tables.open::<LinkDelayRow>(options.link_delay)?,
             omitted: options.omitted.clone(),
+            format: options.format,
             capture,
             wire_log,
             folder: folder.to_owned(),
@@ -205,7 +225,7 @@ impl ResultsFolder {
     /// Removes what a run that died left of itself in `folder`, and the innermost `made` folders of this
     /// path if they are empty. An earlier run's results stay, and a folder that a run writes to now.
     pub fn clear_abandoned(folder: &Path, made: usize) -> Result<(), ResultsError> {
-        staging::clear_abandoned(folder, made, FILES)
+        staging::clear_abandoned(folder, made, &files())
     }
 
     /// Adds a flow, once it is known whether it completed.
@@ -308,7 +328,7 @@ impl ResultsFolder {
 
     /// Writes a table that is known as a whole only at the run's end.
     pub fn whole<R: Row>(&self, rows: &[R]) -> Result<(), ResultsError> {
-        let tables = Tables { staging: &self.staging, omitted: &self.omitted };
+        let tables = Tables { staging: &self.staging, omitted: &self.omitted, format: self.format };
         let Some(mut table) = tables.open::<R>(true)? else { return Ok(()) };
         rows.iter().try_for_each(|row| table.row(row))?;
         table.finish()
@@ -341,7 +361,7 @@ impl ResultsFolder {
         self.wire_log.as_mut().expect("wires are logged where it is asked for").records(records)
     }
 
-    /// Lets all files appear. The manifest's `tool` is filled in here.
+    /// Lets all files appear. The manifest's `tool` and `tables` are filled in here.
     pub fn finish(
         self,
         scenario_toml: &str,
@@ -360,14 +380,15 @@ impl ResultsFolder {
             .chain(self.held_flows)
             .chain(self.port_states)
             .chain(self.watchdog);
-        tables.into_iter().flatten().chain(optional).try_for_each(CsvTable::finish)?;
+        tables.into_iter().flatten().chain(optional).try_for_each(TableFile::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
         if let Some(log) = self.wire_log {
             log.finish()?;
         }
-        let manifest = Manifest { tool: Manifest::TOOL.into(), ..manifest.clone() };
+        let (tool, tables) = (Manifest::TOOL.into(), self.format);
+        let manifest = Manifest { tool, tables, ..manifest.clone() };
         let mut manifest =
             serde_json::to_string_pretty(&manifest).expect("a manifest has string keys only");
         manifest.push('\n');
@@ -382,7 +403,7 @@ impl ResultsFolder {
 impl ResultFiles {
     /// The capture, if the run made one.
     pub fn capture(&self) -> Option<PathBuf> {
-        let made = self.files.iter().any(|(name, _)| *name == CAPTURE_FILE);
+        let made = self.files.iter().any(|(name, _)| name == CAPTURE_FILE);
         made.then(|| self.folder.join(CAPTURE_FILE))
     }
 }
@@ -391,11 +412,12 @@ impl ResultFiles {
 struct Tables<'a> {
     staging: &'a Staging,
     omitted: &'a BTreeSet<&'static str>,
+    format: TableFormat,
 }
 
 impl Tables<'_> {
     /// A table that is `wanted` otherwise, if it is not left out.
-    fn open<R: Row>(&self, wanted: bool) -> Result<Option<CsvTable<File>>, ResultsError> {
+    fn open<R: Row>(&self, wanted: bool) -> Result<Option<TableFile<'static, File>>, ResultsError> {
         self.open_with::<R>(wanted, R::COLUMNS)
     }
 
@@ -403,19 +425,20 @@ impl Tables<'_> {
     fn open_with<R: Row>(
         &self,
         wanted: bool,
-        columns: &[Column],
-    ) -> Result<Option<CsvTable<File>>, ResultsError> {
+        columns: &'static [Column<'static>],
+    ) -> Result<Option<TableFile<'static, File>>, ResultsError> {
         let name = R::FILE.strip_suffix(".csv").unwrap_or(R::FILE);
         if !wanted || self.omitted.contains(name) {
             return Ok(None);
         }
-        let (file, path) = (self.staging.create(R::FILE)?, self.staging.path(R::FILE));
-        CsvTable::new(file, &path, columns).map(Some)
+        let name = self.format.file(R::FILE);
+        let (file, path) = (self.staging.create(&name)?, self.staging.path(&name));
+        TableFile::new::<R>(self.format, file, &path, columns).map(Some)
     }
 }
 
 /// Adds a row, if the table is written.
-fn add<R: Row>(table: &mut Option<CsvTable<File>>, row: &R) -> Result<(), ResultsError> {
+fn add<R: Row>(table: &mut Option<TableFile<'static, File>>, row: &R) -> Result<(), ResultsError> {
     table.as_mut().map_or(Ok(()), |table| table.row(row))
 }
 

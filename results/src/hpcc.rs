@@ -11,7 +11,7 @@ use std::io::Write;
 
 use units::{Nanos, Picos};
 
-use super::column::Column;
+use super::column::Key;
 use super::error::ResultsError;
 use super::flow::FlowRow;
 use super::pause_time::PauseReceived;
@@ -181,7 +181,7 @@ const fn address(id: u32) -> u32 {
 }
 
 /// The files' documentation: name, what a line is, its fields.
-pub const DOCUMENTATION: [(&str, &str, &[Column]); 3] = [
+pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
     (
         "fct.txt",
         "Only with `results.hpcc` or `--format hpcc`. One line per completed flow, in the order of \
@@ -190,25 +190,25 @@ pub const DOCUMENTATION: [(&str, &str, &[Column]); 3] = [
          else hosts come first, then switches, each in the order of the scenario. Interfaces of a \
          node count from 1 in the order of its links, failed ones included.",
         &[
-            Column {
+            Key {
                 name: "sip",
                 about: "Address of the sender, eight hexadecimal digits: 11.x.y.1 with the id in x \
                         and y.",
             },
-            Column { name: "dip", about: "Address of the receiver." },
-            Column {
+            Key { name: "dip", about: "Address of the receiver." },
+            Key {
                 name: "sport",
                 about: "From 10000 up for each pair of hosts, in the order of start. Not the port of \
                         the frames.",
             },
-            Column {
+            Key {
                 name: "dport",
                 about: "What `results.hpcc.destination_ports` says of the flow's label; else 100.",
             },
-            Column { name: "size", about: "`bytes` in `flows.csv`." },
-            Column { name: "start_time", about: "`start_ns` plus `results.hpcc.time_offset`." },
-            Column { name: "fct", about: "`fct_ns`." },
-            Column {
+            Key { name: "size", about: "`bytes` in `flows.csv`." },
+            Key { name: "start_time", about: "`start_ns` plus `results.hpcc.time_offset`." },
+            Key { name: "fct", about: "`fct_ns`." },
+            Key {
                 name: "standalone_fct",
                 about: "`ideal_ns`: xoff's, so that `fct / standalone_fct` is the `slowdown` of \
                         `flows.csv`.",
@@ -220,14 +220,11 @@ pub const DOCUMENTATION: [(&str, &str, &[Column]); 3] = [
         "One line per PFC frame and class that stopped a port or let it go on, at its arrival. A \
          PAUSE that renews a running one has no line, nor has a pause that expires.",
         &[
-            Column { name: "time", about: "Nanoseconds, plus `results.hpcc.time_offset`." },
-            Column {
-                name: "node",
-                about: "Id of the node that received the frame: the paused one.",
-            },
-            Column { name: "node_type", about: "0 for a host, 1 for a switch." },
-            Column { name: "if_index", about: "Its interface." },
-            Column { name: "type", about: "1 for PAUSE, 0 for RESUME." },
+            Key { name: "time", about: "Nanoseconds, plus `results.hpcc.time_offset`." },
+            Key { name: "node", about: "Id of the node that received the frame: the paused one." },
+            Key { name: "node_type", about: "0 for a host, 1 for a switch." },
+            Key { name: "if_index", about: "Its interface." },
+            Key { name: "type", about: "1 for PAUSE, 0 for RESUME." },
         ],
     ),
     (
@@ -238,9 +235,9 @@ pub const DOCUMENTATION: [(&str, &str, &[Column]); 3] = [
          multiple of `qlen_dump_interval`, and at the last sample, a line `time: T` and a line for \
          each switch port follow, in the order of ids and interfaces. Counts are never reset.",
         &[
-            Column { name: "node", about: "Id of the switch." },
-            Column { name: "if_index", about: "Its interface." },
-            Column {
+            Key { name: "node", about: "Id of the switch." },
+            Key { name: "if_index", about: "Its interface." },
+            Key {
                 name: "counts",
                 about: "From the third field on: samples that found at least 0, 1000, 2000, .. \
                         bytes and less than the next; up to the fullest seen.",

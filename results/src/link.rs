@@ -1,11 +1,9 @@
 //! `links.csv`.
 
-use std::io::{self, Write};
-
 use units::{BitsPerSecond, Picos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::row::{Fields, Row};
 use super::share::Share;
 
 /// What a wire, one direction of a link, has carried.
@@ -36,38 +34,34 @@ pub struct LinkRow {
 impl Row for LinkRow {
     const FILE: &'static str = "links.csv";
     const ABOUT: &'static str = "One row per wire, which is one direction of a link.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "wire", about: "The wire, as captures and faults name it." },
-        Column { name: "from", about: "Host or switch that sends on it." },
-        Column { name: "to", about: "Host or switch at its other end." },
-        Column { name: "rate_bps", about: "Its rate, in bits per second." },
-        Column { name: "frames", about: "Frames whose transmission began, of all kinds." },
-        Column { name: "bytes", about: "Their lengths." },
-        Column {
-            name: "wire_bytes",
-            about: "The same with preamble, FCS and gap, if the scenario counts these (`frames`).",
-        },
-        Column {
-            name: "utilisation",
-            about: "`wire_bytes` as a share of what the wire carries in the run (`emulated_ns` in `summary.json`), six \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text("wire", "The wire, as captures and faults name it."),
+        Column::text("from", "Host or switch that sends on it."),
+        Column::text("to", "Host or switch at its other end."),
+        Column::integer("rate_bps", "Its rate, in bits per second."),
+        Column::integer("frames", "Frames whose transmission began, of all kinds."),
+        Column::integer("bytes", "Their lengths."),
+        Column::integer(
+            "wire_bytes",
+            "The same with preamble, FCS and gap, if the scenario counts these (`frames`).",
+        ),
+        Column::decimal(
+            "utilisation",
+            "`wire_bytes` as a share of what the wire carries in the run (`emulated_ns` in `summary.json`), six \
                     decimals, rounded down. A frame that is being sent at the run's end counts whole.",
-        },
-        Column { name: "lost", about: "Frames that `[[faults]]` took." },
-        Column { name: "damaged", about: "Frames that arrived with a wrong FCS, by `[[faults]]`." },
+        ),
+        Column::integer("lost", "Frames that `[[faults]]` took."),
+        Column::integer("damaged", "Frames that arrived with a wrong FCS, by `[[faults]]`."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { wire, from, to, rate, frames, bytes, wire_bytes, lost, damaged, end } = self;
+    fn fields(&self, row: &mut impl Fields) {
         let utilisation = Share {
-            part: u128::from(*wire_bytes) * 8_000_000_000_000,
-            whole: u128::from(rate.0) * u128::from(end.0),
+            part: u128::from(self.wire_bytes) * 8_000_000_000_000,
+            whole: u128::from(self.rate.0) * u128::from(self.end.0),
         };
-        let [wire, from, to] = [wire, from, to].map(|name| Text(name));
-        let rate = rate.0;
-        writeln!(
-            out,
-            "{wire},{from},{to},{rate},{frames},{bytes},{wire_bytes},{utilisation},{lost},{damaged}"
-        )
+        row.add(&*self.wire).add(&*self.from).add(&*self.to).add(self.rate);
+        row.add(self.frames).add(self.bytes).add(self.wire_bytes).add(utilisation);
+        row.add(self.lost).add(self.damaged);
     }
 }
 

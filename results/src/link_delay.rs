@@ -1,11 +1,9 @@
 //! `link_delay.csv`.
 
-use std::io::{self, Write};
-
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 
 /// What an exchange with a neighbour told a switch port, or that exchanges tell nothing any more.
 #[derive(Clone, Copy, Debug)]
@@ -31,45 +29,24 @@ impl Row for LinkDelayRow<'_> {
     const ABOUT: &'static str = "Only with headroom of kind `adaptive`. One row per exchange of link \
                                  delay frames that ended with a response, and one per request \
                                  that follows ten or more exchanges in a row without one.";
-    const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "time_ns",
-            about: "Arrival of the response; instant of the request, if there was none.",
-        },
-        Column { name: "node", about: "Switch that measured." },
-        Column { name: "port", about: "Its port." },
-        Column { name: "peer", about: "The neighbour at that port." },
-        Column {
-            name: "link_delay_ns",
-            about: "Measured delay of the link: the mean of both ways without the neighbour's own \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Arrival of the response; instant of the request, if there was none."),
+        Column::text("node", "Switch that measured."),
+        Column::integer("port", "Its port."),
+        Column::text("peer", "The neighbour at that port."),
+        Column::integer("link_delay_ns", "Measured delay of the link: the mean of both ways without the neighbour's own \
                     time, rounded up. Stamps are whole nanoseconds, so it is right to one. Empty if \
-                    there was no response: the queues have again what was configured.",
-        },
-        Column {
-            name: "response_ns",
-            about: "How long a PAUSE may go unanswered at the neighbour, as it declares; \
-                    empty as well.",
-        },
-        Column {
-            name: "headroom_bytes",
-            about: "Headroom of each lossless ingress queue of the port from now on. More than is \
+                    there was no response: the queues have again what was configured.").or_empty(),
+        Column::integer("response_ns", "How long a PAUSE may go unanswered at the neighbour, as it declares; \
+                    empty as well.").or_empty(),
+        Column::integer("headroom_bytes", "Headroom of each lossless ingress queue of the port from now on. More than is \
                     measured while a queue holds more; less while the shared pool has not enough \
-                    free bytes to give.",
-        },
+                    free bytes to give."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{}",
-            self.time.0,
-            Text(self.node),
-            self.port,
-            Text(self.peer),
-            Maybe(self.link_delay.map(|delay| delay.0)),
-            Maybe(self.response.map(|response| response.0)),
-            self.headroom.0,
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.peer);
+        row.add(self.link_delay).add(self.response).add(self.headroom);
     }
 }
 

@@ -1,11 +1,9 @@
 //! `link_priorities.csv`.
 
-use std::io::{self, Write};
-
 use units::{BitsPerSecond, Picos};
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 use super::share::Share;
 
 /// What a wire, one direction of a link, has carried of a priority.
@@ -43,49 +41,46 @@ impl Row for LinkPriorityRow {
     const FILE: &'static str = "link_priorities.csv";
     const ABOUT: &'static str = "Only with `results.link_priorities`. One row per wire and priority that it has carried; the rows of a wire add \
                                  up to its row in `links.csv`.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "wire", about: "The wire, as captures and faults name it." },
-        Column { name: "from", about: "Host or switch that sends on it." },
-        Column { name: "to", about: "Host or switch at its other end." },
-        Column {
-            name: "priority",
-            about: "Priority of the packets; empty for frames between neighbours, such as PAUSE, which have none.",
-        },
-        Column { name: "frames", about: "Frames whose transmission began." },
-        Column { name: "bytes", about: "Their lengths." },
-        Column {
-            name: "wire_bytes",
-            about: "The same with preamble, FCS and gap, if the scenario counts these (`frames`).",
-        },
-        Column {
-            name: "utilisation",
-            about: "`wire_bytes` as a share of what the wire carries in the run, as in `links.csv`.",
-        },
-        Column {
-            name: "ecn_marked",
-            about: "Packets that carried an ECN mark (CE), by whichever switch.",
-        },
-        Column { name: "lost", about: "Frames that `[[faults]]` took." },
-        Column { name: "damaged", about: "Frames that arrived with a wrong FCS, by `[[faults]]`." },
-        Column {
-            name: "dropped",
-            about: "Packets that came by the wire and that the switch at its end dropped, at arrival or later.",
-        },
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text("wire", "The wire, as captures and faults name it."),
+        Column::text("from", "Host or switch that sends on it."),
+        Column::text("to", "Host or switch at its other end."),
+        Column::integer(
+            "priority",
+            "Priority of the packets; empty for frames between neighbours, such as PAUSE, which have none.",
+        )
+        .or_empty(),
+        Column::integer("frames", "Frames whose transmission began."),
+        Column::integer("bytes", "Their lengths."),
+        Column::integer(
+            "wire_bytes",
+            "The same with preamble, FCS and gap, if the scenario counts these (`frames`).",
+        ),
+        Column::decimal(
+            "utilisation",
+            "`wire_bytes` as a share of what the wire carries in the run, as in `links.csv`.",
+        ),
+        Column::integer(
+            "ecn_marked",
+            "Packets that carried an ECN mark (CE), by whichever switch.",
+        ),
+        Column::integer("lost", "Frames that `[[faults]]` took."),
+        Column::integer("damaged", "Frames that arrived with a wrong FCS, by `[[faults]]`."),
+        Column::integer(
+            "dropped",
+            "Packets that came by the wire and that the switch at its end dropped, at arrival or later.",
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+    fn fields(&self, row: &mut impl Fields) {
         let Self { wire, from, to, priority, rate, frames, bytes, wire_bytes, .. } = self;
         let utilisation = Share {
             part: u128::from(*wire_bytes) * 8_000_000_000_000,
             whole: u128::from(rate.0) * u128::from(self.end.0),
         };
-        let [wire, from, to] = [wire, from, to].map(|name| Text(name));
-        let priority = Maybe(*priority);
-        let Self { marked, lost, damaged, dropped, .. } = self;
-        writeln!(
-            out,
-            "{wire},{from},{to},{priority},{frames},{bytes},{wire_bytes},{utilisation},{marked},{lost},{damaged},{dropped}"
-        )
+        row.add(&**wire).add(&**from).add(&**to).add(*priority);
+        row.add(*frames).add(*bytes).add(*wire_bytes).add(utilisation);
+        row.add(self.marked).add(self.lost).add(self.damaged).add(self.dropped);
     }
 }
 

@@ -1,11 +1,9 @@
 //! `lossy_queues.csv`.
 
-use std::io::{self, Write};
-
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::row::{Decimal, Fields, Row};
 
 /// A lossy egress queue and what its buffer management says of it, at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
@@ -36,44 +34,38 @@ impl Row for LossyQueueRow<'_> {
                                  packets and that a sample found changed, in what it holds or may hold, and one when it is \
                                  empty again; at the instants of `queues.csv`. A queue starts empty. What it may hold is for \
                                  packets that are not at the start of their flow.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the sample." },
-        Column { name: "node", about: "Switch." },
-        Column { name: "port", about: "Egress port." },
-        Column { name: "priority", about: "Priority whose packets it has." },
-        Column {
-            name: "queue",
-            about: "Its number at the port; 128 and the priority's where the priority has one queue beside \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the sample."),
+        Column::text("node", "Switch."),
+        Column::integer("port", "Egress port."),
+        Column::integer("priority", "Priority whose packets it has."),
+        Column::integer(
+            "queue",
+            "Its number at the port; 128 and the priority's where the priority has one queue beside \
                     others with several, as in `egress_queues.csv`.",
-        },
-        Column { name: "bytes", about: "Bytes waiting in it." },
-        Column {
-            name: "threshold_bytes",
-            about: "Bytes that it may hold; empty where it may hold all that is free (CS, BSHARE).",
-        },
-        Column {
-            name: "longest_wait_ns",
-            about: "How long a packet may wait in it: theta of BSHARE. Empty elsewhere.",
-        },
-        Column {
-            name: "congested",
-            about: "Congested queues of its priority at the switch as last counted, with three decimals: `c_p` of BSHARE, \
+        ),
+        Column::integer("bytes", "Bytes waiting in it."),
+        Column::integer(
+            "threshold_bytes",
+            "Bytes that it may hold; empty where it may hold all that is free (CS, BSHARE).",
+        )
+        .or_empty(),
+        Column::integer(
+            "longest_wait_ns",
+            "How long a packet may wait in it: theta of BSHARE. Empty elsewhere.",
+        )
+        .or_empty(),
+        Column::decimal(
+            "congested",
+            "Congested queues of its priority at the switch as last counted, with three decimals: `c_p` of BSHARE, \
                     `n_p` of ABM. Less than one counts as one. 0 elsewhere.",
-        },
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { time, node, port, priority, queue, bytes, .. } = *self;
-        write!(out, "{},{},{port},{priority},{queue},{},", time.0, Text(node), bytes.0)?;
-        if let Some(Bytes(threshold)) = self.threshold {
-            write!(out, "{threshold}")?;
-        }
-        out.write_all(b",")?;
-        if let Some(Nanos(wait)) = self.longest_wait {
-            write!(out, "{wait}")?;
-        }
-        let congested = self.congested_thousandths;
-        writeln!(out, ",{}.{:03}", congested / 1000, congested % 1000)
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.priority).add(self.queue);
+        row.add(self.bytes).add(self.threshold).add(self.longest_wait);
+        row.add(Decimal::new(self.congested_thousandths, 3));
     }
 }
 

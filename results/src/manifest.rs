@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::{env, fs};
 
-use super::column::Column;
+use super::column::Key;
+use super::table_file::TableFormat;
 
 /// What a run was made with. The last file to appear, so a folder that has it is whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,23 +31,27 @@ pub struct Manifest {
     pub hook: Option<String>,
     /// `virtual` or `real`.
     pub clock: String,
+    /// The format of the tables.
+    #[serde(default)]
+    pub tables: TableFormat,
     /// The command line, argument by argument.
     pub command: Vec<String>,
 }
 
 /// Every key of `manifest.json`.
-pub const MANIFEST_KEYS: &[Column] = &[
-    Column { name: "tool", about: "Always `xoff`." },
-    Column { name: "version", about: "Version of xoff." },
-    Column { name: "git_commit", about: "Commit that xoff was built from, or null." },
-    Column { name: "ebpf_object", about: "Hash of the eBPF object, or null without eBPF." },
-    Column { name: "kernel", about: "Kernel release." },
-    Column { name: "arch", about: "Processor architecture." },
-    Column { name: "seed", about: "Seed of the scenario." },
-    Column { name: "datapath", about: "`kernel` or `memory`." },
-    Column { name: "hook", about: "`xdp`, `xdp-generic` or `tc`; null in memory." },
-    Column { name: "clock", about: "`virtual` or `real`." },
-    Column { name: "command", about: "Command line, argument by argument." },
+pub const MANIFEST_KEYS: &[Key] = &[
+    Key { name: "tool", about: "Always `xoff`." },
+    Key { name: "version", about: "Version of xoff." },
+    Key { name: "git_commit", about: "Commit that xoff was built from, or null." },
+    Key { name: "ebpf_object", about: "Hash of the eBPF object, or null without eBPF." },
+    Key { name: "kernel", about: "Kernel release." },
+    Key { name: "arch", about: "Processor architecture." },
+    Key { name: "seed", about: "Seed of the scenario." },
+    Key { name: "datapath", about: "`kernel` or `memory`." },
+    Key { name: "hook", about: "`xdp`, `xdp-generic` or `tc`; null in memory." },
+    Key { name: "clock", about: "`virtual` or `real`." },
+    Key { name: "tables", about: "Format of the tables: `csv` or `parquet`." },
+    Key { name: "command", about: "Command line, argument by argument." },
 ];
 
 impl Manifest {

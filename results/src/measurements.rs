@@ -1,12 +1,11 @@
 //! `distributions.csv`.
 
-use std::io::{self, Write};
-
 use hdrhistogram::Histogram;
 
 use super::column::Column;
-use super::csv::Row;
 use super::distribution::{add, buckets, empty_histogram};
+use super::row::{Fields, Row};
+use super::share::Share;
 
 /// Measures of headroom and of paused ingress queues, over all switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,10 +135,10 @@ impl Row for DistributionRow {
                                  per value that occurred, ascending by measure and value. Values \
                                  below 2048 are exact, the others too low by less than 1/1024 \
                                  (0.1 %).";
-    const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "measure",
-            about: "`switch-headroom`: each local maximum of the headroom in use in a switch, in \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text(
+            "measure",
+            "`switch-headroom`: each local maximum of the headroom in use in a switch, in \
                     1/10000 of all headroom that it reserves, with adaptive headroom before the \
                     first measurement (a maximum is passed when the use falls, or the run ends). \
                     `port-headroom`: the same for all ingress queues of a port, in 1/10000 of what \
@@ -162,24 +161,22 @@ impl Row for DistributionRow {
                     under DSH only: `ports-off`, `port-arrival-rate`, `port-departure-rate` and \
                     `port-pause-duration` are the same of ports, the rates those of all lossless \
                     priorities together.",
-        },
-        Column { name: "value", about: "Value, in the unit of its measure." },
-        Column {
-            name: "weight",
-            about: "How often it occurred; nanoseconds summed over switches or ports for `queues-off`, \
+        ),
+        Column::integer("value", "Value, in the unit of its measure."),
+        Column::integer(
+            "weight",
+            "How often it occurred; nanoseconds summed over switches or ports for `queues-off`, \
                     `port-queues-off` and `ports-off`.",
-        },
-        Column {
-            name: "cumulative",
-            about: "Share of the measure's weight in this row and those before it.",
-        },
+        ),
+        Column::decimal(
+            "cumulative",
+            "Share of the measure's weight in this row and those before it.",
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        const MILLION: u128 = 1_000_000;
-        let share = u128::from(self.up_to) * MILLION / u128::from(self.total);
-        let (measure, value, weight) = (self.measure.name(), self.value, self.weight);
-        writeln!(out, "{measure},{value},{weight},{}.{:06}", share / MILLION, share % MILLION)
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.measure.name()).add(self.value).add(self.weight);
+        row.add(Share { part: self.up_to.into(), whole: self.total.into() });
     }
 }
 

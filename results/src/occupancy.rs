@@ -1,14 +1,12 @@
 //! `occupancy.csv`.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Picos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
 use super::distribution::mean;
 use super::queue::QueueKind;
+use super::row::{Fields, Row};
 use super::window::Window;
 
 /// How full a pool of a switch was, over the run.
@@ -37,34 +35,26 @@ impl Row for OccupancyRow {
                                  held, from one arrival or departure to the next. Nothing is \
                                  sampled. Percentiles below 256 B are exact, the others too low by \
                                  less than 1/128 (0.8 %).";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "node", about: "Switch." },
-        Column {
-            name: "kind",
-            about: "`buffer` (all bytes the switch holds) or its parts `shared` and `headroom`.",
-        },
-        Column { name: "mean_bytes", about: "Mean, rounded half up from an exact sum." },
-        Column { name: "p50_bytes", about: "Level that was not exceeded half of the time." },
-        Column { name: "p90_bytes", about: "Level that was not exceeded 90 % of the time." },
-        Column { name: "p99_bytes", about: "Level that was not exceeded 99 % of the time." },
-        Column { name: "p999_bytes", about: "Level that was not exceeded 99.9 % of the time." },
-        Column { name: "max_bytes", about: "Highest level, exact, however short." },
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text("node", "Switch."),
+        Column::text(
+            "kind",
+            "`buffer` (all bytes the switch holds) or its parts `shared` and `headroom`.",
+        ),
+        Column::integer("mean_bytes", "Mean, rounded half up from an exact sum."),
+        Column::integer("p50_bytes", "Level that was not exceeded half of the time."),
+        Column::integer("p90_bytes", "Level that was not exceeded 90 % of the time."),
+        Column::integer("p99_bytes", "Level that was not exceeded 99 % of the time."),
+        Column::integer("p999_bytes", "Level that was not exceeded 99.9 % of the time."),
+        Column::integer("max_bytes", "Highest level, exact, however short."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let [p50, p90, p99, p999] = self.percentiles;
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{},{}",
-            Text(&self.node),
-            self.kind.name(),
-            self.mean.0,
-            p50.0,
-            p90.0,
-            p99.0,
-            p999.0,
-            self.max.0,
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(&*self.node).add(self.kind.name()).add(self.mean);
+        for percentile in self.percentiles {
+            row.add(percentile);
+        }
+        row.add(self.max);
     }
 }
 

@@ -1,13 +1,12 @@
 //! `pauses.csv`.
 
 use std::fmt;
-use std::io::{self, Write};
 
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
 use super::port_state::PortState;
+use super::row::{Fields, Row};
 
 /// What a switch decided about an upstream sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +86,7 @@ pub struct PauseRow<'a> {
 
 impl PauseRow<'_> {
     /// The columns of a table in which ports have states, or have none.
-    pub fn columns(has_states: bool) -> &'static [Column] {
+    pub fn columns(has_states: bool) -> &'static [Column<'static>] {
         let all = Self::COLUMNS;
         if has_states { all } else { &all[..all.len() - 1] }
     }
@@ -96,76 +95,66 @@ impl PauseRow<'_> {
 impl Row for PauseRow<'_> {
     const FILE: &'static str = "pauses.csv";
     const ABOUT: &'static str = "One row per decision to pause, to refresh a pause and to resume.";
-    const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "time_ns",
-            about: "Instant of the decision. The frame leaves when the port is free.",
-        },
-        Column { name: "node", about: "Switch that decided." },
-        Column { name: "port", about: "Its ingress port, out of which the PAUSE frame goes." },
-        Column { name: "peer", about: "Who is paused: the neighbour at that port." },
-        Column { name: "priority", about: "Paused priority, 0 to 7." },
-        Column {
-            name: "event",
-            about: "`xoff` (stop), `xoff-refresh` (still stopped; the quanta are renewed) or `xon` \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer(
+            "time_ns",
+            "Instant of the decision. The frame leaves when the port is free.",
+        ),
+        Column::text("node", "Switch that decided."),
+        Column::integer("port", "Its ingress port, out of which the PAUSE frame goes."),
+        Column::text("peer", "Who is paused: the neighbour at that port."),
+        Column::integer("priority", "Paused priority, 0 to 7."),
+        Column::text(
+            "event",
+            "`xoff` (stop), `xoff-refresh` (still stopped; the quanta are renewed) or `xon` \
                     (go on).",
-        },
-        Column {
-            name: "occupancy_bytes",
-            about: "Bytes of the ingress queue, or of the port, by `level`: those in the shared pool \
+        ),
+        Column::integer(
+            "occupancy_bytes",
+            "Bytes of the ingress queue, or of the port, by `level`: those in the shared pool \
                     and those in headroom, the packet that came included. Of an `xoff` at least the \
                     threshold.",
-        },
-        Column {
-            name: "threshold_bytes",
-            about: "The threshold at that instant: X_off for `xoff` and `xoff-refresh`, X_on for \
+        ),
+        Column::integer(
+            "threshold_bytes",
+            "The threshold at that instant: X_off for `xoff` and `xoff-refresh`, X_on for \
                     `xon`. Of an `xoff` no more than the shared pool had room for: a packet that \
                     finds it full goes to headroom and pauses, however large X_off is.",
-        },
-        Column {
-            name: "shared_free_bytes",
-            about: "Free bytes of the switch's shared pool at that instant.",
-        },
-        Column {
-            name: "level",
-            about: "`queue`: the ingress queue decided; `port`: the whole port did (DSH), with one \
+        ),
+        Column::integer(
+            "shared_free_bytes",
+            "Free bytes of the switch's shared pool at that instant.",
+        ),
+        Column::text(
+            "level",
+            "`queue`: the ingress queue decided; `port`: the whole port did (DSH), with one \
                     frame and a row for each class. A port's `xon` leaves out classes whose queues \
                     are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`).",
-        },
-        Column {
-            name: "state",
-            about: "The column is there only with `switch.threshold.kind = \"spfc\"`. Whether the port was a `victim` or \
+        ),
+        Column::text(
+            "state",
+            "The column is there only with `switch.threshold.kind = \"spfc\"`. Whether the port was a `victim` or \
                     `normal` when it decided: of an `xoff` before it, because the PAUSE of a victim makes it normal; of an \
                     `xon` after it. With `state_of = \"queue\"` that of the ingress queue.",
-        },
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        write!(
-            out,
-            "{},{},{},{},{},{},{},{},{},{}",
-            self.time.0,
-            Text(self.node),
-            self.port,
-            Text(self.peer),
-            self.priority,
-            self.event,
-            self.occupancy.0,
-            self.threshold.0,
-            self.shared_free.0,
-            self.level.name(),
-        )?;
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.peer).add(self.priority);
+        row.add(self.event.name()).add(self.occupancy).add(self.threshold);
+        row.add(self.shared_free).add(self.level.name());
         if let Some(state) = self.state {
-            write!(out, ",{}", state.name())?;
+            row.add(state.name());
         }
-        writeln!(out)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csv::line;
+    use std::path::Path;
+
+    use crate::csv::{CsvTable, line};
 
     #[test]
     fn a_pause_says_who_whom_and_why() {
@@ -186,8 +175,12 @@ mod tests {
         let shown = "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000,port";
         assert_eq!(line(&row), format!("{shown},victim\n"));
         let mut out = Vec::new();
-        PauseRow { state: None, ..row }.write_fields(&mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), format!("{shown}\n"));
+        let columns = PauseRow::columns(false).iter().copied();
+        let mut table = CsvTable::new(&mut out, Path::new("pauses.csv"), columns).unwrap();
+        table.row(&PauseRow { state: None, ..row }).unwrap();
+        table.finish().unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().nth(1), Some(shown));
         let names = |has_states| PauseRow::columns(has_states).iter().map(|column| column.name);
         assert_eq!(
             (names(true).next_back(), names(false).next_back()),

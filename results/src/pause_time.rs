@@ -1,14 +1,13 @@
 //! `pause_time.csv`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Row, Text};
 use super::pause::PauseRow;
 use super::pause_intervals::{Ordered, PauseMeter, PauseTotal};
+use super::row::{Fields, Row};
 use super::share::Share;
 use super::window::Window;
 
@@ -62,49 +61,39 @@ impl Row for PauseTimeRow {
                                  a PAUSE frame plus the port's response time, when the port may no \
                                  longer start a frame of that priority, to the arrival of the \
                                  RESUME frame, the expiry of the quanta or the run's end.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "node", about: "Host or switch that was paused." },
-        Column { name: "port", about: "Its port, out of which that priority might not go." },
-        Column { name: "priority", about: "Paused priority, 0 to 7." },
-        Column { name: "by", about: "Who paused it: the neighbour at that port." },
-        Column {
-            name: "pauses",
-            about: "Pauses that began: PAUSE frames that arrived while none was running.",
-        },
-        Column { name: "paused_ns", about: "Time in which the pauses were in effect." },
-        Column {
-            name: "share",
-            about: "`paused_ns` as a share of the run (`emulated_ns` in `summary.json`), six \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::text("node", "Host or switch that was paused."),
+        Column::integer("port", "Its port, out of which that priority might not go."),
+        Column::integer("priority", "Paused priority, 0 to 7."),
+        Column::text("by", "Who paused it: the neighbour at that port."),
+        Column::integer(
+            "pauses",
+            "Pauses that began: PAUSE frames that arrived while none was running.",
+        ),
+        Column::integer("paused_ns", "Time in which the pauses were in effect."),
+        Column::decimal(
+            "share",
+            "`paused_ns` as a share of the run (`emulated_ns` in `summary.json`), six \
                     decimals, rounded down.",
-        },
-        Column { name: "longest_ns", about: "Longest of the pauses." },
-        Column {
-            name: "ordered_pauses",
-            about: "Decisions of the neighbour to pause, refreshes not counted.",
-        },
-        Column {
-            name: "ordered_ns",
-            about: "From each of these to the decision to resume, or to the run's end: `xoff` and \
+        ),
+        Column::integer("longest_ns", "Longest of the pauses."),
+        Column::integer(
+            "ordered_pauses",
+            "Decisions of the neighbour to pause, refreshes not counted.",
+        ),
+        Column::integer(
+            "ordered_ns",
+            "From each of these to the decision to resume, or to the run's end: `xoff` and \
                     `xon` in `pauses.csv`.",
-        },
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+    fn fields(&self, row: &mut impl Fields) {
         let Self { imposed, ordered, .. } = self;
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{},{},{},{}",
-            Text(&self.node),
-            self.port,
-            self.priority,
-            Text(&self.by),
-            imposed.pauses,
-            imposed.paused.0,
-            Share { part: imposed.paused.0.into(), whole: self.end.0.into() },
-            imposed.longest.0,
-            ordered.total.pauses,
-            ordered.total.paused.0,
-        )
+        row.add(&*self.node).add(self.port).add(self.priority).add(&*self.by);
+        row.add(imposed.pauses).add(imposed.paused);
+        row.add(Share { part: imposed.paused.0.into(), whole: self.end.0.into() });
+        row.add(imposed.longest).add(ordered.total.pauses).add(ordered.total.paused);
     }
 }
 

@@ -1,15 +1,14 @@
 //! `port_states.csv`, and these states counted and timed.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
 use super::error::ResultsError;
 use super::pause::{PauseEvent, PauseRow};
+use super::row::{Fields, Row};
 
 /// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,27 +81,20 @@ impl Row for PortStateRow<'_> {
     const FILE: &'static str = "port_states.csv";
     const ABOUT: &'static str = "Only with `switch.threshold.kind = \"spfc\"`. One row per change of the state of an ingress \
                                  port. At first all are normal.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the change." },
-        Column { name: "node", about: "Switch." },
-        Column { name: "port", about: "Its ingress port." },
-        Column {
-            name: "priority",
-            about: "With `state_of = \"queue\"`: the priority of the ingress queue that changes. Otherwise empty.",
-        },
-        Column { name: "state", about: "What it is from then on: `victim` or `normal`." },
-        Column {
-            name: "cause",
-            about: "Of a victim `fast` (the count of departures has reached the counting number) or `resume` (the same in \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the change."),
+        Column::text("node", "Switch."),
+        Column::integer("port", "Its ingress port."),
+        Column::integer("priority", "With `state_of = \"queue\"`: the priority of the ingress queue that changes. Otherwise empty.").or_empty(),
+        Column::text("state", "What it is from then on: `victim` or `normal`."),
+        Column::text("cause", "Of a victim `fast` (the count of departures has reached the counting number) or `resume` (the same in \
                     a period in which the port was paused, and its neighbour resumes). Of a normal one `slow` (a period has \
-                    ended below the counting number) or `pause` (it has paused its neighbour).",
-        },
+                    ended below the counting number) or `pause` (it has paused its neighbour)."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { time, node, port, priority, cause } = *self;
-        let (node, priority, state) = (Text(node), Maybe(priority), cause.state().name());
-        writeln!(out, "{},{node},{port},{priority},{state},{}", time.0, cause.name())
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.priority);
+        row.add(self.cause.state().name()).add(self.cause.name());
     }
 }
 

@@ -1,11 +1,9 @@
 //! `queues.csv`.
 
-use std::io::{self, Write};
-
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::Row;
+use super::row::{Fields, Row};
 
 /// Which of a switch's byte counters a sample reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,42 +72,27 @@ impl Row for QueueRow<'_> {
     const FILE: &'static str = "queues.csv";
     const ABOUT: &'static str = "One row per counter that a sample found changed. A counter starts \
                                  at 0 and keeps its value until its next row.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "time_ns", about: "Instant of the sample." },
-        Column { name: "node", about: "Switch." },
-        Column {
-            name: "kind",
-            about: "`buffer` (all bytes the switch holds) and its parts `shared`, `private`, \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("time_ns", "Instant of the sample."),
+        Column::text("node", "Switch."),
+        Column::text(
+            "kind",
+            "`buffer` (all bytes the switch holds) and its parts `shared`, `private`, \
                     `headroom` and, where lossy packets have a pool of their own, `lossy`; `ingress` (all bytes charged to an ingress port and priority) and \
                     its part `ingress-headroom`; `egress` (bytes waiting at an egress port in a priority, over all of its queues). Under DSH \
                     headroom is insurance headroom, `insurance` is that of an ingress port, and \
                     `ingress-shared-headroom` is tau, the shared headroom that an ingress queue is \
                     allocated (no bytes that it holds). With `results.thresholds` also `threshold`: X_off of a lossless \
                     ingress queue; of a victim (SPFC) all of the shared pool, under DSH less tau.",
-        },
-        Column { name: "port", about: "Port; empty for counters of the whole switch." },
-        Column { name: "priority", about: "Priority; empty for counters of a switch or port." },
-        Column { name: "bytes", about: "Value." },
+        ),
+        Column::integer("port", "Port; empty for counters of the whole switch.").or_empty(),
+        Column::integer("priority", "Priority; empty for counters of a switch or port.").or_empty(),
+        Column::integer("bytes", "Value."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        // Most of a long run's results are these rows, and formatting is most of what a row costs.
-        let mut digits = itoa::Buffer::new();
-        out.write_all(digits.format(self.time.0).as_bytes())?;
-        // A switch's name needs no quotes: it has letters, digits, `-`, `_` and `.` only.
-        for part in [",", self.node, ",", self.kind.name(), ","] {
-            out.write_all(part.as_bytes())?;
-        }
-        if let Some(port) = self.port {
-            out.write_all(digits.format(port).as_bytes())?;
-        }
-        out.write_all(b",")?;
-        if let Some(priority) = self.priority {
-            out.write_all(digits.format(priority).as_bytes())?;
-        }
-        out.write_all(b",")?;
-        out.write_all(digits.format(self.bytes.0).as_bytes())?;
-        out.write_all(b"\n")
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.kind.name()).add(self.port);
+        row.add(self.priority).add(self.bytes);
     }
 }
 

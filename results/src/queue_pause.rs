@@ -1,13 +1,12 @@
 //! `queue_pauses.csv`, and these pauses counted and timed.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::row::{Fields, Row};
 
 /// A switch pauses or resumes one queue of a neighbour, with the reason.
 #[derive(Clone, Copy, Debug)]
@@ -34,36 +33,31 @@ impl Row for QueuePauseRow<'_> {
     const FILE: &'static str = "queue_pauses.csv";
     const ABOUT: &'static str = "Only with `switch.backpressure`. One row per decision to pause or \
                                  to resume a queue of a neighbour.";
-    const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "time_ns",
-            about: "Instant of the decision. The frame leaves when the port is free.",
-        },
-        Column { name: "node", about: "Switch that decided." },
-        Column { name: "port", about: "Its port at which the neighbour is." },
-        Column { name: "peer", about: "The neighbour." },
-        Column {
-            name: "queue",
-            about: "The neighbour's queue, as in `egress_queues.csv`; of a host, its NIC's.",
-        },
-        Column { name: "event", about: "`xoff` (stop) or `xon` (go on)." },
-        Column {
-            name: "length_bytes",
-            about: "Of an `xoff`, length of the switch's egress queue that a packet of the neighbour's queue has \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer(
+            "time_ns",
+            "Instant of the decision. The frame leaves when the port is free.",
+        ),
+        Column::text("node", "Switch that decided."),
+        Column::integer("port", "Its port at which the neighbour is."),
+        Column::text("peer", "The neighbour."),
+        Column::integer(
+            "queue",
+            "The neighbour's queue, as in `egress_queues.csv`; of a host, its NIC's.",
+        ),
+        Column::text("event", "`xoff` (stop) or `xon` (go on)."),
+        Column::integer(
+            "length_bytes",
+            "Of an `xoff`, length of the switch's egress queue that a packet of the neighbour's queue has \
                     joined, this packet included. Of an `xon`, length of the queue that the last such packet has left.",
-        },
-        Column { name: "threshold_bytes", about: "Pause threshold of that queue at that instant." },
+        ),
+        Column::integer("threshold_bytes", "Pause threshold of that queue at that instant."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { time, node, port, peer, queue, paused, length, threshold } = *self;
-        let (node, peer) = (Text(node), Text(peer));
-        let event = if paused { "xoff" } else { "xon" };
-        writeln!(
-            out,
-            "{},{node},{port},{peer},{queue},{event},{},{}",
-            time.0, length.0, threshold.0
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        let event = if self.paused { "xoff" } else { "xon" };
+        row.add(self.time).add(self.node).add(self.port).add(self.peer).add(self.queue);
+        row.add(event).add(self.length).add(self.threshold);
     }
 }
 

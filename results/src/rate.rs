@@ -1,11 +1,9 @@
 //! `rates.csv`.
 
-use std::io::{self, Write};
-
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 
 /// A switch tells a neighbour at which rate it may send one priority (GFC).
 #[derive(Clone, Copy, Debug)]
@@ -32,37 +30,33 @@ impl Row for RateRow<'_> {
     const FILE: &'static str = "rates.csv";
     const ABOUT: &'static str = "Only with `switch.pause_rule` of kind `gfc` or `gfc-ofc`. One row per rate that a switch \
                                  tells a neighbour. At first all send at the rate of their links.";
-    const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "time_ns",
-            about: "Instant of the decision. The frame leaves when the port is free.",
-        },
-        Column { name: "node", about: "Switch that decided." },
-        Column { name: "port", about: "Its ingress port." },
-        Column { name: "peer", about: "Who is told: the neighbour at that port." },
-        Column { name: "priority", about: "Priority that the rate is for, 0 to 7." },
-        Column {
-            name: "rate_bps",
-            about: "Rate from then on, in bits on the wire per second. Empty: that of the link.",
-        },
-        Column {
-            name: "occupancy_bytes",
-            about: "Bytes of the ingress queue: those in the shared pool and those in headroom.",
-        },
-        Column {
-            name: "threshold_bytes",
-            about: "Bytes in the shared pool from which on it has this rate; 0 for the rate of the link.",
-        },
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer(
+            "time_ns",
+            "Instant of the decision. The frame leaves when the port is free.",
+        ),
+        Column::text("node", "Switch that decided."),
+        Column::integer("port", "Its ingress port."),
+        Column::text("peer", "Who is told: the neighbour at that port."),
+        Column::integer("priority", "Priority that the rate is for, 0 to 7."),
+        Column::integer(
+            "rate_bps",
+            "Rate from then on, in bits on the wire per second. Empty: that of the link.",
+        )
+        .or_empty(),
+        Column::integer(
+            "occupancy_bytes",
+            "Bytes of the ingress queue: those in the shared pool and those in headroom.",
+        ),
+        Column::integer(
+            "threshold_bytes",
+            "Bytes in the shared pool from which on it has this rate; 0 for the rate of the link.",
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { time, node, port, peer, priority, rate, occupancy, threshold } = *self;
-        let (node, peer, rate) = (Text(node), Text(peer), Maybe(rate.map(|rate| rate.0)));
-        writeln!(
-            out,
-            "{},{node},{port},{peer},{priority},{rate},{},{}",
-            time.0, occupancy.0, threshold.0
-        )
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.time).add(self.node).add(self.port).add(self.peer).add(self.priority);
+        row.add(self.rate).add(self.occupancy).add(self.threshold);
     }
 }
 

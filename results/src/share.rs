@@ -1,6 +1,6 @@
 //! Parts of a whole in tables.
 
-use std::fmt;
+use super::row::{Decimal, Field};
 
 /// A part of a whole, with six decimals, rounded down; 0 of nothing.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +11,10 @@ pub struct Share {
     pub whole: u128,
 }
 
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millionths = self.part.saturating_mul(1_000_000) / self.whole.max(1);
-        write!(f, "{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
+impl From<Share> for Field<'_> {
+    fn from(share: Share) -> Self {
+        let millionths = share.part.saturating_mul(1_000_000) / share.whole.max(1);
+        Self::Decimal(Decimal::new(i128::try_from(millionths).unwrap_or(i128::MAX), 6))
     }
 }
 
@@ -24,10 +24,11 @@ mod tests {
 
     #[test]
     fn six_decimals_rounded_down() {
-        let share = |part, whole| Share { part, whole }.to_string();
-        assert_eq!(share(2, 3), "0.666666");
-        assert_eq!(share(3, 3), "1.000000");
-        assert_eq!(share(7, 2), "3.500000");
-        assert_eq!(share(0, 0), "0.000000");
+        for (part, whole, millionths) in
+            [(2, 3, 666_666), (3, 3, 1_000_000), (7, 2, 3_500_000), (0, 0, 0)]
+        {
+            let expected = Field::Decimal(Decimal::new(millionths, 6));
+            assert_eq!(Field::from(Share { part, whole }), expected);
+        }
     }
 }

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Nanos;
 
+use super::row::{Decimal, Field};
+
 /// Flow completion time over ideal completion time, in ten-thousandths, rounded half up.
 ///
 /// A value below one is not hidden: it would mean that the ideal is wrong.
@@ -25,6 +27,12 @@ impl Slowdown {
 impl fmt::Display for Slowdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:04}", self.0 / 10_000, self.0 % 10_000)
+    }
+}
+
+impl From<Slowdown> for Field<'_> {
+    fn from(slowdown: Slowdown) -> Self {
+        Self::Decimal(Decimal::new(slowdown.0, 4))
     }
 }
 

@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 100;
 #[derive(Debug)]
 pub struct Staging {
     folder: PathBuf,
-    files: &'static [&'static str],
+    files: Vec<String>,
     folders_made: Vec<PathBuf>,
     files_published: Vec<PathBuf>,
     partial_made: bool,
@@ -33,7 +33,7 @@ impl Staging {
     /// Makes `folder` (with its parents), locks it and checks that it holds nothing but `files` of
     /// an earlier run. `files` are listed in the order of their appearance; the last is the
     /// manifest.
-    pub fn claim(folder: &Path, files: &'static [&'static str]) -> Result<Self, ResultsError> {
+    pub fn claim(folder: &Path, files: Vec<String>) -> Result<Self, ResultsError> {
         let mut staging = Self {
             folder: folder.to_owned(),
             files,
@@ -53,7 +53,7 @@ impl Staging {
             let error = io::Error::other("it is another one each time");
             return Err(ResultsError::folder("lock", folder)(error));
         }
-        remove_partial(folder, files)?;
+        remove_partial(folder, &staging.files)?;
         staging.check_entries()?;
         let partial = staging.partial();
         fs::create_dir(&partial).map_err(ResultsError::folder("create", &partial))?;
@@ -73,7 +73,7 @@ impl Staging {
     }
 
     /// Replaces an earlier run's files by the new ones. Returns their names and lengths.
-    pub fn publish(mut self) -> Result<Vec<(&'static str, u64)>, ResultsError> {
+    pub fn publish(mut self) -> Result<Vec<(String, u64)>, ResultsError> {
         for name in self.files.iter().rev() {
             let path = self.path(name);
             match fs::remove_file(&path) {
@@ -84,7 +84,7 @@ impl Staging {
             }
         }
         let mut published = Vec::new();
-        for name in self.files {
+        for name in &self.files {
             let (from, to) = (self.partial().join(name), self.path(name));
             if !from.exists() {
                 continue;
@@ -92,7 +92,7 @@ impl Staging {
             let rename = |()| fs::rename(&from, &to);
             let bytes = fs::metadata(&from).map(|metadata| metadata.len());
             let bytes = bytes.and_then(|bytes| rename(()).map(|()| bytes));
-            published.push((*name, bytes.map_err(ResultsError::folder("create", &to))?));
+            published.push((name.clone(), bytes.map_err(ResultsError::folder("create", &to))?));
             self.files_published.push(to);
         }
         let partial = self.partial();
@@ -133,7 +133,7 @@ impl Staging {
                 entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()
             })
             .map_err(ResultsError::folder("read", &self.folder))?;
-        let ours = |name: &OsString| name.to_str().is_some_and(|name| self.files.contains(&name));
+        let ours = |name: &OsString| self.files.iter().any(|file| name == file.as_str());
         let of_a_run = Manifest::of_run(&self.folder).is_some();
         match entries.iter().filter(|name| !(of_a_run && ours(name))).min() {
             None => Ok(()),
@@ -166,7 +166,7 @@ impl Drop for Staging {
 pub(super) fn clear_abandoned(
     folder: &Path,
     made: usize,
-    files: &[&str],
+    files: &[String],
 ) -> Result<(), ResultsError> {
     let lock = folder_lock::try_acquire(folder, Sharing::Alone)?;
     if lock.is_some() {
@@ -181,7 +181,7 @@ pub(super) fn clear_abandoned(
 
 /// Removes what a run that died left in a locked folder: its hidden files and, if it died while it was publishing
 /// them, those that it had published.
-fn remove_partial(folder: &Path, files: &[&str]) -> Result<(), ResultsError> {
+fn remove_partial(folder: &Path, files: &[String]) -> Result<(), ResultsError> {
     let partial = folder.join(PARTIAL);
     if !partial.exists() {
         return Ok(());
@@ -203,14 +203,16 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    const FILES: &[&str] = &["flows.csv", Manifest::FILE];
+    fn files() -> Vec<String> {
+        ["flows.csv", Manifest::FILE].map(str::to_owned).into()
+    }
 
     fn write(staging: &Staging, name: &str, text: &str) {
         staging.create(name).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    fn run(folder: &Path, flows: &str) -> Vec<(&'static str, u64)> {
-        let staging = Staging::claim(folder, FILES).unwrap();
+    fn run(folder: &Path, flows: &str) -> Vec<(String, u64)> {
+        let staging = Staging::claim(folder, files()).unwrap();
         write(&staging, "flows.csv", flows);
         let manifest = serde_json::to_string(&Manifest::of_this_process()).unwrap();
         write(&staging, Manifest::FILE, &manifest);
@@ -231,15 +233,15 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("a/b/out");
         run(&folder, "first");
-        assert_eq!(run(&folder, "second")[0], ("flows.csv", 6));
+        assert_eq!(run(&folder, "second")[0], ("flows.csv".to_owned(), 6));
         assert_eq!(fs::read_to_string(folder.join("flows.csv")).unwrap(), "second");
-        assert_eq!(names(&folder), FILES);
+        assert_eq!(names(&folder), files());
     }
 
     #[test]
     fn an_abandoned_run_leaves_nothing() {
         let temp = tempfile::tempdir().unwrap();
-        let staging = Staging::claim(&temp.path().join("a/b/out"), FILES).unwrap();
+        let staging = Staging::claim(&temp.path().join("a/b/out"), files()).unwrap();
         write(&staging, "flows.csv", "half");
         drop(staging);
         assert!(names(temp.path()).is_empty());
@@ -249,17 +251,17 @@ mod tests {
     fn an_abandoned_run_leaves_the_earlier_one() {
         let temp = tempfile::tempdir().unwrap();
         run(temp.path(), "first");
-        let staging = Staging::claim(temp.path(), FILES).unwrap();
+        let staging = Staging::claim(temp.path(), files()).unwrap();
         write(&staging, "flows.csv", "half");
         drop(staging);
         assert_eq!(fs::read_to_string(temp.path().join("flows.csv")).unwrap(), "first");
-        assert_eq!(names(temp.path()), FILES);
+        assert_eq!(names(temp.path()), files());
     }
 
     #[test]
     fn a_publication_that_fails_takes_back_what_had_appeared() {
         let temp = tempfile::tempdir().unwrap();
-        let staging = Staging::claim(temp.path(), FILES).unwrap();
+        let staging = Staging::claim(temp.path(), files()).unwrap();
         write(&staging, "flows.csv", "new");
         write(&staging, Manifest::FILE, "{}");
         fs::create_dir(temp.path().join("flows.csv")).unwrap();
@@ -275,12 +277,12 @@ mod tests {
         fs::write(temp.path().join(PARTIAL).join("flows.csv"), "half").unwrap();
         fs::write(temp.path().join("flows.csv"), "published, but no manifest").unwrap();
         run(temp.path(), "whole");
-        assert_eq!(names(temp.path()), FILES);
+        assert_eq!(names(temp.path()), files());
     }
 
     /// Leaves what a run that dies while it writes to `folder` leaves: its destructor does not run.
     fn die_in(folder: &Path) {
-        let mut staging = Staging::claim(folder, FILES).unwrap();
+        let mut staging = Staging::claim(folder, files()).unwrap();
         write(&staging, "flows.csv", "half");
         staging.lock = None;
         std::mem::forget(staging);
@@ -292,10 +294,10 @@ mod tests {
         let folder = temp.path().join("a/b/out");
         fs::create_dir(temp.path().join("a")).unwrap();
         die_in(&folder);
-        clear_abandoned(&folder, 2, FILES).unwrap();
+        clear_abandoned(&folder, 2, &files()).unwrap();
         assert_eq!(names(temp.path()), ["a"]);
         assert!(names(&temp.path().join("a")).is_empty());
-        clear_abandoned(&folder, 2, FILES).unwrap();
+        clear_abandoned(&folder, 2, &files()).unwrap();
     }
 
     #[test]
@@ -303,11 +305,11 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         run(temp.path(), "first");
         die_in(temp.path());
-        clear_abandoned(temp.path(), 0, FILES).unwrap();
-        assert_eq!(names(temp.path()), FILES);
+        clear_abandoned(temp.path(), 0, &files()).unwrap();
+        assert_eq!(names(temp.path()), files());
         die_in(temp.path());
         fs::remove_file(temp.path().join(Manifest::FILE)).unwrap();
-        clear_abandoned(temp.path(), 0, FILES).unwrap();
+        clear_abandoned(temp.path(), 0, &files()).unwrap();
         assert!(names(temp.path()).is_empty());
     }
 
@@ -315,9 +317,9 @@ mod tests {
     fn clearing_leaves_a_run_that_writes_now() {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("out");
-        let staging = Staging::claim(&folder, FILES).unwrap();
+        let staging = Staging::claim(&folder, files()).unwrap();
         write(&staging, "flows.csv", "half");
-        let error = clear_abandoned(&folder, 1, FILES).unwrap_err().to_string();
+        let error = clear_abandoned(&folder, 1, &files()).unwrap_err().to_string();
         assert!(error.starts_with("another run of xoff writes to "), "{error}");
         assert_eq!(names(&folder), [PARTIAL]);
         assert_eq!(names(&folder.join(PARTIAL)), ["flows.csv"]);
@@ -330,7 +332,7 @@ mod tests {
         {
             let temp = tempfile::tempdir().unwrap();
             fs::write(temp.path().join(file), text).unwrap();
-            let error = Staging::claim(temp.path(), FILES).unwrap_err();
+            let error = Staging::claim(temp.path(), files()).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 format!(
@@ -346,8 +348,8 @@ mod tests {
     #[test]
     fn two_runs_do_not_share_a_folder() {
         let temp = tempfile::tempdir().unwrap();
-        let _first = Staging::claim(temp.path(), FILES).unwrap();
-        let error = Staging::claim(temp.path(), FILES).unwrap_err().to_string();
+        let _first = Staging::claim(temp.path(), files()).unwrap();
+        let error = Staging::claim(temp.path(), files()).unwrap_err().to_string();
         assert!(error.starts_with("another run of xoff writes to "), "{error}");
         assert_eq!(names(temp.path()), [PARTIAL]);
     }
@@ -362,7 +364,7 @@ mod tests {
             (file.join("out"), format!("cannot create {}/out: Not a directory", file.display())),
             ("/proc/xoff".into(), "cannot create /proc/xoff: No such file".to_owned()),
         ] {
-            let error = Staging::claim(&folder, FILES).unwrap_err().to_string();
+            let error = Staging::claim(&folder, files()).unwrap_err().to_string();
             assert!(error.starts_with(&expected), "{error}");
             assert!(error.ends_with("--out"), "{error}");
         }
@@ -373,7 +375,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         die_in(temp.path());
         fs::create_dir(temp.path().join("flows.csv")).unwrap();
-        let error = clear_abandoned(temp.path(), 0, FILES).unwrap_err().to_string();
+        let error = clear_abandoned(temp.path(), 0, &files()).unwrap_err().to_string();
         let path = temp.path().join("flows.csv");
         assert!(error.starts_with(&format!("cannot remove {}", path.display())), "{error}");
     }
@@ -383,7 +385,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         run(temp.path(), "first");
         fs::write(temp.path().join("thesis.tex"), "").unwrap();
-        let error = Staging::claim(temp.path(), FILES).unwrap_err();
+        let error = Staging::claim(temp.path(), files()).unwrap_err();
         assert!(matches!(error, ResultsError::Occupied { entry, .. } if entry == "thesis.tex"));
     }
 }

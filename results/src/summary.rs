@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::active_flows::ActiveFlows;
-use super::column::Column;
+use super::column::Key;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
 use super::fault::FaultTotals;
@@ -165,67 +165,67 @@ pub enum RunEnd {
 }
 
 /// Every key of `summary.json`.
-pub const SUMMARY_KEYS: &[Column] = &[
-    Column { name: "scenario", about: "Name of the scenario." },
-    Column { name: "seed", about: "Seed of the scenario." },
-    Column {
+pub const SUMMARY_KEYS: &[Key] = &[
+    Key { name: "scenario", about: "Name of the scenario." },
+    Key { name: "seed", about: "Seed of the scenario." },
+    Key {
         name: "flows_total",
         about: "Flows that the scenario asked for; in an interrupted run, those that had started.",
     },
-    Column { name: "flows_completed", about: "Flows whose last packet was acknowledged." },
-    Column {
+    Key { name: "flows_completed", about: "Flows whose last packet was acknowledged." },
+    Key {
         name: "fct_ns",
         about: "`mean` (exact, rounded to a nanosecond), `min` and `max` (exact), the quartiles `p25`, `p50` and `p75`, and `p99` \
                 (nearest rank) of the completed flows; null if \
                 there are none. Percentiles are exact up to 1024 completed flows, and beyond that too low by less than \
                 1/1024 (0.1 %).",
     },
-    Column {
+    Key {
         name: "slowdown",
         about: "`mean`, `p50` and `p99` of the completed flows' slowdowns, with four decimals; null \
                 if there are none.",
     },
-    Column {
+    Key {
         name: "sizes",
         about: "By class of size (`results.size_classes`; `up-to-3kB`, `3kB-to-1MB`, `above-1MB`), whether or not it \
                 has flows: `flows` (as in `fct_by_size.csv`), `completed`, their `fct_ns` as above, and their `slowdown` \
                 with `p95`, too. Empty without classes.",
     },
-    Column {
+    Key {
         name: "labels",
         about: "By the flows' label: `flows` (as in `fct_by_size.csv`), `completed`, and their \
                 `fct_ns` and `slowdown` as above; with `results.size_classes` also `sizes`.",
     },
-    Column { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
-    Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
-    Column { name: "resume_frames", about: "RESUME frames decided on." },
-    Column {
+    Key { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
+    Key { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
+    Key { name: "resume_frames", about: "RESUME frames decided on." },
+    Key {
         name: "paused_ns",
         about: "Time in which pauses were in effect, as seen by the paused senders: the sum of \
                 `paused_ns` in `pause_time.csv`.",
     },
-    Column {
+    Key {
         name: "pause_ordered_ns",
         about: "From each decision to pause to the decision to resume, or to the run's end: the sum \
                 of `ordered_ns` in `pause_time.csv`.",
     },
-    Column {
+    Key {
         name: "pause_ordered_by_level",
         about: "The same, divided: `queue_ns` while the last decision was by an ingress queue's \
                 occupancy, `port_ns` while it was by a port's (DSH).",
     },
-    Column {
+    Key {
         name: "queue_pauses",
         about: "Pauses of single queues (`switch.backpressure`): `pauses`, `queues` that were ever paused, \
                 `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
                 over queues, and `longest_ns`. Null without it.",
     },
-    Column {
+    Key {
         name: "flow_queues",
         about: "Flows and queues of switches with `switch.backpressure`: `activations`, how often a flow came to have \
                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
     },
-    Column {
+    Key {
         name: "active_flows",
         about: "Flows with packets that wait to leave by a port of a switch with `switch.backpressure`, counted and sampled as in \
                 `flow_queues.csv` (labelled incasts not, flows with one entry of the table once), weighted by time, from `results.from` to `results.to` if they are given: `mean`, the \
@@ -235,39 +235,39 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 flows) changed in the mean from one sample to the next, as a part of the earlier share. Null without such \
                 flows.",
     },
-    Column {
+    Key {
         name: "port_states",
         about: "The key is there only with `switch.threshold.kind = \"spfc\"`: `victims`, how often a port became one, \
                 `ports` that ever did, `victim_ns`, their time as victims, summed, and by the state in which they were \
                 decided `pauses_of_victims` and `pauses_of_normal`, the rows of `pauses.csv` that are `xoff`. With \
                 `state_of = \"queue\"` ingress queues instead of ports.",
     },
-    Column {
+    Key {
         name: "buffer_bytes",
         about: "With `results.occupancy`: bytes that switches held, over all switches and weighted by time, as `buffer` in \
                 `occupancy.csv`: `mean`, the levels `p50`, `p95`, `p99` and `p999` that were not exceeded for 50, 95, 99 and \
                 99.9 % of the time, and `max`. Null without it.",
     },
-    Column {
+    Key {
         name: "switch_buffer_bytes",
         about: "The same by switch, from `results.from` to `results.to` if they are given. The key is there only with \
                 `results.occupancy`.",
     },
-    Column {
+    Key {
         name: "link_bytes",
         about: "By switch: bytes on the wire (overhead of the wire included) of frames that it began to send `to_hosts` and \
                 `to_switches`, from `results.from` to `results.to` if they are given, and what its links there carry at most in \
                 that time, up or not (`to_hosts_capacity`, `to_switches_capacity`). The key is there only with \
                 `results.link_bytes`.",
     },
-    Column {
+    Key {
         name: "port_queues",
         about: "Mean length of the egress queues of a switch port, `mean` in bytes, over the `ports` that data of flows left by, \
                 sampled as in `queues.csv` and weighted by time, from `results.from` to `results.to` if they are given: of all \
                 flows, by their label (`labels`; a port may be in several) and by switch (`switches`). The key is there only \
                 with `results.port_queues`.",
     },
-    Column {
+    Key {
         name: "window",
         about: "With `results.from` or `results.to`: the run from `from_ns` up to `to_ns`, at most to its \
                 end, by itself. \
@@ -276,31 +276,31 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 `pause_ordered_by_level` and `buffer_bytes` (with `results.occupancy`), as above, are of the time that \
                 lies in it. Null without these keys.",
     },
-    Column {
+    Key {
         name: "deadlock",
         about: "Circles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
                 confirmed, `surviving_refresh` those of them that are deadlocks with `resume_test = \"refresh\"`, too, `first_onset_ns` is the first onset among all confirmed ones (null if there are none), \
                 `at_end` whether one lasted until the run's end; `dissolved` counts the circles \
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },
-    Column {
+    Key {
         name: "watchdog",
         about: "PFC storms (see `watchdog.csv`): `storms` that were detected, `restored` before the run's end, `storm_ns` from \
                 each detection until then, in sum, and the sums of the columns `egress_dropped_packets`, \
                 `egress_dropped_bytes`, `ingress_dropped_packets`, `ingress_dropped_bytes`, `forwarded_packets` and \
                 `forwarded_bytes`. Missing without `switch.watchdog`.",
     },
-    Column {
+    Key {
         name: "ecn_marked",
         about: "Packets that switches marked Congestion Experienced; one that several marked counts \
                 once.",
     },
-    Column {
+    Key {
         name: "replaced_flows",
         about: "How often a flow lost its entry of a switch's flow table (`switch.lossy.flow_table`) to another one before it \
                 was silent: what was counted of it is too little then. Missing without flow tables.",
     },
-    Column {
+    Key {
         name: "flow_pauses",
         about: "Pauses of flows (`switch.backpressure` of kind `ofc`): `pause_frames` and `resume_frames` that switches decided \
                 to send, and `flows` that the former named; `class_pauses`, how often a class was paused in place of a flow \
@@ -308,7 +308,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 that a switch ever told a neighbour to pause, `uncongested` the others: of both `flows`, `completed`, `fct_ns`, \
                 `slowdown` and `sizes` as above, and the same by label (`labels`). Missing without it.",
     },
-    Column {
+    Key {
         name: "flow_tables",
         about: "Rows of OFC's tables, by samples at the instants of `queues.csv` and weighted by time, from `results.from` to \
                 `results.to` if they are given. `ports` of switches had a row at a sample. `flow_in_port_tab`: flows with packets \
@@ -317,27 +317,24 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 `max` of a port, and `sum_mean`, the mean over time of the rows of all ports. A row takes 16 B here, and one \
                 serves all three tables. The key is there only with `results.flow_tables`.",
     },
-    Column { name: "cnps", about: "Congestion notification packets sent." },
-    Column { name: "retransmitted_packets", about: "Data packets sent again." },
-    Column {
+    Key { name: "cnps", about: "Congestion notification packets sent." },
+    Key { name: "retransmitted_packets", about: "Data packets sent again." },
+    Key {
         name: "drops",
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
                 `ignored`, `substrate`, `injected`, and `watchdog` with `switch.watchdog` (see `drops.csv`).",
     },
-    Column {
+    Key {
         name: "faults",
         about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire \
                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often \
                 switches were given other routes. Null without faults.",
     },
-    Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
-    Column {
-        name: "headroom_max_bytes",
-        about: "Most bytes of headroom in use at once, by switch.",
-    },
-    Column { name: "packet_hops", about: "Frames times links crossed, all kinds of frames." },
-    Column { name: "emulated_ns", about: "Emulated time at the run's end." },
-    Column {
+    Key { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
+    Key { name: "headroom_max_bytes", about: "Most bytes of headroom in use at once, by switch." },
+    Key { name: "packet_hops", about: "Frames times links crossed, all kinds of frames." },
+    Key { name: "emulated_ns", about: "Emulated time at the run's end." },
+    Key {
         name: "ended",
         about: "Why the run ended: `drained` (every flow was done), `duration` (it was over), \
                 `deadlock` (with `stop = \"deadlock\"`), `window` (with `stop = \"window\"`: every flow that starts in \
@@ -346,33 +343,30 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 below the fabric lost a frame, or another program sent one; `unfinished` says which, results go \
                 up to then, and books are not checked).",
     },
-    Column {
+    Key {
         name: "unfinished",
         about: "Why a run that its duration ended is cut short: flows had not completed, the fabric had \
                 not drained, or was deadlocked. Of an interrupted run, when that was. Null if the fabric drained, if only flows without an end were left, or if the \
                 run stopped at a deadlock, as asked.",
     },
-    Column {
+    Key {
         name: "lossless",
         about: "Whether no frame was lost: every class of `drops` but `ignored` is 0. Without lossless priorities that was \
                 luck.",
     },
-    Column {
-        name: "books",
-        about: "What the final check found wrong; empty when all is in order.",
-    },
-    Column {
+    Key { name: "books", about: "What the final check found wrong; empty when all is in order." },
+    Key {
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
                 reason and what to change. Empty when none did; frames that injected faults or a \
                 watchdog took, and those without a route because a fault has taken a link, do not count.",
     },
-    Column {
+    Key {
         name: "truncated",
         about: "Files that have a bound and end before the run does: how many rows they have, what is \
                 missing and what to change. Empty when none does. The run itself is as good as any.",
     },
-    Column {
+    Key {
         name: "fidelity",
         about: "Of a live fabric only: how punctual it was, from its start to its end. Times of flows and pauses are exact \
                 in any case; this says whether programs in the hosts saw the fabric as it was. `is_good` (`lost_ns` is 0, \
@@ -381,13 +375,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of lateness, in emulated time, give or take 1/16), `sleeps` (the same of the engine's sleeps, by how \
                 late they ended), `lost_ns` (by which the emulated clock was set back, in wall time), and `nodes`: the same by node.",
     },
-    Column {
+    Key {
         name: "threads",
         about: "Threads that ran the fabric, as `--threads` allowed and the run had work for. Results do not depend \
                 on it.",
     },
-    Column { name: "wall_seconds", about: "Wall time; differs from run to run." },
-    Column { name: "cpu_seconds", about: "Processor time; differs from run to run." },
+    Key { name: "wall_seconds", about: "Wall time; differs from run to run." },
+    Key { name: "cpu_seconds", about: "Processor time; differs from run to run." },
 ];
 
 impl Summary {

@@ -1,12 +1,10 @@
 //! `throughput.csv`.
 
-use std::io::{self, Write};
-
 use units::{BitsPerSecond, Nanos, Picos};
 
 use super::column::Column;
-use super::csv::Row;
 use super::error::ResultsError;
+use super::row::{Fields, Row};
 
 /// What a receiver got of a flow in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,23 +24,23 @@ impl Row for ThroughputRow {
     const ABOUT: &'static str = "Only with `results.throughput`. One row per interval and flow of \
                                  which payload arrived in that interval; in order of time, then of \
                                  flows. Intervals lie end to end from the run's start on.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "start_ns", about: "Start of the interval." },
-        Column { name: "flow", about: "Number of the flow, as in `flows.csv`." },
-        Column {
-            name: "bytes",
-            about: "Payload bytes of the flow whose packets arrived at its receiver in the \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("start_ns", "Start of the interval."),
+        Column::integer("flow", "Number of the flow, as in `flows.csv`."),
+        Column::integer(
+            "bytes",
+            "Payload bytes of the flow whose packets arrived at its receiver in the \
                     interval, whole and in order: what comes twice or behind a gap is not counted.",
-        },
-        Column {
-            name: "bits_per_second",
-            about: "`bytes` over the whole interval, rounded half up from integers, also where the \
+        ),
+        Column::integer(
+            "bits_per_second",
+            "`bytes` over the whole interval, rounded half up from integers, also where the \
                     flow or the run ended within it.",
-        },
+        ),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{},{},{},{}", self.start.0, self.flow, self.bytes, self.rate.0)
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.start).add(self.flow).add(self.bytes).add(self.rate);
     }
 }
 

@@ -1,12 +1,10 @@
 //! `watchdog.csv`, and PFC storms in `summary.json`.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::column::Column;
-use super::csv::{Maybe, Row, Text};
+use super::row::{Fields, Row};
 
 /// Some packets of a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,55 +46,47 @@ impl Row for WatchdogRow<'_> {
     const FILE: &'static str = "watchdog.csv";
     const ABOUT: &'static str = "Only with `switch.watchdog`. One row per PFC storm that a switch has detected, in the order in which \
                                  they were over, and at the end those that the run's end found.";
-    const COLUMNS: &'static [Column] = &[
-        Column { name: "detected_ns", about: "When it was detected." },
-        Column {
-            name: "restored_ns",
-            about: "When it was over; empty if it lasted until the run's end.",
-        },
-        Column { name: "node", about: "The switch." },
-        Column { name: "port", about: "The port whose neighbour paused it without end." },
-        Column { name: "peer", about: "The neighbour." },
-        Column { name: "priority", about: "The priority that was paused." },
-        Column {
-            name: "action",
-            about: "What the watchdog did: `drop`, `forward` or `alert` (nothing).",
-        },
-        Column {
-            name: "waiting_packets",
-            about: "Packets of the priority that waited at the port when it was detected.",
-        },
-        Column { name: "waiting_bytes", about: "Their bytes." },
-        Column {
-            name: "egress_dropped_packets",
-            about: "Packets of the priority that were to leave by the port and were dropped during the storm, those that \
+    const COLUMNS: &'static [Column<'static>] = &[
+        Column::integer("detected_ns", "When it was detected."),
+        Column::integer("restored_ns", "When it was over; empty if it lasted until the run's end.")
+            .or_empty(),
+        Column::text("node", "The switch."),
+        Column::integer("port", "The port whose neighbour paused it without end."),
+        Column::text("peer", "The neighbour."),
+        Column::integer("priority", "The priority that was paused."),
+        Column::text("action", "What the watchdog did: `drop`, `forward` or `alert` (nothing)."),
+        Column::integer(
+            "waiting_packets",
+            "Packets of the priority that waited at the port when it was detected.",
+        ),
+        Column::integer("waiting_bytes", "Their bytes."),
+        Column::integer(
+            "egress_dropped_packets",
+            "Packets of the priority that were to leave by the port and were dropped during the storm, those that \
                     waited included: `watchdog-egress` in `drops.csv`.",
-        },
-        Column { name: "egress_dropped_bytes", about: "Their bytes." },
-        Column {
-            name: "ingress_dropped_packets",
-            about: "Packets of the priority that came in by the port and were dropped during the storm: \
+        ),
+        Column::integer("egress_dropped_bytes", "Their bytes."),
+        Column::integer(
+            "ingress_dropped_packets",
+            "Packets of the priority that came in by the port and were dropped during the storm: \
                     `watchdog-ingress` in `drops.csv`.",
-        },
-        Column { name: "ingress_dropped_bytes", about: "Their bytes." },
-        Column {
-            name: "forwarded_packets",
-            about: "Packets of the priority that the port sent during the storm in spite of pauses.",
-        },
-        Column { name: "forwarded_bytes", about: "Their bytes." },
+        ),
+        Column::integer("ingress_dropped_bytes", "Their bytes."),
+        Column::integer(
+            "forwarded_packets",
+            "Packets of the priority that the port sent during the storm in spite of pauses.",
+        ),
+        Column::integer("forwarded_bytes", "Their bytes."),
     ];
 
-    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
-        let restored = Maybe(self.restored.map(|time| time.0));
-        let (node, peer) = (Text(self.node), Text(self.peer));
-        let Self { port, priority, action, .. } = self;
-        write!(out, "{},{restored},{node},{port},{peer},{priority},{action}", self.detected.0)?;
-        let Self { waiting, egress_dropped, ingress_dropped, forwarded, .. } = self;
+    fn fields(&self, row: &mut impl Fields) {
+        row.add(self.detected).add(self.restored).add(self.node).add(self.port).add(self.peer);
+        row.add(self.priority).add(self.action);
+        let Self { waiting, egress_dropped, ingress_dropped, forwarded, .. } = *self;
         for StormTraffic { packets, bytes } in [waiting, egress_dropped, ingress_dropped, forwarded]
         {
-            write!(out, ",{packets},{bytes}")?;
+            row.add(packets).add(bytes);
         }
-        writeln!(out)
     }
 }
 

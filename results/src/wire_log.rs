@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use units::Picos;
 
-use super::column::Column;
+use super::column::Key;
 use super::error::ResultsError;
 
 /// The log's name in the results folder.
@@ -29,39 +29,39 @@ none. In NumPy: `numpy.fromfile(file, dtype=[('started', '<u8'), ('ready', '<u8'
 offset=8)`.";
 
 /// Its fields.
-pub(super) const WIRE_LOG_FIELDS: &[Column] = &[
-    Column {
+pub(super) const WIRE_LOG_FIELDS: &[Key] = &[
+    Key {
         name: "started",
         about: "When the transmission began. Of a flow: when its sender was given it. Of a dropped packet: when.",
     },
-    Column {
+    Key {
         name: "ready",
         about: "Since when only the port, pauses and other frames held it: at a switch when it came in; of data at its host when pace, \
                 window and retransmission let it go. None of ACKs where they are made. Of a PFC frame: when the pauses end that it \
                 begins, unless they are renewed.",
     },
-    Column { name: "ended", about: "When the port was free again." },
-    Column {
+    Key { name: "ended", about: "When the port was free again." },
+    Key {
         name: "arrives",
         about: "When the last bit arrives; none if a fault takes the frame. Of a flow: when its last ACK came.",
     },
-    Column {
+    Key {
         name: "wire",
         about: "The wire: its row in `links.csv`, from 0. Of a packet that was dropped where it came in: the wire that it came by.",
     },
-    Column { name: "length", about: "How long the frame counts, in bytes without FCS." },
-    Column {
+    Key { name: "length", about: "How long the frame counts, in bytes without FCS." },
+    Key {
         name: "kind",
         about: "0 data, 1 ACK, 2 NAK, 3 CNP, 4 hop control (PFC too), 5 another frame, 6 a flow, 7 a packet that a switch dropped.",
     },
-    Column { name: "priority", about: "Its priority; 255 of a frame that is no packet." },
-    Column { name: "queue", about: "The egress queue that it left, by its number at the port." },
-    Column {
+    Key { name: "priority", about: "Its priority; 255 of a frame that is no packet." },
+    Key { name: "queue", about: "The egress queue that it left, by its number at the port." },
+    Key {
         name: "flow",
         about: "Its flow, as in `flows.csv`; all ones of others. Of hop control the low half of the message's first word \
                 (`HopControl::to_words`).",
     },
-    Column {
+    Key {
         name: "words",
         about: "The first: PSN, sequence number, or of TCP's ACKs what they acknowledge. Of hop control the message's other two words.",
     },

@@ -118,7 +118,7 @@ pub use queries::QueryRate;
 pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
-pub use results::{FlowTrace, Results, Throughput};
+pub use results::{FlowTrace, Results, TableFormat, Throughput};
 pub use routes::{MOST_ROUTES, RouteEntry};
 pub use scenario_keys::LONGEST_DURATION;
 pub use scheduling::NicScheduler;

@@ -64,6 +64,9 @@ pub struct Results {
     pub queue_counters: bool,
     /// Whether `link_priorities.csv` is written.
     pub link_priorities: bool,
+    /// The format of the tables.
+    #[serde(skip_serializing_if = "TableFormat::is_csv")]
+    pub format: TableFormat,
     /// Tables that are not written.
     #[serde(skip_serializing_if = "Omitted::is_empty")]
     pub omit: Omitted,
@@ -76,6 +79,24 @@ pub struct Results {
     /// How the HPCC simulator's files are written; none are without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpcc: Option<Hpcc>,
+}
+
+/// The format of the tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableFormat {
+    /// Text: a header, then a line for each row.
+    #[default]
+    Csv,
+    /// Apache Parquet: typed columns.
+    Parquet,
+}
+
+impl TableFormat {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn is_csv(&self) -> bool {
+        *self == Self::Csv
+    }
 }
 
 /// A part of the run: the instants from `from` up to and without `to`.
@@ -184,6 +205,9 @@ pub(super) struct ResultsKeys {
     /// Whether `link_priorities.csv` is written: what each wire has carried of each priority, for which every frame is looked at.
     /// Default false.
     link_priorities: bool,
+    /// The format of all tables: "csv", or "parquet" with typed columns, for pandas, polars and their like.
+    /// Default "csv".
+    format: TableFormat,
     /// Tables that are not written, by their names without `.csv`, such as `["queues", "pauses"]`; `*` stands for any text, and
     /// `?` for one character, so `["*"]` leaves `summary.json`, the scenario and captures only. Default []: none is left out.
     omit: Omitted,
@@ -244,6 +268,7 @@ impl Default for ResultsKeys {
             thresholds: false,
             queue_counters: false,
             link_priorities: false,
+            format: TableFormat::Csv,
             omit: Omitted::default(),
             throughput: None,
             flow_trace: None,
@@ -295,6 +320,7 @@ impl ResultsKeys {
             thresholds: self.thresholds,
             queue_counters: self.queue_counters,
             link_priorities: self.link_priorities,
+            format: self.format,
             omit: self.omit,
             throughput,
             flow_trace,

@@ -49,6 +49,7 @@ pub mod spfc;
 pub mod static_routes;
 pub mod storm;
 pub mod switch_buffers;
+pub mod table_formats;
 pub mod tcp;
 pub mod telemetry;
 pub mod window;
@@ -59,7 +60,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use ::results::{LinkDelayRange, RunReport, Summary};
+use ::results::{LinkDelayRange, RunReport, Summary, TABLES, TableFormat};
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
 use scenario::{DatapathKind, Scenario};
@@ -68,7 +69,7 @@ use tempfile::TempDir;
 use capture::CapturedFrame;
 use results::Table;
 
-/// Files of a results folder that two runs have in common, byte for byte.
+/// Files of a results folder that two runs have in common, byte for byte; tables as CSV and as Parquet.
 const SAME_FILES: [&str; 30] = [
     "flows.csv",
     "fct_by_size.csv",
@@ -294,8 +295,13 @@ impl Run {
     /// The same, except for some files.
     #[track_caller]
     pub fn assert_same_but_for(&self, other: &Self, apart: &[&str]) {
-        for name in SAME_FILES.into_iter().filter(|name| !apart.contains(name)) {
-            let (ours, theirs) = (self.comparable(name), other.comparable(name));
+        let names = SAME_FILES.into_iter().filter(|name| !apart.contains(name));
+        let as_parquet = |name: &str| {
+            let table = TABLES.iter().find(|table| table.file == name);
+            table.map(|table| TableFormat::Parquet.file(table.file))
+        };
+        for name in names.flat_map(|name| as_parquet(name).into_iter().chain([name.to_owned()])) {
+            let (ours, theirs) = (self.comparable(&name), other.comparable(&name));
             let same = ours == theirs;
             assert!(same, "{}: {name}: {}", self.scenario.name, difference(&ours, &theirs));
         }

@@ -42,6 +42,7 @@ pub mod send;
 pub mod storm;
 pub mod sweep;
 mod sweep_progress;
+mod tables;
 #[cfg(feature = "kernel")]
 pub mod top;
 pub mod validate;

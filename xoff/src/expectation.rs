@@ -14,6 +14,7 @@ mod tests;
 
 use std::path::Path;
 
+use emulation::run::table_format;
 use results::Summary;
 use scenario::{Expectation, Plain, Scenario, ScenarioError, Subject};
 
@@ -74,7 +75,8 @@ pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> V
             }
         };
         let value = read(kind, &expectation.value, "value", expectation);
-        verdict::of(expectation, kind, &value.expect("`check` has accepted it"), finding)
+        let value = value.expect("`check` has accepted it");
+        verdict::of(expectation, kind, &value, finding, table_format(scenario))
     };
     scenario.expectations.iter().map(judged).collect()
 }

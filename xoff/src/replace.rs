@@ -7,11 +7,11 @@ use std::{fs, io};
 pub const PARTIAL: &str = ".xoff-partial-";
 
 /// Writes a file whole, or leaves what was there. A link stays, and the file that it names is replaced.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!("{PARTIAL}{}-{name}", std::process::id()));
-    fs::write(&partial, text).and_then(|()| fs::rename(&partial, path)).inspect_err(|_| {
+    fs::write(&partial, contents).and_then(|()| fs::rename(&partial, path)).inspect_err(|_| {
         // The error to show is the one that there is.
         let _ = fs::remove_file(&partial);
     })

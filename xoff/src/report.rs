@@ -25,7 +25,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use results::Summary;
+use results::{Summary, TableError, table_path};
 use run::Run;
 use sweep::Sweep;
 
@@ -61,14 +61,9 @@ pub enum ReportError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// A file that is not a table.
-    #[error("{} is not a table: {source}", path.display())]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: csv::Error,
-    },
+    /// A table that cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A table of another version, or of something else.
     #[error("{} has no column {column:?}; run the scenario again with this version", path.display())]
     Column {
@@ -78,12 +73,12 @@ pub enum ReportError {
         column: &'static str,
     },
     /// A field that is not a number.
-    #[error("{} line {line}: {text:?} is not a number ({column})", path.display())]
+    #[error("{} {place}: {text:?} is not a number ({column})", path.display())]
     Number {
         /// The file.
         path: PathBuf,
-        /// The line, from 1 on.
-        line: u64,
+        /// The line or row, from 1 on.
+        place: String,
         /// The column.
         column: &'static str,
         /// What is there.
@@ -106,7 +101,7 @@ pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
     let folders = &with_figures(folders);
     for folder in folders {
         let name = name(folder, folders);
-        if folder.join(CELLS_TABLE).exists() {
+        if table_path(folder, CELLS_TABLE).exists() {
             sweeps.push(Sweep::read(folder, name)?);
         } else {
             runs.push(Run::read(folder, name)?);
@@ -119,11 +114,11 @@ pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
 fn with_figures(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in folders {
-        let is_one = |file: &str| folder.join(file).exists();
+        let is_sweep = |folder: &Path| table_path(folder, CELLS_TABLE).exists();
         let mut figures: Vec<PathBuf> = match std::fs::read_dir(folder) {
-            Ok(entries) if !is_one(CELLS_TABLE) && !is_one(Summary::FILE) => entries
+            Ok(entries) if !is_sweep(folder) && !folder.join(Summary::FILE).exists() => entries
                 .filter_map(|entry| Some(entry.ok()?.path()))
-                .filter(|path| path.join(CELLS_TABLE).exists())
+                .filter(|path| is_sweep(path))
                 .collect(),
             _ => Vec::new(),
         };

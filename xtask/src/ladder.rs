@@ -41,6 +41,11 @@ impl Rung {
         matches!(self, Self::Memory | Self::Kernel)
     }
 
+    /// Whether its tests make the figures of `docs/notebooks.md`.
+    fn needs_notebooks(self) -> bool {
+        self == Self::Cli
+    }
+
     /// Whether its tests call `ip`, `ping` and `iperf3`.
     fn needs_network_tools(self) -> bool {
         self == Self::Kernel
@@ -86,6 +91,11 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
         let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
         cargo.env(packages::PYTHON_VARIABLE, python);
     }
+    if only.is_none_or(Rung::needs_notebooks) {
+        let python =
+            packages::python_for_notebooks().context("the tests make figures in Python")?;
+        cargo.env(packages::NOTEBOOK_PYTHON_VARIABLE, python);
+    }
     if let Some(folder) = only.and_then(Rung::folder) {
         cargo.args(["--test", folder]);
     }
@@ -107,7 +117,9 @@ mod tests {
             let root = rung.needs_root().then_some("root");
             let tools = rung.needs_network_tools().then_some("iproute2, ping, iperf3");
             let dissectors = rung.needs_dissectors().then_some("tshark, scapy");
-            let all: Vec<&str> = root.into_iter().chain(tools).chain(dissectors).collect();
+            let notebooks = rung.needs_notebooks().then_some("pandas, polars, pyarrow, matplotlib");
+            let all = root.into_iter().chain(tools).chain(dissectors).chain(notebooks);
+            let all: Vec<&str> = all.collect();
             let expected = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
             assert_eq!(needs, expected, "{name}");
         }

@@ -10,6 +10,10 @@ use crate::{process, workspace};
 /// Tells tests which Python has scapy.
 pub const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
 const SCAPY: &str = "scapy==2.6.1";
+/// Tells tests which Python has what `docs/notebooks.md` imports.
+pub const NOTEBOOK_PYTHON_VARIABLE: &str = "XOFF_NOTEBOOK_PYTHON";
+const NOTEBOOK: [&str; 4] =
+    ["pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1", "matplotlib==3.11.2"];
 const TAPLO: &str = "taplo==0.9.3";
 /// Succeeds under a Python that has what the tests import.
 const IMPORTS: &str = "import scapy.contrib.roce";
@@ -105,6 +109,27 @@ pub fn python_with_scapy() -> Result<PathBuf> {
     }
     from_index.and(from_distribution)?;
     bail!("scapy is installed, and yet `{IMPORTS}` fails: install {SCAPY} for python3")
+}
+
+/// The path of a Python with pandas, polars, pyarrow and matplotlib, as `docs/notebooks.md` imports them.
+pub fn python_for_notebooks() -> Result<PathBuf> {
+    let python = environment().join("bin/python3");
+    let names = NOTEBOOK.map(|it| it.split_once("==").map_or(it, |(name, _)| name));
+    let imports = format!("import {}", names.join(", "));
+    let imported = || process::succeeds(Command::new(&python).args(["-c", &imports]));
+    if !imported() {
+        for requirement in NOTEBOOK {
+            install_in_environment(requirement)?;
+        }
+    }
+    if imported() {
+        return Ok(python);
+    }
+    bail!(
+        "{} are installed, and yet `{imports}` fails: remove {}",
+        names.join(", "),
+        environment().display()
+    )
 }
 
 /// The path of taplo, which checks TOML files.

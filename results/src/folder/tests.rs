@@ -4,6 +4,7 @@ use super::*;
 use crate::hpcc::{HpccNode, QueueSampling};
 use crate::occupancy::Occupancy;
 use crate::pause::PauseEvent;
+use crate::table_reader::TableReader;
 use std::fs;
 
 fn options() -> ResultsOptions {
@@ -24,6 +25,7 @@ fn options() -> ResultsOptions {
         watchdog: true,
         wire_log: true,
         omitted: BTreeSet::new(),
+        format: TableFormat::Csv,
         hpcc: Some(hpcc()),
     }
 }
@@ -80,12 +82,16 @@ fn pause(time: Nanos, event: PauseEvent) -> PauseRow<'static> {
         occupancy: Bytes(9),
         threshold: Bytes(8),
         shared_free: Bytes(7),
-        state: None,
+        state: Some(crate::port_state::PortState::Normal),
     }
 }
 
 fn run(folder: &Path) -> ResultFiles {
-    let mut results = ResultsFolder::create(folder, &options()).unwrap();
+    run_with(folder, &options())
+}
+
+fn run_with(folder: &Path, options: &ResultsOptions) -> ResultFiles {
+    let mut results = ResultsFolder::create(folder, options).unwrap();
     for step in 0u32..1000 {
         let time = Nanos(u64::from(step) * 100);
         let kind = crate::QueueKind::Egress;
@@ -118,7 +124,7 @@ fn two_runs_leave_the_same_bytes() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let files = run(first.path());
     assert_eq!(files.files, run(second.path()).files);
-    assert_eq!(files.files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), FILES);
+    assert_eq!(files.files.iter().map(|(name, _)| name).collect::<Vec<_>>(), FILES);
     for name in FILES {
         let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(name)).unwrap();
         assert!(read(&first) == read(&second), "{name} differs");
@@ -271,4 +277,53 @@ fn what_is_left_out_is_not_there() {
 fn names_of_tables_are_known() {
     let tables = FILES.iter().filter_map(|file| file.strip_suffix(".csv"));
     assert_eq!(tables.count(), 24);
+}
+
+/// Columns and rows, numbers with decimal places as the nearest float.
+fn read(folder: &Path, file: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut table = TableReader::open(folder, file).unwrap();
+    let columns: Vec<String> = table.columns().iter().map(str::to_owned).collect();
+    let mut rows = Vec::new();
+    while table.advance().unwrap() {
+        let same = |field: &str| match field.parse::<f64>() {
+            Ok(number) if field.contains('.') => number.to_string(),
+            _ => field.to_owned(),
+        };
+        rows.push(table.row().iter().map(same).collect());
+    }
+    (columns, rows)
+}
+
+#[test]
+fn tables_have_the_same_rows_in_every_format() {
+    let [csv, parquet] = TableFormat::ALL.map(|format| {
+        let temp = tempfile::tempdir().unwrap();
+        run_with(temp.path(), &ResultsOptions { format, ..options() });
+        temp
+    });
+    let mut rows = 0;
+    for table in TABLES {
+        let name = TableFormat::Parquet.file(table.file);
+        assert!(parquet.path().join(&name).exists() && !csv.path().join(&name).exists(), "{name}");
+        assert!(!parquet.path().join(table.file).exists(), "{name}");
+        let here = read(parquet.path(), table.file);
+        assert_eq!(here, read(csv.path(), table.file), "{name}");
+        rows += here.1.len();
+    }
+    assert!(rows > 4000, "{rows}");
+    for (folder, format) in [(&csv, TableFormat::Csv), (&parquet, TableFormat::Parquet)] {
+        assert_eq!(Manifest::of_run(folder.path()).unwrap().tables, format);
+    }
+}
+
+#[test]
+fn a_run_in_another_format_replaces_all_of_an_earlier_one() {
+    let temp = tempfile::tempdir().unwrap();
+    for format in [TableFormat::Parquet, TableFormat::Csv, TableFormat::Parquet] {
+        run_with(temp.path(), &ResultsOptions { format, ..options() });
+        let names = fs::read_dir(temp.path()).unwrap();
+        let endings = names.map(|entry| entry.unwrap().path().extension().unwrap().to_owned());
+        let tables = endings.filter(|it| TableFormat::ALL.iter().any(|format| it == format.name()));
+        assert!(tables.collect::<BTreeSet<_>>().iter().eq([format.name()]), "{format}");
+    }
 }

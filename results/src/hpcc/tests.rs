@@ -27,10 +27,9 @@ fn options() -> HpccOptions {
 
 /// What `fill` leaves in `fct.txt`, `pfc.txt` and `qlen.txt`.
 fn files(fill: impl FnOnce(&mut HpccFiles)) -> [String; 3] {
-    const FILES: &[&str] =
-        &[HpccFiles::FILES[0], HpccFiles::FILES[1], HpccFiles::FILES[2], Manifest::FILE];
     let temp = tempfile::tempdir().unwrap();
-    let staging = Staging::claim(temp.path(), FILES).unwrap();
+    let names = HpccFiles::FILES.into_iter().chain([Manifest::FILE]);
+    let staging = Staging::claim(temp.path(), names.map(str::to_owned).collect()).unwrap();
     let mut files = HpccFiles::create(&staging, options()).unwrap();
     fill(&mut files);
     files.finish(Picos(500_000)).unwrap();

@@ -118,7 +118,7 @@ fn report() -> RunReport {
         lossless: vec![3],
         files: Some(ResultFiles {
             folder: "out/incast".into(),
-            files: vec![
+            files: [
                 ("scenario.resolved.toml", 1_234),
                 ("flows.csv", 512),
                 ("pauses.csv", 1_876),
@@ -127,7 +127,9 @@ fn report() -> RunReport {
                 ("capture.pcapng", 3_456),
                 ("summary.json", 1_100),
                 ("manifest.json", 400),
-            ],
+            ]
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .into(),
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! Throughput, pause time, occupancy and completion times by size, on the real kernel and as in
 //! memory. Needs root.
 
-use tests::fabric::{counters, link_priorities, measures, on_both};
+use tests::fabric::{counters, link_priorities, measures, on_both, table_formats};
 
 #[test]
 fn throughput() {
@@ -66,4 +66,9 @@ fn storms_are_counted() {
 #[test]
 fn tables_are_left_out() {
     counters::tables_are_left_out(on_both);
+}
+
+#[test]
+fn formats_of_tables() {
+    table_formats::formats_agree(on_both);
 }

@@ -46,23 +46,23 @@ fn summary(folder: &str) -> BTreeMap<String, Value> {
     serde_json::from_str(&read(folder, "summary.json")).unwrap()
 }
 
-/// Compares what a live fabric has left at `live` with a run of the same scenario in memory.
+/// Compares what a live fabric has left at `live` with a run of the same scenario in memory, both in a format.
 #[track_caller]
-fn assert_same_as_a_run(lab: &Lab, live: &str) {
+fn assert_same_as_a_run(lab: &Lab, live: &str, format: &str) {
     let run = lab.folder.path("run");
     let file = lab.folder.path("lab.toml");
-    command(&["run", &file, "--datapath", "memory", "--out", &run]).assert_code(0);
-    for file in [
-        "flows.csv",
-        "pauses.csv",
-        "pause_time.csv",
-        "queues.csv",
-        "fct_by_size.csv",
-        "drops.csv",
-        "links.csv",
-        "deadlocks.csv",
-    ] {
-        assert_eq!(read(live, file), read(&run, file), "{file}");
+    let options = ["--datapath", "memory", "--out", &run, "--format", format];
+    command(&[&["run", &file], &options[..]].concat()).assert_code(0);
+    for table in
+        ["flows", "pauses", "pause_time", "queues", "fct_by_size", "drops", "links", "deadlocks"]
+    {
+        let bytes = |folder: &str| {
+            let path = Path::new(folder).join(format!("{table}.{format}"));
+            fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        let (live, run) = (bytes(live), bytes(&run));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(live == run, "{table}:\n{}\nof a run:\n{}", text(&live), text(&run));
     }
     let (mut of_live, mut of_run) = (summary(live), summary(&run));
     let fidelity = of_live.remove("fidelity").expect("a live fabric has one");
@@ -89,15 +89,17 @@ fn destroy_with_results(lab: &Lab, out: &str) {
 
 #[test]
 fn a_played_scenario_has_the_results_of_a_run() {
-    let lab = Lab::prepare(&pausing());
-    let out = lab.folder.path("live");
-    let file = lab.folder.path("lab.toml");
-    command(&["deploy", &file, "--play", "--out", &out]).assert_code(0);
-    await_flows(3);
-    let text = command(&["inspect", "lab"]).assert_code(0).stdout;
-    assert!(text.contains(&format!("results: at the end, in {out}")), "{text}");
-    destroy_with_results(&lab, &out);
-    assert_same_as_a_run(&lab, &out);
+    for format in ["csv", "parquet"] {
+        let lab = Lab::prepare(&pausing());
+        let out = lab.folder.path("live");
+        let file = lab.folder.path("lab.toml");
+        command(&["deploy", &file, "--play", "--out", &out, "--format", format]).assert_code(0);
+        await_flows(3);
+        let text = command(&["inspect", "lab"]).assert_code(0).stdout;
+        assert!(text.contains(&format!("results: at the end, in {out}")), "{text}");
+        destroy_with_results(&lab, &out);
+        assert_same_as_a_run(&lab, &out, format);
+    }
 }
 
 /// The fabric is as new after it was tried out.
@@ -119,7 +121,7 @@ fn a_dilation_is_found_out_and_leaves_no_trace() {
     assert!(text.contains(chosen), "{text}");
     assert!(view["calibration"].as_str().unwrap().starts_with(chosen), "{view}");
     destroy_with_results(&lab, &out);
-    assert_same_as_a_run(&lab, &out);
+    assert_same_as_a_run(&lab, &out, "csv");
 }
 
 #[test]

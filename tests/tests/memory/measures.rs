@@ -1,6 +1,6 @@
 //! Throughput, pause time, occupancy and completion times by size, in memory.
 
-use tests::fabric::{counters, in_memory, link_priorities, measures};
+use tests::fabric::{counters, in_memory, link_priorities, measures, table_formats};
 
 #[test]
 fn throughput() {
@@ -70,4 +70,9 @@ fn storms_are_counted() {
 #[test]
 fn tables_are_left_out() {
     counters::tables_are_left_out(in_memory);
+}
+
+#[test]
+fn formats_of_tables() {
+    table_formats::formats_agree(in_memory);
 }

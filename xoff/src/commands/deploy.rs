@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::run::threads;
+use super::tables::{self, Format};
 use super::{Exit, destroy, interrupt, json_errors};
 use crate::live::changes::Change;
 use crate::live::folder::{Description, LiveFolder, State};
@@ -47,6 +48,9 @@ pub struct Arguments {
     /// Leaves results in this folder when the fabric is destroyed, as `xoff run` does.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// The format of their tables, instead of `results.format`.
+    #[arg(long, value_enum, requires = "out")]
+    format: Option<Format>,
     /// Takes the fabric of this name down, if it is up and another one, and deploys this one.
     #[arg(long)]
     replace: bool,
@@ -114,7 +118,9 @@ impl Pace {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     json_errors::answer_in_json(arguments.json);
-    let read = Scenario::load_live(&arguments.file, &arguments.sets);
+    let mut sets = arguments.sets.clone();
+    sets.extend(arguments.format.map(|format| tables::key(format.into())));
+    let read = Scenario::load_live(&arguments.file, &sets);
     let scenario = match super::checked(read) {
         Ok(scenario) => scenario,
         Err(exit) => return exit,

@@ -8,7 +8,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use results::ResultsError;
+use results::{ResultsError, TableFormat};
 use serde_json::{Value, json};
 
 use super::Exit;
@@ -99,7 +99,8 @@ fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandE
     let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&figure.name);
     let planned = |figure: &'static Figure| {
         let scale = arguments.scale().map(str::to_owned).filter(|_| figure.has_small);
-        let options = SweepOptions { scale, seeds: arguments.seeds };
+        let options =
+            SweepOptions { scale, seeds: arguments.seeds, format: Some(TableFormat::Csv) };
         let path = format!("scenarios/{}/{}.toml", paper.name, figure.name);
         let read = |path: &Path| paper.read(path);
         let plan = Sweep::read(Path::new(&path), &options, &read).and_then(Plan::of)?;
@@ -173,7 +174,8 @@ fn one_figure(
     out: &Path,
     interrupted: &AtomicBool,
 ) -> Result<(Outcome, bool), CommandError> {
-    let folder = SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), Claim::Alone)?;
+    let folder =
+        SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), plan.format(), Claim::Alone)?;
     if arguments.tables {
         let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
         return Ok((Outcome::of(figure, plan, &results, &folder), false));

@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicBool;
 use clap::ValueEnum;
 use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
-use results::{RunEnd, Style, Summary};
+use results::{RunEnd, Style, Summary, TableFormat};
 use scenario::{DatapathKind, Scenario};
 use serde::Serialize;
 use units::Nanos;
 
 use super::Exit;
 use super::run_progress::RunProgress;
+use super::tables;
 use crate::expectation::{self, LentFolder, Verdict};
 
 /// Arguments of `xoff run`.
@@ -30,9 +31,10 @@ pub struct Arguments {
     /// Where switches run; replaces `datapath.kind`.
     #[arg(long, value_name = "kernel|memory")]
     datapath: Option<String>,
-    /// Also writes files in another program's format; like the key `results.hpcc`.
-    #[arg(long, value_enum, requires = "out")]
-    format: Option<Format>,
+    /// The format of the tables, `csv` or `parquet`, instead of `results.format`; and with `hpcc`, files in another
+    /// program's format beside them, like the key `results.hpcc`.
+    #[arg(long, value_enum, value_delimiter = ',', requires = "out")]
+    format: Vec<Format>,
     /// Prints the summary as JSON instead of the report.
     #[arg(long)]
     json: bool,
@@ -41,9 +43,13 @@ pub struct Arguments {
     threads: Threads,
 }
 
-/// A format beside xoff's own.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// Tables as text.
+    Csv,
+    /// Tables as Apache Parquet, with typed columns.
+    Parquet,
     /// `fct.txt`, `pfc.txt` and `qlen.txt`, as the HPCC simulator (ns-3) writes them.
     Hpcc,
 }
@@ -52,11 +58,15 @@ enum Format {
 pub fn execute(arguments: &Arguments) -> Exit {
     let mut sets = arguments.sets.clone();
     sets.extend(arguments.datapath.iter().map(|kind| format!("datapath.kind={kind:?}")));
+    match table_format(&arguments.format) {
+        Ok(set) => sets.extend(set),
+        Err(message) => return super::refuse(message),
+    }
     let mut scenario = match super::load(&arguments.file, &sets) {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    if let Some(Format::Hpcc) = arguments.format {
+    if arguments.format.contains(&Format::Hpcc) {
         scenario.results.hpcc.get_or_insert_default();
     }
     let fabrics = scenario.datapath.kind == DatapathKind::Kernel;
@@ -66,6 +76,22 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Err(message) => return super::refuse(&message),
     };
     execute_scenario(&scenario, arguments, interrupted)
+}
+
+/// The key that `--format` replaces, if it names a format of tables.
+fn table_format(formats: &[Format]) -> Result<Option<String>, &'static str> {
+    let [csv, parquet] = [Format::Csv, Format::Parquet].map(|it| formats.contains(&it));
+    let format = match (csv, parquet) {
+        (false, false) => return Ok(None),
+        (true, true) => {
+            return Err(
+                "--format names csv and parquet, and all tables of a folder have one format: leave one out",
+            );
+        }
+        (true, false) => TableFormat::Csv,
+        (false, true) => TableFormat::Parquet,
+    };
+    Ok(Some(tables::key(format)))
 }
 
 /// What `--threads` says.

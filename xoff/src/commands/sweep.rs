@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::Exit;
 use super::sweep_progress::SweepProgress;
+use super::tables::Format;
 use crate::sweep::{
     self, Claim, Failure, News, Plan, Run, RunResult, RunState, Sweep, SweepFolder, SweepOptions,
     tables,
@@ -30,6 +31,10 @@ pub struct Arguments {
     /// One of the file's scales: settings for all runs, such as a smaller fabric.
     #[arg(long, value_name = "NAME")]
     scale: Option<String>,
+    /// The format of all tables, the sweep's and its runs', instead of `results.format` of the scenario. A sweep that goes on
+    /// keeps its format.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// Seeds 1 to N instead of the file's.
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
@@ -46,7 +51,8 @@ pub struct Arguments {
 
 impl Arguments {
     fn options(&self) -> SweepOptions {
-        SweepOptions { scale: self.scale.clone(), seeds: self.seeds }
+        let format = self.format.map(Into::into);
+        SweepOptions { scale: self.scale.clone(), seeds: self.seeds, format }
     }
 }
 
@@ -106,7 +112,7 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
     }
     let (run, _) = sweep.run(index)?;
     let interrupted = prepare([&run])?;
-    let folder = SweepFolder::claim(&out(arguments), sweep.text(), Claim::Shared)?;
+    let folder = SweepFolder::claim(&out(arguments), sweep.text(), run.format, Claim::Shared)?;
     let what = sweep.describe(&run.choices, run.seed);
     let place = folder.run_folder(&run.id);
     let found = |was_complete: bool| {
@@ -148,7 +154,8 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
 fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
     let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
     let interrupted = prepare(&plan.runs)?;
-    let folder = SweepFolder::claim(&out(arguments), plan.sweep.text(), Claim::Alone)?;
+    let folder =
+        SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Alone)?;
     let completed = run_waiting(&plan, &folder, arguments.jobs, interrupted)?;
     let done = completed.results.iter().flatten().count();
     if completed.interrupted {
@@ -201,7 +208,7 @@ pub(super) fn run_waiting(
                 results[run.index] = Some(result);
                 if progress.is_table_due() {
                     // What hinders it will hinder the last one, which says so.
-                    let _ = folder.write_runs(&tables::runs(plan, &results));
+                    let _ = folder.write_runs(&tables::runs(plan, &results).bytes(folder.format()));
                 }
             }
             News::Ended(Err(Failure::Failed(why))) => {
@@ -244,8 +251,9 @@ fn write_tables(
     folder: &SweepFolder,
     results: &[Option<RunResult>],
 ) -> Result<[PathBuf; 2], ResultsError> {
-    let runs = folder.write_runs(&tables::runs(plan, results))?;
-    Ok([runs, folder.write_cells(&tables::cells(plan, results))?])
+    let format = folder.format();
+    let runs = folder.write_runs(&tables::runs(plan, results).bytes(format))?;
+    Ok([runs, folder.write_cells(&tables::cells(plan, results).bytes(format))?])
 }
 
 fn report(plan: &Plan, completed: &Completed) -> Exit {

@@ -1,12 +1,10 @@
 //! Numbers made of a table's rows.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
-use csv::StringRecord;
-use results::{Column, PauseRow, TABLES, counted};
+use emulation::run::table_format;
+use results::{Column, PauseRow, TABLES, TableError, TableReader, counted};
 use scenario::document::suggestion;
 use scenario::{Aggregate, Plain, Scenario, ScenarioError, Written};
 
@@ -42,8 +40,11 @@ const CONDITIONS: [Condition; 15] = [
 /// A table that a run of the scenario writes.
 pub(super) struct Known {
     name: String,
-    file: &'static str,
-    columns: &'static [Column],
+    /// As CSV.
+    csv_file: &'static str,
+    /// As the scenario asks for it.
+    file: String,
+    columns: &'static [Column<'static>],
 }
 
 impl Known {
@@ -56,16 +57,18 @@ impl Known {
         let condition =
             CONDITIONS.iter().find(|(table, _, holds)| *table == name && !holds(scenario));
         if let Some((_, asks, _)) = condition {
-            let title = format!("a run of this scenario writes no {name}.csv");
+            let file = table_format(scenario).file(name);
+            let title = format!("a run of this scenario writes no {file}");
             return Err(written.error("table", &title, &format!("add {asks}, which asks for it")));
         }
-        let file = TABLES.iter().find(|it| it.file.strip_suffix(".csv") == Some(name));
-        let table = file.expect("results document every table that a scenario can name");
+        let table = TABLES.iter().find(|it| it.file.strip_suffix(".csv") == Some(name));
+        let table = table.expect("results document every table that a scenario can name");
         let columns = match name {
             "pauses" => PauseRow::columns(scenario.spfc().is_some()),
             _ => table.columns,
         };
-        Ok(Self { name: name.to_owned(), file: table.file, columns })
+        let file = table_format(scenario).file(name);
+        Ok(Self { name: name.to_owned(), csv_file: table.file, file, columns })
     }
 
     fn column(&self, name: &str, key: &str, written: &Written) -> Result<Kind, ScenarioError> {
@@ -125,7 +128,7 @@ impl Known {
         filter: &BTreeMap<String, Plain>,
     ) -> Finding {
         let Some(folder) = folder else {
-            return Finding::nothing("no number: the run kept no tables".into(), self.file.into());
+            return Finding::nothing("no number: the run kept no tables".into(), self.file.clone());
         };
         let filter: Vec<(&str, Measure, Kind)> = filter
             .iter()
@@ -134,10 +137,9 @@ impl Known {
                 (column.as_str(), kind.read(value).expect("`check` has accepted it"), kind)
             })
             .collect();
-        let read = Rows::read(&folder.join(self.file), column, &filter);
-        match read {
-            Err(why) => Finding::nothing(format!("no number: {why}"), self.file.into()),
-            Ok(rows) => rows.finding(self.file, aggregate),
+        match Rows::read(folder, self.csv_file, column, &filter) {
+            Err(why) => Finding::nothing(format!("no number: {why}"), self.file.clone()),
+            Ok(rows) => rows.finding(&self.file, aggregate),
         }
     }
 }
@@ -147,51 +149,50 @@ impl Known {
 struct Rows {
     all: u64,
     chosen: u64,
-    /// Fields of the column that are not empty, and their lines.
+    /// Fields of the column that are not empty, and the numbers of their rows.
     fields: Vec<(Decimal, u64)>,
     /// Such fields, of columns of names as well.
     filled: u64,
-    first_line: Option<u64>,
+    first: Option<u64>,
+    /// What rows are numbered as.
+    noun: &'static str,
 }
 
 impl Rows {
     fn read(
-        path: &Path,
+        folder: &Path,
+        csv_file: &str,
         column: Option<&str>,
         filter: &[(&str, Measure, Kind)],
     ) -> Result<Self, String> {
-        let failed =
-            |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
-        let file = File::open(path).map_err(|error| failed(&error))?;
-        let mut reader = csv::Reader::from_reader(BufReader::new(file));
-        let header = reader.headers().map_err(|error| failed(&error))?.clone();
+        let failed = |error: TableError| error.to_string();
+        let mut table = TableReader::open(folder, csv_file).map_err(failed)?;
         let place = |name: &str| {
-            let place = header.iter().position(|it| it == name);
-            place.ok_or_else(|| format!("{} of this run has no column `{name}`", path.display()))
+            let file = table.path().display();
+            let place = table.column(name);
+            place.ok_or_else(|| format!("{file} of this run has no column `{name}`"))
         };
         let column = column.map(place).transpose()?;
         let filter: Vec<(usize, &Measure, Kind)> = filter
             .iter()
             .map(|(name, value, kind)| Ok((place(name)?, value, *kind)))
             .collect::<Result<_, String>>()?;
-        let mut rows = Self::default();
-        let mut record = StringRecord::new();
-        while reader.read_record(&mut record).map_err(|error| failed(&error))? {
+        let mut rows = Self { noun: table.noun(), ..Self::default() };
+        while table.advance().map_err(failed)? {
             rows.all += 1;
-            let line = record.position().map_or(0, csv::Position::line);
+            let number = table.number();
             let fits = |(place, value, kind): &(usize, &Measure, Kind)| {
-                let field = record.get(*place).unwrap_or_default();
-                measure(field, *kind).as_ref() == Some(*value)
+                measure(table.field(*place), *kind).as_ref() == Some(*value)
             };
             if !filter.iter().all(fits) {
                 continue;
             }
             rows.chosen += 1;
-            rows.first_line.get_or_insert(line);
-            let field = column.and_then(|place| record.get(place)).unwrap_or_default();
+            rows.first.get_or_insert(number);
+            let field = column.map_or("", |place| table.field(place));
             rows.filled += u64::from(column.is_none() || !field.is_empty());
-            if let Some(Measure::Number(number)) = measure(field, Kind::Number) {
-                rows.fields.push((number, line));
+            if let Some(Measure::Number(value)) = measure(field, Kind::Number) {
+                rows.fields.push((value, number));
             }
         }
         Ok(rows)
@@ -203,8 +204,8 @@ impl Rows {
         } else {
             format!("{} of {}", results::count(self.chosen), counted(self.all, "row"))
         };
-        let first =
-            self.first_line.map_or_else(String::new, |it| format!(", the first in line {it}"));
+        let noun = self.noun;
+        let first = self.first.map_or_else(String::new, |it| format!(", the first in {noun} {it}"));
         let look = format!("{file}, {of_all}{first}");
         let count = self.fields.len();
         let sum = Decimal(self.fields.iter().map(|(number, _)| number.0).sum());
@@ -220,8 +221,8 @@ impl Rows {
         }
         self.fields.sort_unstable();
         let at = |place: usize| {
-            let (number, line) = self.fields[place];
-            Finding::of(Measure::Number(number), format!("{file}, line {line}, of {of_all}"))
+            let (value, number) = self.fields[place];
+            Finding::of(Measure::Number(value), format!("{file}, {noun} {number}, of {of_all}"))
         };
         let rank = |percent: usize| (count * percent).div_ceil(100).max(1) - 1;
         match aggregate {

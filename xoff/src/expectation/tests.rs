@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
+use results::TableReader;
 use scenario::Scenario;
 
 use super::*;
@@ -226,10 +227,9 @@ fn a_run_writes_the_tables_that_are_expected_of_it_with_fields_of_their_kinds() 
             let known = table::Known::of(name, &scenario, written);
             assert_eq!(known.is_ok(), path.exists(), "{name} with {sets:?}");
             let Ok(known) = known else { continue };
-            let mut reader = csv::Reader::from_path(&path).unwrap();
-            let header = reader.headers().unwrap().clone();
-            for record in reader.records().map(Result::unwrap) {
-                for (column, field) in header.iter().zip(&record) {
+            let mut reader = TableReader::open(folder.path(), &format!("{name}.csv")).unwrap();
+            while reader.advance().unwrap() {
+                for (column, field) in reader.columns().iter().zip(reader.row()) {
                     let kind = known.kind(Some(column), scenario::Aggregate::Max, written);
                     let is_number = field.parse::<f64>().is_ok();
                     assert!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use results::Style;
+use results::{Style, TableFormat};
 use scenario::{Expectation, Subject};
 use serde::Serialize;
 
@@ -53,8 +53,9 @@ pub(super) fn of(
     kind: Kind,
     value: &Measure,
     finding: Finding,
+    format: TableFormat,
 ) -> Verdict {
-    let subject = described(&expectation.subject);
+    let subject = described(&expectation.subject, format);
     let expected = format!("{subject} {} {}", expectation.operator, kind.show(value));
     let passed = finding.value.as_ref().is_ok_and(|it| expectation.operator.holds(it, value));
     let got = finding.value.as_ref().map_or_else(Clone::clone, |value| kind.show(value));
@@ -62,12 +63,13 @@ pub(super) fn of(
     Verdict { name, expected, got, passed, look: finding.look }
 }
 
-fn described(subject: &Subject) -> String {
+fn described(subject: &Subject, format: TableFormat) -> String {
     match subject {
         Subject::Summary { summary } => summary.clone(),
         Subject::Table { table, column, aggregate, filter } => {
             let column = column.as_ref().map_or_else(|| "rows".to_owned(), Clone::clone);
-            let mut text = format!("{} of {column} in {table}.csv", aggregate.name());
+            let file = format.file(table);
+            let mut text = format!("{} of {column} in {file}", aggregate.name());
             for (number, (column, value)) in filter.iter().enumerate() {
                 let word = if number == 0 { "where" } else { "and" };
                 write!(text, " {word} {column} = {value}").expect("a String takes every write");

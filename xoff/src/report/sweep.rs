@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::ReportError;
 use crate::sweep::CELLS_TABLE;
+use results::TableReader;
 
 /// Cells at most.
 const CELLS: usize = 80;
@@ -61,13 +62,10 @@ pub struct Sweep {
 impl Sweep {
     /// Reads a sweep's folder.
     pub fn read(folder: &Path, name: String) -> Result<Self, ReportError> {
-        let path = folder.join(CELLS_TABLE);
-        let failed = |source: csv::Error| ReportError::Table { path: path.clone(), source };
-        let mut reader = csv::Reader::from_path(&path).map_err(failed)?;
-        let header = reader.headers().map_err(failed)?.clone();
+        let mut table = TableReader::open(folder, CELLS_TABLE)?;
         let place = |column: &'static str| {
-            let at = header.iter().position(|name| name == column);
-            at.ok_or_else(|| ReportError::Column { path: path.clone(), column })
+            let at = table.column(column);
+            at.ok_or_else(|| ReportError::Column { path: table.path().to_owned(), column })
         };
         let metric = place("metric")?;
         let [incomplete, deadlock] = [place("incomplete")?, place("deadlock")?];
@@ -76,9 +74,8 @@ impl Sweep {
         let (mut shown, mut cells) = (BTreeSet::new(), BTreeSet::new());
         let mut found: Vec<Metric> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        for record in reader.records() {
-            let record = record.map_err(failed)?;
-            let text = |place: usize| record.get(place).unwrap_or_default();
+        while table.advance()? {
+            let text = |place: usize| table.field(place);
             let finite = |place: usize| text(place).parse().ok().filter(|it: &f64| it.is_finite());
             // The columns before the metric are the axes.
             let mut cell = (0..metric).map(text).collect::<Vec<_>>().join(", ");

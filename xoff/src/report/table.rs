@@ -1,11 +1,9 @@
 //! Tables of results, row by row.
 
-use std::fs::File;
-use std::io::{BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
-use csv::StringRecord;
+use results::TableReader;
 
 use super::ReportError;
 
@@ -17,48 +15,41 @@ pub fn rows_if_there<const N: usize>(
     take: impl FnMut(&Fields<'_, N>) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
     match rows(folder, file, columns, take) {
-        Err(ReportError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(ReportError::Table(error)) if error.is_absent() => Ok(()),
         read => read,
     }
 }
 
-/// Reads the named columns of a table, row by row.
+/// Reads the named columns of a table, row by row; `file` is its name as CSV.
 pub fn rows<const N: usize>(
     folder: &Path,
     file: &str,
     columns: [&'static str; N],
     mut take: impl FnMut(&Fields<'_, N>) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
-    let path = folder.join(file);
-    let file =
-        File::open(&path).map_err(|source| ReportError::Read { path: path.clone(), source })?;
-    let mut reader = csv::Reader::from_reader(BufReader::new(file));
-    let failed = |source: csv::Error| ReportError::Table { path: path.clone(), source };
-    let header = reader.headers().map_err(failed)?.clone();
+    let mut table = TableReader::open(folder, file)?;
     let mut places = [0; N];
     for (place, column) in places.iter_mut().zip(columns) {
-        let at = header.iter().position(|name| name == column);
-        *place = at.ok_or_else(|| ReportError::Column { path: path.clone(), column })?;
+        let at = table.column(column);
+        *place = at.ok_or_else(|| ReportError::Column { path: table.path().to_owned(), column })?;
     }
-    let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(failed)? {
-        take(&Fields { record: &record, places, columns, path: &path })?;
+    while table.advance()? {
+        take(&Fields { table: &table, places, columns })?;
     }
     Ok(())
 }
 
 /// The columns that were asked for, of one row.
 pub struct Fields<'a, const N: usize> {
-    record: &'a StringRecord,
+    table: &'a TableReader,
     places: [usize; N],
     columns: [&'static str; N],
-    path: &'a PathBuf,
 }
 
 impl<const N: usize> Fields<'_, N> {
     /// A column by its place among those that were asked for.
     pub fn text(&self, column: usize) -> &str {
-        self.record.get(self.places[column]).unwrap_or_default()
+        self.table.field(self.places[column])
     }
 
     /// The same as a number.
@@ -74,8 +65,8 @@ impl<const N: usize> Fields<'_, N> {
 
     fn no_number(&self, column: usize) -> ReportError {
         ReportError::Number {
-            path: self.path.clone(),
-            line: self.record.position().map_or(0, csv::Position::line),
+            path: self.table.path().to_owned(),
+            place: self.table.place(),
             column: self.columns[column],
             text: self.text(column).to_owned(),
         }

@@ -53,7 +53,8 @@ pub const FIGURE: Figure = Figure {
 /// Of three seeds of each of two buffers.
 pub fn outcome(results: &[Option<RunResult>; 6]) -> Outcome {
     let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
-    let folder = SweepFolder::claim(temp.path(), "", FolderClaim::Alone).unwrap();
+    let folder =
+        SweepFolder::claim(temp.path(), "", results::TableFormat::Csv, FolderClaim::Alone).unwrap();
     Outcome::of(&FIGURE, &plan, results, &folder)
 }
 

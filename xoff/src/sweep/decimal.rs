@@ -47,6 +47,12 @@ impl Decimal {
     }
 }
 
+impl From<Decimal> for results::Field<'_> {
+    fn from(decimal: Decimal) -> Self {
+        Self::Decimal(results::Decimal::new(decimal.0, 6).trimmed())
+    }
+}
+
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };

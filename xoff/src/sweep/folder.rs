@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use results::folder_lock::{self, Sharing};
-use results::{Manifest, ResultsError, RunEnd, Summary, counted};
+use results::{Manifest, ResultsError, RunEnd, Summary, TableFormat, counted};
 
 use super::metrics::Metrics;
 use super::run_id::RunId;
@@ -24,6 +24,7 @@ const RUNS: &str = "runs";
 #[derive(Debug)]
 pub struct SweepFolder {
     folder: PathBuf,
+    format: TableFormat,
     /// Holds the lock.
     _lock: File,
 }
@@ -83,7 +84,12 @@ pub enum Claim {
 impl SweepFolder {
     /// Makes `folder` (with its parents), locks it and leaves the sweep file's text in it. It may not
     /// hold anything but an earlier sweep: what is complete of that is kept.
-    pub fn claim(folder: &Path, sweep_text: &str, claim: Claim) -> Result<Self, ResultsError> {
+    pub fn claim(
+        folder: &Path,
+        sweep_text: &str,
+        format: TableFormat,
+        claim: Claim,
+    ) -> Result<Self, ResultsError> {
         if folder.exists() && !folder.is_dir() {
             return Err(ResultsError::NotAFolder(folder.to_owned()));
         }
@@ -96,13 +102,13 @@ impl SweepFolder {
             let error = io::Error::other("it was removed");
             ResultsError::folder("lock", folder)(error)
         })?;
-        let this = Self { folder: folder.to_owned(), _lock: lock };
+        let this = Self { folder: folder.to_owned(), format, _lock: lock };
         this.check_entries()?;
         if claim == Claim::Alone {
             this.remove_partial();
         }
         if fs::read_to_string(folder.join(SWEEP_FILE)).ok().as_deref() != Some(sweep_text) {
-            this.replace(SWEEP_FILE, sweep_text)?;
+            this.replace(SWEEP_FILE, sweep_text.as_bytes())?;
         }
         let runs = folder.join(RUNS);
         fs::create_dir_all(&runs).map_err(ResultsError::folder("create", &runs))?;
@@ -120,17 +126,22 @@ impl SweepFolder {
         result_in(&self.folder, id)
     }
 
+    /// The format of the tables.
+    pub const fn format(&self) -> TableFormat {
+        self.format
+    }
+
     /// Replaces the table of runs at once.
-    pub fn write_runs(&self, table: &str) -> Result<PathBuf, ResultsError> {
-        self.replace(RUNS_TABLE, table)
+    pub fn write_runs(&self, table: &[u8]) -> Result<PathBuf, ResultsError> {
+        self.replace(&self.format.file(RUNS_TABLE), table)
     }
 
     /// Replaces the table of cells at once.
-    pub fn write_cells(&self, table: &str) -> Result<PathBuf, ResultsError> {
-        self.replace(CELLS_TABLE, table)
+    pub fn write_cells(&self, table: &[u8]) -> Result<PathBuf, ResultsError> {
+        self.replace(&self.format.file(CELLS_TABLE), table)
     }
 
-    fn replace(&self, name: &str, text: &str) -> Result<PathBuf, ResultsError> {
+    fn replace(&self, name: &str, text: &[u8]) -> Result<PathBuf, ResultsError> {
         let path = self.folder.join(name);
         let failed = |source| ResultsError::Write { path: path.clone(), source };
         replace(&path, text).map_err(failed)?;
@@ -155,20 +166,32 @@ impl SweepFolder {
         entries.map_err(ResultsError::folder("read", &self.folder))
     }
 
-    /// Refuses what no sweep wrote.
+    /// Refuses what no sweep wrote, and tables in another format.
     fn check_entries(&self) -> Result<(), ResultsError> {
         let names = self.entries()?;
         let is_sweep = names.iter().any(|name| name == SWEEP_FILE);
         let ours = |name: &String| {
-            let whole = [SWEEP_FILE, RUNS_TABLE, CELLS_TABLE, RUNS].contains(&name.as_str());
+            let whole = [SWEEP_FILE, RUNS].contains(&name.as_str()) || format(name).is_some();
             name.starts_with(PARTIAL) || is_sweep && whole
         };
         if let Some(entry) = names.iter().filter(|name| !ours(name)).min() {
             let (folder, entry) = (self.folder.clone(), entry.clone());
             return Err(ResultsError::Occupied { folder, entry });
         }
-        Ok(())
+        let other = names.iter().filter_map(|name| format(name)).find(|it| *it != self.format);
+        other.map_or(Ok(()), |found| {
+            let (folder, asked) = (self.folder.clone(), self.format);
+            Err(ResultsError::OtherFormat { folder, found, asked })
+        })
     }
+}
+
+/// The format of a file, if it is one of a sweep's tables.
+fn format(name: &str) -> Option<TableFormat> {
+    let is = |format: &TableFormat| {
+        [RUNS_TABLE, CELLS_TABLE].iter().any(|table| format.file(table) == name)
+    };
+    TableFormat::ALL.into_iter().find(is)
 }
 
 /// What a run of the sweep in a folder left, without a claim on it.
@@ -266,7 +289,7 @@ mod tests {
     }
 
     fn claim(folder: &Path, claim: Claim) -> Result<SweepFolder, ResultsError> {
-        SweepFolder::claim(folder, "seeds = 2\n", claim)
+        SweepFolder::claim(folder, "seeds = 2\n", TableFormat::Csv, claim)
     }
 
     fn read(folder: &Path, name: &str) -> String {
@@ -287,7 +310,7 @@ mod tests {
         let shared = [Claim::Shared; 2].map(|wanted| claim(&folder, wanted).unwrap());
         assert!(is_busy(Claim::Alone));
         drop(shared);
-        SweepFolder::claim(&folder, "seeds = 3\n", Claim::Alone).unwrap();
+        SweepFolder::claim(&folder, "seeds = 3\n", TableFormat::Csv, Claim::Alone).unwrap();
         assert_eq!(read(&folder, "sweep.toml"), "seeds = 3\n", "that of the later sweep");
     }
 
@@ -327,18 +350,38 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_a_folder_stay_in_one_format() {
+        let temp = tempfile::tempdir().unwrap();
+        let claim = |format, claim| SweepFolder::claim(temp.path(), "seeds = 2\n", format, claim);
+        let folder = claim(TableFormat::Parquet, Claim::Alone).unwrap();
+        assert_eq!(folder.write_runs(b"").unwrap(), temp.path().join("sweep.parquet"));
+        drop(folder);
+        for wanted in [Claim::Alone, Claim::Shared] {
+            let error = claim(TableFormat::Csv, wanted).unwrap_err().to_string();
+            let what = "the tables of this sweep as parquet, and csv is asked for: go on with --format parquet, \
+                        or name another folder with --out";
+            assert_eq!(error, format!("{} has {what}", temp.path().display()));
+        }
+        let folder = claim(TableFormat::Parquet, Claim::Alone).unwrap();
+        assert_eq!(folder.write_cells(b"").unwrap(), temp.path().join("summary.parquet"));
+    }
+
+    #[test]
     fn tables_are_replaced_at_once() {
         let temp = tempfile::tempdir().unwrap();
         let folder = claim(temp.path(), Claim::Alone).unwrap();
         for text in ["first", "second"] {
-            assert_eq!(folder.write_runs(text).unwrap(), temp.path().join("sweep.csv"));
-            assert_eq!(folder.write_cells(text).unwrap(), temp.path().join("summary.csv"));
+            assert_eq!(folder.write_runs(text.as_bytes()).unwrap(), temp.path().join("sweep.csv"));
+            assert_eq!(
+                folder.write_cells(text.as_bytes()).unwrap(),
+                temp.path().join("summary.csv")
+            );
             assert_eq!(read(temp.path(), "sweep.csv"), text);
             assert_eq!(read(temp.path(), "summary.csv"), text);
         }
         fs::remove_file(temp.path().join("sweep.csv")).unwrap();
         fs::create_dir_all(temp.path().join("sweep.csv/in-the-way")).unwrap();
-        let error = folder.write_runs("third").unwrap_err();
+        let error = folder.write_runs(b"third").unwrap_err();
         assert!(matches!(error, ResultsError::Write { .. }), "{error}");
         let left = folder.entries().unwrap();
         assert!(!left.iter().any(|name| name.starts_with(PARTIAL)), "{left:?}");

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use emulation::run::table_format;
+use results::TableFormat;
 use scenario::{DatapathKind, Scenario, ScenarioError, glob, report};
 
 use super::metrics::{self, Selection};
@@ -21,6 +23,8 @@ pub struct Run {
     pub id: RunId,
     /// Where its switches run.
     pub datapath: DatapathKind,
+    /// The format of its tables.
+    pub format: TableFormat,
 }
 
 /// All runs of a sweep.
@@ -80,7 +84,8 @@ impl Sweep {
     ) -> Result<Run, ScenarioError> {
         let id = RunId::of(scenario).map_err(|error| self.unreadable(&error))?;
         let (seed, datapath) = (scenario.seed, scenario.datapath.kind);
-        Ok(Run { index, choices, seed, id, datapath })
+        let format = table_format(scenario);
+        Ok(Run { index, choices, seed, id, datapath, format })
     }
 }
 
@@ -113,6 +118,11 @@ impl Plan {
             return Err(sweep.unknown_metric(&sweep.patterns()[number], &runs[0]));
         }
         Ok(Self { sweep, runs })
+    }
+
+    /// The format of its tables, which all runs share.
+    pub fn format(&self) -> TableFormat {
+        self.runs.first().map_or_else(TableFormat::default, |run| run.format)
     }
 
     /// The metrics that its tables have.

@@ -9,6 +9,8 @@ use scenario::document::{
 use scenario::report::Place;
 use scenario::{DatapathKind, ReadFile, Scenario, ScenarioError, from_disk};
 
+use results::TableFormat;
+
 use super::keys::{SeedRange, Seeds, SweepKeys, VariantKeys};
 
 /// The axis of the variants, and its column.
@@ -25,6 +27,8 @@ pub struct Sweep {
     scenario_file: PathBuf,
     scenario_text: String,
     datapath: DatapathKind,
+    /// Instead of the scenario's.
+    format: Option<TableFormat>,
     /// What every run sets.
     scale: Vec<Entry>,
     /// Variants first, then axes of their own, then the matrix in the order of the file.
@@ -70,6 +74,8 @@ pub struct SweepOptions {
     pub scale: Option<String>,
     /// Seeds instead of its own: 1 and so on, this many.
     pub seeds: Option<NonZeroU32>,
+    /// The format of tables instead of the scenario's.
+    pub format: Option<TableFormat>,
 }
 
 impl Sweep {
@@ -115,8 +121,19 @@ impl Sweep {
             let title = format!("{count} runs; the limit is {MAX_RUNS}");
             return Err(document.error("seeds", &title, help));
         }
-        let datapath = keys.datapath;
-        Ok(Self { file, text, scenario_file, scenario_text, datapath, scale, axes, seeds, metrics })
+        let (datapath, format) = (keys.datapath, options.format);
+        Ok(Self {
+            file,
+            text,
+            scenario_file,
+            scenario_text,
+            datapath,
+            format,
+            scale,
+            axes,
+            seeds,
+            metrics,
+        })
     }
 
     /// The text of the file.
@@ -130,7 +147,8 @@ impl Sweep {
             DatapathKind::Kernel => "kernel",
             DatapathKind::Memory => "memory",
         };
-        let overrides = [format!("datapath.kind={datapath:?}"), format!("seed={seed}")];
+        let mut overrides = vec![format!("datapath.kind={datapath:?}"), format!("seed={seed}")];
+        overrides.extend(self.format.map(|format| format!("results.format=\"{format}\"")));
         let chosen = self.axes.iter().zip(choices).map(|(axis, choice)| &axis.choices[*choice]);
         let chosen = chosen.flat_map(|choice| &choice.settings);
         let entries: Vec<&Entry> = self.scale.iter().chain(chosen).collect();
@@ -284,6 +302,10 @@ impl Reader<'_> {
         if entry.key == "seed" {
             let help = "leave it out, and list them in `seeds`";
             return Err(at(&entry.key_origin, "seeds are an axis of their own", help));
+        }
+        if entry.key == "results.format" {
+            let help = "write it in the scenario, or give --format";
+            return Err(at(&entry.key_origin, "all tables of a sweep have one format", help));
         }
         Ok(())
     }

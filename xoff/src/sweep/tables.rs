@@ -1,9 +1,9 @@
 //! `sweep.csv` and `summary.csv`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::path::Path;
 
-use results::{Column, CsvText, section};
+use results::{Column, ColumnType, Field, Fields, Row, TableFile, TableFormat, section};
 
 use super::decimal::Decimal;
 use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
@@ -12,50 +12,52 @@ use super::plan::{Plan, Run};
 use super::student;
 
 /// Columns of `sweep.csv` behind those of the axes.
-const RUN_COLUMNS: &[Column] = &[
-    Column { name: "seed", about: "Seed of the run." },
-    Column { name: "run", about: "Name of the run's folder in `runs/`." },
-    Column {
-        name: "state",
-        about: "`complete`: every flow completed; `incomplete`: the duration was over before that, or before \
+const RUN_COLUMNS: &[Column<'static>] = &[
+    Column::integer("seed", "Seed of the run."),
+    Column::text("run", "Name of the run's folder in `runs/`."),
+    Column::text(
+        "state",
+        "`complete`: every flow completed; `incomplete`: the duration was over before that, or before \
                 the fabric had drained (`unfinished` in `summary.json`); `deadlock`: the run stopped at one, \
                 as its scenario asks.",
-    },
-    Column { name: "metric", about: "Path of a number in `summary.json`: `fct_ns.p99`." },
-    Column { name: "value", about: "That number; `true` is 1 and `false` is 0." },
+    ),
+    Column::text("metric", "Path of a number in `summary.json`: `fct_ns.p99`."),
+    Column::decimal("value", "That number; `true` is 1 and `false` is 0."),
 ];
 
 /// Columns of `summary.csv` behind those of the axes.
-const CELL_COLUMNS: &[Column] = &[
-    Column { name: "metric", about: "As in `sweep.csv`." },
-    Column {
-        name: "n",
-        about: "Runs of the cell that the row is about: those that have the metric, and of completion \
+const CELL_COLUMNS: &[Column<'static>] = &[
+    Column::text("metric", "As in `sweep.csv`."),
+    Column::integer(
+        "n",
+        "Runs of the cell that the row is about: those that have the metric, and of completion \
                 times and slowdowns those in which every flow (of the label) completed, which leaves out runs that stopped \
                 when the flows of their window were done.",
-    },
-    Column {
-        name: "incomplete",
-        about: "Runs of the cell whose state is `incomplete`: what they count, they count up to the end \
+    ),
+    Column::integer(
+        "incomplete",
+        "Runs of the cell whose state is `incomplete`: what they count, they count up to the end \
                 of the duration.",
-    },
-    Column {
-        name: "deadlock",
-        about: "Runs of the cell whose state is `deadlock`; they count in the same way.",
-    },
-    Column {
-        name: "mean",
-        about: "Mean over the `n` runs, rounded to a millionth. Empty, as are the next columns, if \
+    ),
+    Column::integer(
+        "deadlock",
+        "Runs of the cell whose state is `deadlock`; they count in the same way.",
+    ),
+    Column::decimal(
+        "mean",
+        "Mean over the `n` runs, rounded to a millionth. Empty, as are the next columns, if \
                 there are none.",
-    },
-    Column {
-        name: "ci95_low",
-        about: "Lower end of the mean's 95 % confidence interval by Student's t over the `n` runs; wide \
+    )
+    .or_empty(),
+    Column::decimal(
+        "ci95_low",
+        "Lower end of the mean's 95 % confidence interval by Student's t over the `n` runs; wide \
                 for few of them. Empty for one run.",
-    },
-    Column { name: "ci95_high", about: "Its upper end." },
-    Column { name: "min", about: "Least value." },
-    Column { name: "max", about: "Largest value." },
+    )
+    .or_empty(),
+    Column::decimal("ci95_high", "Its upper end.").or_empty(),
+    Column::decimal("min", "Least value.").or_empty(),
+    Column::decimal("max", "Largest value.").or_empty(),
 ];
 
 /// Markdown that documents a sweep's tables.
@@ -67,32 +69,37 @@ pub fn columns_markdown() -> String {
          or whose books do not balance, has failed: it is in no table, and the next\ncall tries it again. \
          `runs/` has a results folder for each run, `sweep.toml` is the sweep file.\n",
     );
-    let about = "A row for each run and metric. A run without flows that completed has no \
-                 completion times; a reason\nof drops that any run has is 0 in the others.";
-    section(&mut text, RUNS_TABLE, about, RUN_COLUMNS);
-    section(&mut text, CELLS_TABLE, "A row for each cell of the matrix and metric.", CELL_COLUMNS);
+    section(&mut text, RunRow::FILE, RunRow::ABOUT, RunRow::COLUMNS);
+    section(&mut text, CellRow::FILE, CellRow::ABOUT, CellRow::COLUMNS);
     text
 }
 
+/// A table that is known as a whole.
+pub struct SweepTable<'a, R> {
+    columns: Vec<Column<'a>>,
+    rows: Vec<R>,
+}
+
 /// `sweep.csv`. `results` has a place for each run; runs without a result have no row.
-pub fn runs(plan: &Plan, results: &[Option<RunResult>]) -> String {
-    let mut table = header(plan, RUN_COLUMNS);
+pub fn runs<'a>(plan: &'a Plan, results: &'a [Option<RunResult>]) -> SweepTable<'a, RunRow<'a>> {
+    let mut rows = Vec::new();
     let names = names(plan, results);
+    let axes = Axes::of(plan);
     for (run, result) in ended(plan, results) {
-        let (seed, id, state) = (run.seed, &run.id, result.state.name());
         for metric in &names {
             let Some(value) = result.metrics.value(metric) else { continue };
-            axes(&mut table, plan, &run.choices);
-            line(&mut table, format_args!("{seed},{id},{state},{metric},{value}"));
+            let (axes, state) = (axes.chosen(&run.choices), result.state);
+            rows.push(RunRow { axes, run, state, metric, value });
         }
     }
-    table
+    SweepTable { columns: axes.columns(RunRow::COLUMNS), rows }
 }
 
 /// `summary.csv`, likewise.
-pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
-    let mut table = header(plan, CELL_COLUMNS);
+pub fn cells<'a>(plan: &'a Plan, results: &'a [Option<RunResult>]) -> SweepTable<'a, CellRow<'a>> {
+    let mut rows = Vec::new();
     let names = names(plan, results);
+    let axes = Axes::of(plan);
     let mut cells: BTreeMap<&[usize], Vec<&RunResult>> = BTreeMap::new();
     for (run, result) in ended(plan, results) {
         cells.entry(&run.choices).or_default().push(result);
@@ -100,29 +107,130 @@ pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
     for (choices, results) in cells {
         let [incomplete, deadlock] = [RunState::Incomplete, RunState::Deadlock]
             .map(|state| results.iter().filter(|run| run.state == state).count());
-        for metric in &names {
+        for &metric in &names {
             let samples: Vec<Sample> =
                 results.iter().map(|run| run.metrics.sample(metric)).collect();
             if samples.iter().all(|sample| *sample == Sample::Absent) {
                 continue;
             }
-            axes(&mut table, plan, choices);
             let values: Vec<Decimal> = samples.into_iter().filter_map(Sample::value).collect();
-            let count = values.len();
-            let statistics = statistics(&values).unwrap_or_else(|| ",,,,".into());
-            line(&mut table, format_args!("{metric},{count},{incomplete},{deadlock},{statistics}"));
+            let axes = axes.chosen(choices);
+            rows.push(CellRow { axes, metric, incomplete, deadlock, values });
         }
     }
-    table
+    SweepTable { columns: axes.columns(CellRow::COLUMNS), rows }
 }
 
-/// The columns from the mean on; `None` without a value.
-fn statistics(values: &[Decimal]) -> Option<String> {
-    let (least, most) = values.iter().min().zip(values.iter().max())?;
-    let mean = Decimal::mean(Decimal(values.iter().map(|value| value.0).sum()), values.len());
-    let interval = student::interval(values)
-        .map_or_else(|| ",".to_owned(), |(low, high)| format!("{low},{high}"));
-    Some(format!("{mean},{interval},{least},{most}"))
+impl<R: Row> SweepTable<'_, R> {
+    /// The file of it.
+    pub fn bytes(&self, format: TableFormat) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let path = Path::new(R::FILE);
+        let table = TableFile::new::<R>(format, &mut bytes, path, &self.columns);
+        let written = table.and_then(|mut table| {
+            self.rows.iter().try_for_each(|row| table.row(row))?;
+            table.finish()
+        });
+        written.expect("memory takes every write, and a sweep's integers have a sign");
+        bytes
+    }
+}
+
+/// The axes of a sweep as columns, of numbers if all choices are written as numbers.
+struct Axes<'a>(Vec<(Column<'a>, Vec<Field<'a>>)>);
+
+impl<'a> Axes<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        Self(
+            plan.sweep
+                .axes
+                .iter()
+                .map(|axis| {
+                    let labels = || axis.choices.iter().map(|choice| choice.label.as_str());
+                    let decimals =
+                        || labels().map(results::Decimal::parse).collect::<Option<Vec<_>>>();
+                    let integer = |label: &str| {
+                        let fits = |it: &u64| is_plain(label) && i64::try_from(*it).is_ok();
+                        label.parse().ok().filter(fits)
+                    };
+                    let integers = labels().map(integer).collect::<Option<Vec<u64>>>();
+                    let (kind, fields): (_, Vec<Field<'a>>) = if let Some(integers) = integers {
+                        (ColumnType::Integer, integers.into_iter().map(Field::Integer).collect())
+                    } else if let Some(decimals) = decimals() {
+                        (ColumnType::Decimal, decimals.into_iter().map(Field::Decimal).collect())
+                    } else {
+                        (ColumnType::Text, labels().map(Field::Text).collect())
+                    };
+                    (Column::new(kind, &axis.name, ""), fields)
+                })
+                .collect(),
+        )
+    }
+
+    fn columns(&self, others: &[Column<'a>]) -> Vec<Column<'a>> {
+        self.0.iter().map(|(column, _)| *column).chain(others.iter().copied()).collect()
+    }
+
+    fn chosen(&self, choices: &[usize]) -> Vec<Field<'a>> {
+        self.0.iter().zip(choices).map(|((_, fields), choice)| fields[*choice]).collect()
+    }
+}
+
+/// Whether a text is a whole number as it would be written.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'))
+}
+
+/// A metric of a run.
+pub struct RunRow<'a> {
+    axes: Vec<Field<'a>>,
+    run: &'a Run,
+    state: RunState,
+    metric: &'a str,
+    value: Decimal,
+}
+
+impl Row for RunRow<'_> {
+    const FILE: &'static str = RUNS_TABLE;
+    const ABOUT: &'static str = "A row for each run and metric. A run without flows that completed has no \
+                                 completion times; a reason\nof drops that any run has is 0 in the others.";
+    const COLUMNS: &'static [Column<'static>] = RUN_COLUMNS;
+
+    fn fields(&self, row: &mut impl Fields) {
+        self.axes.iter().for_each(|axis| row.field(*axis));
+        row.add(self.run.seed).add(&*self.run.id.to_string()).add(self.state.name());
+        row.add(self.metric).add(self.value);
+    }
+}
+
+/// A metric of the runs of a cell.
+pub struct CellRow<'a> {
+    axes: Vec<Field<'a>>,
+    metric: &'a str,
+    incomplete: usize,
+    deadlock: usize,
+    /// Those of the runs that have it.
+    values: Vec<Decimal>,
+}
+
+impl Row for CellRow<'_> {
+    const FILE: &'static str = CELLS_TABLE;
+    const ABOUT: &'static str = "A row for each cell of the matrix and metric.";
+    const COLUMNS: &'static [Column<'static>] = CELL_COLUMNS;
+
+    fn fields(&self, row: &mut impl Fields) {
+        let values = &self.values;
+        self.axes.iter().for_each(|axis| row.field(*axis));
+        row.add(self.metric);
+        for count in [values.len(), self.incomplete, self.deadlock] {
+            row.add(count as u64);
+        }
+        let sum = Decimal(values.iter().map(|value| value.0).sum());
+        row.add((!values.is_empty()).then(|| Decimal::mean(sum, values.len())));
+        let interval = student::interval(values);
+        row.add(interval.map(|(low, _)| low)).add(interval.map(|(_, high)| high));
+        row.add(values.iter().min().copied()).add(values.iter().max().copied());
+    }
 }
 
 fn ended<'a>(
@@ -139,24 +247,6 @@ fn names<'a>(plan: &Plan, results: &'a [Option<RunResult>]) -> BTreeSet<&'a str>
     names.map(String::as_str).filter(|name| selection.contains(name)).collect()
 }
 
-fn header(plan: &Plan, columns: &[Column]) -> String {
-    let axes = plan.sweep.axes.iter().map(|axis| CsvText(&axis.name).to_string());
-    let names: Vec<String> =
-        axes.chain(columns.iter().map(|column| column.name.to_owned())).collect();
-    names.join(",") + "\n"
-}
-
-fn axes(table: &mut String, plan: &Plan, choices: &[usize]) {
-    for (axis, choice) in plan.sweep.axes.iter().zip(choices) {
-        let label = CsvText(&axis.choices[*choice].label);
-        write!(table, "{label},").expect("a String takes every write");
-    }
-}
-
-fn line(table: &mut String, fields: std::fmt::Arguments<'_>) {
-    writeln!(table, "{fields}").expect("a String takes every write");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,13 +254,17 @@ mod tests {
     use crate::sweep::sweep_file::Pattern;
     use insta::assert_snapshot;
 
+    fn text<R: Row>(table: &SweepTable<'_, R>) -> String {
+        String::from_utf8(table.bytes(TableFormat::Csv)).unwrap()
+    }
+
     #[test]
     fn runs_that_were_cut_are_named_and_their_completion_times_are_in_no_mean() {
         let plan = plan();
         let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 4));
         let stuck = RunResult { state: RunState::Deadlock, ..run(0, None, 0) };
         let results = [Some(whole), Some(cut.clone()), None, Some(cut), Some(stuck), None];
-        let runs = plan.runs.iter().fold(runs(&plan, &results), |text, run| {
+        let runs = plan.runs.iter().fold(text(&runs(&plan, &results)), |text, run| {
             text.replace(&run.id.to_string(), &format!("run{}", run.index))
         });
         assert_snapshot!(runs, @"
@@ -195,7 +289,7 @@ mod tests {
         2MB,2,run4,deadlock,flows_total,2
         2MB,2,run4,deadlock,paused_ns,7000
         ");
-        assert_snapshot!(cells(&plan, &results), @"
+        assert_snapshot!(text(&cells(&plan, &results)), @"
         switch.buffer,metric,n,incomplete,deadlock,mean,ci95_low,ci95_high,min,max
         1MB,drops.by_reason.headroom-exhausted,2,1,0,2,-23.412,27.412,0,4
         1MB,fct_ns.mean,1,1,0,30,,,30,30
@@ -219,9 +313,11 @@ mod tests {
         let results = [Some(run(2, Some(30), 0)), None, None, None, None, None];
         let metric =
             |column| move |line: &str| line.split(',').nth(column).expect("a field").to_owned();
-        let runs: Vec<String> = runs(&plan, &results).lines().skip(1).map(metric(4)).collect();
+        let runs: Vec<String> =
+            text(&runs(&plan, &results)).lines().skip(1).map(metric(4)).collect();
         assert_eq!(runs, ["flows_completed", "flows_total", "paused_ns"]);
-        let cells: Vec<String> = cells(&plan, &results).lines().skip(1).map(metric(1)).collect();
+        let cells: Vec<String> =
+            text(&cells(&plan, &results)).lines().skip(1).map(metric(1)).collect();
         assert_eq!(cells, runs);
     }
 
@@ -231,7 +327,8 @@ mod tests {
         for (table, columns) in [(RUNS_TABLE, RUN_COLUMNS), (CELLS_TABLE, CELL_COLUMNS)] {
             assert!(text.contains(&format!("\n## `{table}`\n")), "{table}");
             for column in columns {
-                assert!(text.contains(&format!("| `{}` | {} |", column.name, column.about)));
+                let row = format!("| `{}` | {}", column.name, column.kind.name());
+                assert!(text.contains(&row) && text.contains(column.about), "{row}");
             }
         }
     }

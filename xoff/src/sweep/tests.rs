@@ -93,7 +93,7 @@ fn axes_of_their_own_are_columns_and_a_scale_is_in_every_run() {
     let path = folder.path().join("sweep.toml");
     fs::write(&path, format!("scenario = \"base.toml\"\n{AXES}")).unwrap();
     let load = |scale: &str, seeds| {
-        let options = SweepOptions { scale: Some(scale.into()), seeds };
+        let options = SweepOptions { scale: Some(scale.into()), seeds, format: None };
         Sweep::load(&path, &options).and_then(Plan::of)
     };
     let short = load("short", std::num::NonZeroU32::new(2)).unwrap();

@@ -91,7 +91,7 @@ fn repeat(
     let mut found = Vec::new();
     for (figure, plan, run) in chosen {
         let folder = out(arguments).join(FOLDER).join(figure.name);
-        let folder = SweepFolder::claim(&folder, plan.sweep.text(), Claim::Alone)?;
+        let folder = SweepFolder::claim(&folder, plan.sweep.text(), plan.format(), Claim::Alone)?;
         let scale = if figure.has_small { format!(" scale={SMALL}") } else { String::new() };
         let what = plan.sweep.describe(&run.choices, run.seed) + &scale;
         say(format_args!("{}: {what}", figure.name));

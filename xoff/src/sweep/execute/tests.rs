@@ -27,7 +27,8 @@ fn executed(
 }
 
 fn claim(folder: &Path) -> SweepFolder {
-    SweepFolder::claim(folder, "", Claim::Alone).expect("nobody else has it")
+    SweepFolder::claim(folder, "", results::TableFormat::Csv, Claim::Alone)
+        .expect("nobody else has it")
 }
 
 #[test]

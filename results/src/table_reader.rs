@@ -1,0 +1,176 @@
+//! Tables read again, whatever format they have.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use csv::StringRecord;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use parquet::record::reader::RowIter;
+
+use super::table_file::TableFormat;
+
+/// A table of a results folder, row by row, each field as the text that it has in CSV; of numbers with
+/// decimal places without zeros at their end.
+pub struct TableReader {
+    columns: StringRecord,
+    rows: Rows,
+    record: StringRecord,
+    read: u64,
+    path: PathBuf,
+}
+
+enum Rows {
+    Csv(Box<csv::Reader<BufReader<File>>>),
+    Parquet(RowIter<'static>),
+}
+
+/// Why a table cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// There is no such file, or it cannot be opened.
+    #[error("cannot read {}: {source}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file that is not a table.
+    #[error("{} is not a table: {why}", .path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl TableError {
+    /// Whether there is no such table.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// The path of the table that is `csv_file` as CSV, in the format that a folder has it in; that of CSV if it has
+/// none.
+pub fn table_path(folder: &Path, csv_file: &str) -> PathBuf {
+    let [csv, parquet] = TableFormat::ALL.map(|format| folder.join(format.file(csv_file)));
+    if !csv.exists() && parquet.exists() { parquet } else { csv }
+}
+
+impl TableReader {
+    /// Opens the table that is `csv_file` as CSV.
+    pub fn open(folder: &Path, csv_file: &str) -> Result<Self, TableError> {
+        let path = table_path(folder, csv_file);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(source) => return Err(TableError::Open { path, source }),
+        };
+        let opened = if path.extension().is_some_and(|it| it == TableFormat::Parquet.name()) {
+            parquet(file).map_err(|error| error.to_string())
+        } else {
+            csv_rows(file).map_err(|error| error.to_string())
+        };
+        match opened {
+            Ok((columns, rows)) => {
+                Ok(Self { columns, rows, record: StringRecord::new(), read: 0, path })
+            }
+            Err(why) => Err(TableError::Broken { path, why }),
+        }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Names of the columns.
+    pub const fn columns(&self) -> &StringRecord {
+        &self.columns
+    }
+
+    /// The place of a column, by its name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column == name)
+    }
+
+    /// Goes to the next row, or says that there is none.
+    pub fn advance(&mut self) -> Result<bool, TableError> {
+        let there = match &mut self.rows {
+            Rows::Csv(reader) => {
+                reader.read_record(&mut self.record).map_err(|error| error.to_string())
+            }
+            Rows::Parquet(rows) => match rows.next() {
+                None => Ok(false),
+                Some(Err(error)) => Err(error.to_string()),
+                Some(Ok(row)) => {
+                    self.record.clear();
+                    row.get_column_iter().for_each(|(_, field)| add(&mut self.record, field));
+                    Ok(true)
+                }
+            },
+        };
+        let there = there.map_err(|why| TableError::Broken { path: self.path.clone(), why })?;
+        self.read += u64::from(there);
+        Ok(there)
+    }
+
+    /// The fields of the row.
+    pub const fn row(&self) -> &StringRecord {
+        &self.record
+    }
+
+    /// A field of the row by the place of its column; empty if the row is too short.
+    pub fn field(&self, column: usize) -> &str {
+        self.record.get(column).unwrap_or_default()
+    }
+
+    /// Where a person finds the row: `line 12` of a text, else `row 11`.
+    pub fn place(&self) -> String {
+        format!("{} {}", self.noun(), self.number())
+    }
+
+    /// What its rows are numbered as.
+    pub const fn noun(&self) -> &'static str {
+        match &self.rows {
+            Rows::Csv(_) => "line",
+            Rows::Parquet(_) => "row",
+        }
+    }
+
+    /// The number of the row, from 1 on; a header is the first line of a text.
+    pub fn number(&self) -> u64 {
+        match &self.rows {
+            Rows::Csv(_) => self.record.position().map_or(0, csv::Position::line),
+            Rows::Parquet(_) => self.read,
+        }
+    }
+}
+
+fn csv_rows(file: File) -> Result<(StringRecord, Rows), csv::Error> {
+    let mut reader = csv::Reader::from_reader(BufReader::new(file));
+    let columns = reader.headers()?.clone();
+    Ok((columns, Rows::Csv(Box::new(reader))))
+}
+
+fn parquet(file: File) -> Result<(StringRecord, Rows), ParquetError> {
+    let reader = SerializedFileReader::new(file)?;
+    let fields = reader.metadata().file_metadata().schema().get_fields();
+    let columns = fields.iter().map(|field| field.name()).collect();
+    Ok((columns, Rows::Parquet(RowIter::from_file_into(Box::new(reader)))))
+}
+
+fn add(record: &mut StringRecord, field: &Field) {
+    match field {
+        Field::Null => record.push_field(""),
+        Field::Bool(truth) => record.push_field(if *truth { "1" } else { "0" }),
+        Field::Long(value) => record.push_field(itoa::Buffer::new().format(*value)),
+        Field::Str(text) => record.push_field(text),
+        Field::Double(value) => record.push_field(&value.to_string()),
+        other => record.push_field(&other.to_string()),
+    }
+}
