@@ -44,7 +44,10 @@ fn set(socket: &impl AsRawFd, interface: &str, mut value: EthtoolValue) -> io::R
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: SIOCETHTOOL takes an `ifreq` whose name is zero-terminated (asserted) and whose data
     // points to the command's structure; both outlive the call.
-    if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request) } == 0 {
+    if unsafe {
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
+    } == 0
+    {
         Ok(())
     } else {
         Err(io::Error::last_os_error())

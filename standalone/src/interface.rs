@@ -223,7 +223,9 @@ fn ethtool<T>(name: &str, command: &mut T) -> io::Result<()> {
     request.ifr_ifru.ifru_data = std::ptr::from_mut(command).cast();
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     // SAFETY: SIOCETHTOOL takes an `ifreq` whose data points to the command's structure; both outlive the call.
-    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request) } {
+    match unsafe {
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
+    } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
