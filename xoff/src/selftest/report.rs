@@ -1,0 +1,99 @@
+//! What the world is told of tests: KTAP, TAP as the kernel's runner writes it, JUnit, JSON.
+
+mod junit;
+mod ktap;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::verdict::{Finding, Tally};
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// KTAP version 1, as `KUnit` and kernel developers read it: a test's steps are subtests.
+    Ktap,
+    /// TAP version 13, as the kernel's `run_kselftest.sh` writes it: a test's steps are lines that begin with `# `.
+    Tap13,
+    /// `JUnit` XML: a suite a test, a case a step.
+    Junit,
+    /// JSON, one object.
+    Json,
+}
+
+/// Writes what comes of tests: KTAP and TAP test by test, the others at the end.
+pub struct Report<W> {
+    format: Format,
+    output: W,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    seed: u64,
+    kernel: &'a str,
+    #[serde(flatten)]
+    tally: Tally,
+    tests: &'a [Finding],
+}
+
+impl<W: Write> Report<W> {
+    /// Begins the report of `tests` tests.
+    pub fn begin(format: Format, mut output: W, tests: usize) -> io::Result<Self> {
+        match format {
+            Format::Ktap => writeln!(output, "KTAP version 1\n1..{tests}")?,
+            Format::Tap13 => writeln!(output, "TAP version 13\n1..{tests}")?,
+            Format::Junit | Format::Json => {}
+        }
+        output.flush()?;
+        Ok(Self { format, output, findings: Vec::new() })
+    }
+
+    /// Tells of a test that has ended.
+    pub fn add(&mut self, finding: Finding) -> io::Result<()> {
+        self.findings.push(finding);
+        let (number, finding) = (self.findings.len(), &self.findings[self.findings.len() - 1]);
+        match self.format {
+            Format::Ktap => self.output.write_all(ktap::nested(number, finding).as_bytes())?,
+            Format::Tap13 => self.output.write_all(ktap::commented(number, finding).as_bytes())?,
+            Format::Junit | Format::Json => {}
+        }
+        self.output.flush()
+    }
+
+    /// Ends the report before its time.
+    pub fn bail_out(mut self, why: &str, seed: u64, kernel: &str) -> io::Result<Tally> {
+        if matches!(self.format, Format::Ktap | Format::Tap13) {
+            writeln!(self.output, "Bail out! {why}")?;
+        }
+        self.end(seed, kernel)
+    }
+
+    /// Ends the report.
+    pub fn end(mut self, seed: u64, kernel: &str) -> io::Result<Tally> {
+        let mut tally = Tally::default();
+        self.findings.iter().for_each(|finding| tally.count(&finding.verdict()));
+        match self.format {
+            Format::Ktap | Format::Tap13 => {
+                let Tally { pass, fail, skip } = tally;
+                writeln!(
+                    self.output,
+                    "# Linux {kernel}, seed {seed}\n# Totals: pass:{pass} fail:{fail} xfail:0 xpass:0 skip:{skip} error:0"
+                )?;
+            }
+            Format::Junit => {
+                let xml = junit::render(&self.findings, seed, kernel).map_err(io::Error::other)?;
+                self.output.write_all(xml.as_bytes())?;
+            }
+            Format::Json => {
+                let whole = Whole { seed, kernel, tally, tests: &self.findings };
+                serde_json::to_writer_pretty(&mut self.output, &whole)?;
+                writeln!(self.output)?;
+            }
+        }
+        self.output.flush()?;
+        Ok(tally)
+    }
+}
