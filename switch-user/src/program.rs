@@ -2,6 +2,7 @@
 
 mod attachment;
 mod host;
+pub mod objects;
 pub mod standalone;
 mod test_run;
 

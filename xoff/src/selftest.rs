@@ -15,7 +15,7 @@
 //! was so when the test was set up must still be so after its traffic; what has changed ([`surroundings`]) is in the message of
 //! each failure, because that is mostly its cause: an MTU, a queueing discipline, a program that somebody else attached.
 //!
-//! - `report` writes what happened: KTAP, the TAP of the kernel's own runner, JUnit or JSON.
+//! - `report` writes what happened: KTAP, the TAP of the kernel's own runner, `JUnit` or JSON.
 //! - `runner` chooses tests, bounds their time, repeats them, and runs copies side by side.
 //! - `evidence` collects what a bug report needs.
 //! - [`bytecode`] makes BPF programs of a few instructions, for what the shipped object has no program for.
@@ -26,7 +26,7 @@
 pub mod bench;
 pub mod bytecode;
 pub mod catalogue;
-mod evidence;
+pub mod evidence;
 pub mod fabric;
 mod hooks;
 mod live_program;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use scenario::quantity;
+use scenario::{DatapathKind, Scenario, quantity};
 use units::Picos;
 
 use super::Exit;
@@ -13,6 +13,7 @@ use crate::selftest::catalogue::{CATALOGUE, Test};
 use crate::selftest::report::Format;
 use crate::selftest::runner::{self, End, Item, Plan, Work};
 use crate::selftest::verdict::Tally;
+use crate::selftest::{bytecode, evidence};
 
 /// Arguments of `xoff selftest`.
 #[derive(Debug, clap::Args)]
@@ -44,6 +45,10 @@ pub struct Arguments {
     /// Runs so many copies of each test side by side, in fabrics of their own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     stress: u32,
+    /// Also collects what a bug report needs in a folder: the kernel's log and configuration, programs and maps, captures,
+    /// scenarios, verifier logs, and the command that does it again.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
     /// Stops each test between its set-up and its traffic: names its namespaces on standard error, and waits for a line on
     /// standard input.
     #[arg(long)]
@@ -62,9 +67,26 @@ pub fn execute(arguments: &Arguments) -> Exit {
             chosen.iter().map(|test| format!("{:width$}  {}", test.name, test.about)).collect();
         return super::print(&lines.join("\n"), Exit::Success);
     }
-    let items: Vec<Item<'_>> = chosen.into_iter().map(of_catalogue).collect();
-    let missing = super::doctor::require_kernel_datapath().err();
-    let interrupted = match super::prepare(missing.is_none()) {
+    let scenarios = arguments.files.iter().map(|file| super::load(file, &[]));
+    let scenarios: Vec<Scenario> = match scenarios.collect() {
+        Ok(scenarios) => scenarios,
+        Err(exit) => return exit,
+    };
+    let items: Vec<Item<'_>> = if scenarios.is_empty() {
+        chosen.into_iter().map(of_catalogue).collect()
+    } else {
+        arguments.files.iter().zip(&scenarios).map(of_file).collect()
+    };
+    let is_in_kernel = |it: &Scenario| it.datapath.kind == DatapathKind::Kernel;
+    let needs_kernel = scenarios.is_empty() || scenarios.iter().any(is_in_kernel);
+    let missing = if needs_kernel { missing() } else { None };
+    if let Some(folder) = &arguments.report
+        && let Err(message) = evidence::begin_report(folder)
+    {
+        return super::refuse(&message);
+    }
+    evidence::begin_log();
+    let interrupted = match super::prepare(needs_kernel && missing.is_none()) {
         Ok(interrupted) => interrupted,
         Err(message) => return super::refuse(&message),
     };
@@ -72,10 +94,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
         seed: arguments.seed,
         time_limit: arguments.time_limit,
         pause: arguments.pause,
-        report: None,
+        report: arguments.report.as_deref(),
     };
     let (repeat, copies) = (arguments.repeat, arguments.stress);
-    let plan = Plan { settings, repeat, copies, format: arguments.format };
+    let command = again(arguments);
+    let plan = Plan { settings, repeat, copies, format: arguments.format, command };
     match runner::run(&items, &plan, missing.as_deref(), io::stdout().lock(), interrupted) {
         Ok(End::Done(tally)) => exit(tally),
         Ok(End::Interrupted) => Exit::Interrupted,
@@ -123,6 +146,50 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, String> {
 fn of_catalogue(test: &'static Test) -> Item<'static> {
     let chosen_by = format!("--only {}", test.name);
     Item { name: test.name.to_owned(), chosen_by, work: Work::Test(test) }
+}
+
+fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario)) -> Item<'a> {
+    if scenario.expectations.is_empty() {
+        super::warn(format_args!(
+            "{} has no [[expect]]: only whether its run is sound is looked at",
+            file.display()
+        ));
+    }
+    let chosen_by = quoted(&file.display().to_string());
+    Item { name: scenario.name.clone(), chosen_by, work: Work::Scenario(scenario) }
+}
+
+/// What this machine lacks for any test of the kernel, if it lacks something.
+fn missing() -> Option<String> {
+    super::doctor::require_kernel_datapath().err().or_else(|| {
+        let error = bytecode::probe().err()?;
+        Some(format!("the kernel has no BPF (CONFIG_BPF_SYSCALL): {error}"))
+    })
+}
+
+/// The command line, as a shell takes it.
+fn again(arguments: &Arguments) -> String {
+    let mut words = vec!["xoff".to_owned(), "selftest".to_owned()];
+    for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
+        words.extend(globs.iter().flat_map(|glob| [option.to_owned(), quoted(glob)]));
+    }
+    words.extend(arguments.files.iter().map(|file| quoted(&file.display().to_string())));
+    words.push(format!("--seed {}", arguments.seed));
+    for (option, number) in [("--repeat", arguments.repeat), ("--stress", arguments.stress)] {
+        if number > 1 {
+            words.push(format!("{option} {number}"));
+        }
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// A time such as `45s`.

@@ -6,9 +6,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// `enum bpf_cmd`.
 const MAP_CREATE: libc::c_long = 0;
+const MAP_LOOKUP_ELEM: libc::c_long = 1;
 const MAP_UPDATE_ELEM: libc::c_long = 2;
 const PROG_LOAD: libc::c_long = 5;
 const PROG_GET_FD_BY_ID: libc::c_long = 13;
+const MAP_GET_FD_BY_ID: libc::c_long = 14;
 const LINK_CREATE: libc::c_long = 28;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
@@ -225,6 +227,26 @@ impl Map {
         unsafe { attributes.open(MAP_CREATE) }.map(|descriptor| Self { descriptor })
     }
 
+    /// The map with this number.
+    pub fn of_number(number: u32) -> io::Result<Self> {
+        let mut attributes = Attributes::new();
+        attributes.word(0, number);
+        // SAFETY: the attributes have no pointers.
+        unsafe { attributes.open(MAP_GET_FD_BY_ID) }.map(|descriptor| Self { descriptor })
+    }
+
+    /// An entry of a map with keys of four bytes. `value_bytes` are those of the map, or, at maps with a value for each
+    /// processor, of all of them.
+    pub fn entry(&self, key: u32, value_bytes: usize) -> io::Result<Vec<u8>> {
+        let mut value = vec![0_u8; value_bytes];
+        let mut attributes = Attributes::new();
+        attributes.word(0, descriptor(self.descriptor.as_raw_fd()));
+        attributes.long(8, (&raw const key) as u64);
+        attributes.long(16, value.as_mut_ptr() as u64);
+        // SAFETY: key and value outlive the call, and the value is as long as the map's, says the caller.
+        unsafe { attributes.call(MAP_LOOKUP_ELEM) }.map(|_| value)
+    }
+
     /// Its descriptor, as instructions have it.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
@@ -243,6 +265,20 @@ impl Map {
         // SAFETY: key and value outlive the call, and the value is as long as the map's (asserted).
         unsafe { attributes.call(MAP_UPDATE_ELEM) }.map(drop)
     }
+}
+
+/// Whether there is BPF at all.
+///
+/// # Errors
+/// What the kernel says to a map of one entry.
+pub fn probe() -> io::Result<()> {
+    const ARRAY: u32 = 2;
+    let mut attributes = Attributes::new();
+    for (at, value) in [(0, ARRAY), (4, 4), (8, 4), (12, 1)] {
+        attributes.word(at, value);
+    }
+    // SAFETY: the attributes have no pointers.
+    unsafe { attributes.open(MAP_CREATE) }.map(drop)
 }
 
 /// Whether a program with this number is loaded.

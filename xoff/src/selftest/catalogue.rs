@@ -1,7 +1,7 @@
 //! The tests by their names.
 
 use super::bench::{Bench, Ended};
-use super::{fabric, hooks, live_program, redirect, ring, turmoil, xsk};
+use super::{evidence, fabric, hooks, live_program, redirect, ring, turmoil, xsk};
 
 /// A test.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +128,11 @@ pub const CATALOGUE: &[Test] = &[
         name: "qos.headroom",
         about: "each lossless priority uses its headroom, and no more",
         run: fabric::headroom,
+    },
+    Test {
+        name: "kernel.log",
+        about: "the kernel's log has no warning and no bug while the tests before this one ran",
+        run: evidence::kernel_log,
     },
 ];
 

@@ -78,18 +78,23 @@ pub fn headroom(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "qos.headroom", embedded!("headroom"), &[])
 }
 
-fn embedded(bench: &mut Bench<'_>, test: &str, text: &str, sets: &[&str]) -> Result<(), Ended> {
+fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Result<(), Ended> {
     let mut sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     sets.push(format!("seed={}", bench.seed()));
     sets.push("datapath.kind=kernel".to_owned());
+    let toml = match bench.folder() {
+        None => toml.to_owned(),
+        Some(folder) => {
+            let toml = format!("{toml}\n[[captures]]\nwires = [\"*\"]\nfilter = \"all\"\n");
+            super::evidence::write(folder, "scenario.toml", &toml);
+            toml
+        }
+    };
     let read = |sets: &[String]| {
-        let scenario = Scenario::parse(text, Path::new("selftest.toml"), sets)
+        let scenario = Scenario::parse(&toml, Path::new("selftest.toml"), sets)
             .and_then(|scenario| expectation::check(&scenario).map(|()| scenario));
         scenario.unwrap_or_else(|error| panic!("the embedded scenario is right: {error}"))
     };
-    if let Some(folder) = bench.folder() {
-        super::evidence::write(folder, "scenario.toml", text);
-    }
     let scenario = read(&sets);
     let folder = bench.step("there is room for results", super::evidence::lend)?;
     let (kernel, memory) = (folder.path().join("kernel"), folder.path().join("memory"));
@@ -155,11 +160,11 @@ fn in_kernel(
 ) -> Result<Summary, Ended> {
     let fabric = bench.step("the fabric is deployed", || {
         run::deploy(scenario, Programs::Beside).map_err(|error| {
-            let text = with_causes(&error);
+            let why = with_causes(&error);
             match error {
                 emulation::datapath::kernel::DeployError::Netns(error) => of_netns(&error),
-                _ if text.contains("(os error 38)") => Verdict::skip(format!("no BPF: {text}")),
-                _ => Verdict::fail("a fabric", text, "deployment"),
+                _ if why.contains("(os error 38)") => Verdict::skip(format!("no BPF: {why}")),
+                _ => Verdict::fail("a fabric", why, "deployment"),
             }
         })
     })?;
@@ -175,6 +180,7 @@ fn in_kernel(
     })?;
     let names: Vec<_> = namespaces.iter().map(|it| it.name().to_owned()).collect();
     bench.pause(test, &names);
+    bench.folder().into_iter().for_each(super::evidence::keep_objects);
     // Called now and then, and once more when the last frame has crossed and all is still there.
     let seen = RefCell::new((Ok(()), Vec::new()));
     let stop = bench.stop();
@@ -189,12 +195,12 @@ fn in_kernel(
     });
     let (attached, changes) = seen.into_inner();
     bench.look("the kernel says that the programs are still there", || attached);
-    let changed = if changes.is_empty() {
+    let as_before = if changes.is_empty() {
         Verdict::Pass
     } else {
         Verdict::fail("interfaces as they were set up", changes.join("; "), names.join(" "))
     };
-    bench.add("interfaces are as they were set up", changed);
+    bench.add("interfaces are as they were set up", as_before);
     summary
 }
 
@@ -298,12 +304,12 @@ fn pauses_agree(table: &Path) -> Result<(), Verdict> {
     let mut counted: BTreeMap<[String; 3], [u64; 2]> = BTreeMap::new();
     for row in reader.records() {
         let row = row.map_err(unreadable)?;
-        let [node, peer, priority, counter, value] =
+        let [node, peer, priority, name, value] =
             [0, 2, 3, 4, 5].map(|column| row.get(column).unwrap_or_default().to_owned());
         let value: u64 = value.parse().unwrap_or_default();
-        if counter == format!("PFC_{priority}_TX_PKTS") {
+        if name == format!("PFC_{priority}_TX_PKTS") {
             counted.entry([node, peer, priority]).or_default()[0] += value;
-        } else if counter == format!("PFC_{priority}_RX_PKTS") {
+        } else if name == format!("PFC_{priority}_RX_PKTS") {
             counted.entry([peer, node, priority]).or_default()[1] += value;
         }
     }

@@ -81,6 +81,7 @@ pub fn test_run(bench: &mut Bench<'_>) -> Result<(), Ended> {
 }
 
 /// MAC control frames to 01:80:C2:00:00:01, both ways; the switch does not forward them.
+#[expect(clippy::too_many_lines, reason = "one step after the other")]
 pub fn mac_control(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     bench.step("hosts have AF_XDP sockets", || rig.open_hosts(af_xdp::Options::default()))?;

@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(found(&sent, &arrived), ["frames keep their order: frame 5 after frame 6"]);
         arrived.sort_by_key(|frame| sent.iter().position(|it| it == frame));
         let last = arrived.pop().expect("there are 16");
-        let lost = "each frame arrives once: 1 of 16 missing, the first is frame 15";
-        assert_eq!(found(&sent, &arrived), [lost]);
+        let missing = "each frame arrives once: 1 of 16 missing, the first is frame 15";
+        assert_eq!(found(&sent, &arrived), [missing]);
         arrived.extend([last.clone(), last]);
         assert_eq!(found(&sent, &arrived), ["each frame arrives once: frame 15 2 times"]);
         arrived.pop();

@@ -159,6 +159,8 @@ pub fn device_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     for (name, verdict) in judge(&sent, &arrived, "veth, DEVMAP, veth, native XDP, AF_XDP") {
         bench.add(name, explained(verdict, &changes));
     }
+    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.folder().into_iter().for_each(super::evidence::keep_objects);
     Ok(())
 }
 
@@ -204,6 +206,8 @@ pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     for (name, verdict) in judge(&sent, &arrived, "veth, CPUMAP, the stack, AF_PACKET") {
         bench.add(name, explained(verdict, &changes));
     }
+    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.folder().into_iter().for_each(super::evidence::keep_objects);
     Ok(())
 }
 

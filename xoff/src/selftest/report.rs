@@ -1,4 +1,4 @@
-//! What the world is told of tests: KTAP, TAP as the kernel's runner writes it, JUnit, JSON.
+//! What the world is told of tests: KTAP, TAP as the kernel's runner writes it, `JUnit`, JSON.
 
 mod junit;
 mod ktap;
@@ -63,6 +63,13 @@ impl<W: Write> Report<W> {
         self.output.flush()
     }
 
+    /// All so far as JSON, whatever the report's form.
+    pub fn json(&self, seed: u64, kernel: &str) -> String {
+        let tally = tally(&self.findings);
+        let whole = Whole { seed, kernel, tally, tests: &self.findings };
+        serde_json::to_string_pretty(&whole).expect("findings have string keys only")
+    }
+
     /// Ends the report before its time.
     pub fn bail_out(mut self, why: &str, seed: u64, kernel: &str) -> io::Result<Tally> {
         if matches!(self.format, Format::Ktap | Format::Tap13) {
@@ -73,8 +80,7 @@ impl<W: Write> Report<W> {
 
     /// Ends the report.
     pub fn end(mut self, seed: u64, kernel: &str) -> io::Result<Tally> {
-        let mut tally = Tally::default();
-        self.findings.iter().for_each(|finding| tally.count(&finding.verdict()));
+        let tally = tally(&self.findings);
         match self.format {
             Format::Ktap | Format::Tap13 => {
                 let Tally { pass, fail, skip } = tally;
@@ -88,12 +94,19 @@ impl<W: Write> Report<W> {
                 self.output.write_all(xml.as_bytes())?;
             }
             Format::Json => {
-                let whole = Whole { seed, kernel, tally, tests: &self.findings };
-                serde_json::to_writer_pretty(&mut self.output, &whole)?;
-                writeln!(self.output)?;
+                let json = self.json(seed, kernel);
+                writeln!(self.output, "{json}")?;
             }
         }
         self.output.flush()?;
         Ok(tally)
     }
+}
+
+fn tally(findings: &[Finding]) -> Tally {
+    let mut tally = Tally::default();
+    for finding in findings {
+        tally.count(&finding.verdict());
+    }
+    tally
 }

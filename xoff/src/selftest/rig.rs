@@ -71,6 +71,9 @@ impl Place {
     }
 }
 
+/// A record, and the bytes of the frame if they were kept.
+pub type Taken = (Records, Option<Vec<u8>>);
+
 /// What host 0 sends by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
@@ -266,7 +269,7 @@ impl Rig {
     }
 
     /// Takes a record out of the ring, with the frame's bytes if they were kept.
-    pub fn take(&mut self) -> Result<Option<(Records, Option<Vec<u8>>)>, Verdict> {
+    pub fn take(&mut self) -> Result<Option<Taken>, Verdict> {
         let mut bytes = None;
         let taken =
             self.program.take_records(|_, frame| bytes = Some(frame.to_vec()), |_, _, _| ());
@@ -352,6 +355,7 @@ impl Rig {
             let verdict = self.with_ring(explained(verdict, &changes));
             bench.add(name, verdict);
         }
+        super::evidence::keep_frames(bench, [sent, arrived]);
     }
 
     /// Adds that nothing but the counters of interfaces has changed since the set-up.
@@ -371,8 +375,8 @@ impl Rig {
         let refused = self.tables.dropped(DropReason::RingFull);
         match verdict {
             Verdict::Fail(mut failure) if refused > 0 => {
-                failure.place +=
-                    &format!("; bpf_ringbuf_reserve failed {refused} times (the ring was full)");
+                let why = format!("bpf_ringbuf_reserve failed {refused} times (the ring was full)");
+                failure.place = format!("{}; {why}", failure.place);
                 Verdict::Fail(failure)
             }
             verdict => verdict,
@@ -431,6 +435,7 @@ pub fn of_program(error: &ProgramError) -> Verdict {
     if error.verifier_log().is_none() && text.contains(NO_SYSTEM_CALL) {
         return Verdict::skip(format!("no BPF: {text}"));
     }
+    error.verifier_log().into_iter().for_each(super::evidence::keep_verifier_log);
     Verdict::fail("a program that loads and attaches", text, "bpf()")
 }
 

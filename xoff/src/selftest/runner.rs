@@ -8,8 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bench::{Bench, Ended, Settings};
+use scenario::Scenario;
+
+use super::bench::{Bench, Settings};
 use super::catalogue::Test;
+use super::fabric;
 use super::report::{Format, Report};
 use super::verdict::{Finding, Step, Tally, Verdict};
 
@@ -20,8 +23,8 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(5);
 pub enum Work<'a> {
     /// A test of the catalogue.
     Test(&'static Test),
-    /// Anything else, such as a user's scenario.
-    Other(Box<dyn Fn(&mut Bench<'_>) -> Result<(), Ended> + Sync + 'a>),
+    /// A user's scenario.
+    Scenario(&'a Scenario),
 }
 
 /// A test that is to run.
@@ -45,6 +48,8 @@ pub struct Plan<'a> {
     pub copies: u32,
     /// The form of the report.
     pub format: Format,
+    /// The command that runs all of it again.
+    pub command: String,
 }
 
 /// How it all ended.
@@ -75,24 +80,31 @@ pub fn run(
                 None => side_by_side(item, plan, names.collect(), interrupted),
             };
             if interrupted.load(Ordering::Relaxed) {
+                plan.keep(&report.json(seed, &release));
                 report.bail_out("interrupted", seed, &release)?;
                 return Ok(End::Interrupted);
             }
             findings.into_iter().try_for_each(|finding| report.add(finding))?;
         }
     }
+    plan.keep(&report.json(seed, &release));
     report.end(seed, &release).map(End::Done)
 }
 
+impl Plan<'_> {
+    /// Ends the report folder, if there is one.
+    fn keep(&self, json: &str) {
+        if let Some(folder) = self.settings.report {
+            super::evidence::end_report(folder, &self.command, json);
+        }
+    }
+}
+
 fn name(item: &Item<'_>, plan: &Plan<'_>, round: u32, copy: u32) -> String {
-    let mut name = item.name.clone();
-    if plan.repeat > 1 {
-        name += &format!(" (round {} of {})", round + 1, plan.repeat);
-    }
-    if plan.copies > 1 {
-        name += &format!(" (copy {} of {})", copy + 1, plan.copies);
-    }
-    name
+    let of = |what, number, all| {
+        if all > 1 { format!(" ({what} {} of {all})", number + 1) } else { String::new() }
+    };
+    item.name.clone() + &of("round", round, plan.repeat) + &of("copy", copy, plan.copies)
 }
 
 fn skipped(name: String, reason: &str) -> Finding {
@@ -117,7 +129,7 @@ fn side_by_side(
     thread::scope(|scope| {
         let copies: Vec<_> =
             names.into_iter().map(|name| scope.spawn(move || begin(name))).collect();
-        let joined = copies.into_iter().map(|copy| copy.join());
+        let joined = copies.into_iter().map(thread::ScopedJoinHandle::join);
         joined.map(|it| it.expect("a test's panic is caught")).collect()
     })
 }
@@ -141,7 +153,7 @@ fn run_one(item: &Item<'_>, plan: &Plan<'_>, name: String, interrupted: &AtomicB
         let mut bench = Bench::new(&plan.settings, &stop, folder.as_deref());
         let ended = catch_unwind(AssertUnwindSafe(|| match &item.work {
             Work::Test(test) => (test.run)(&mut bench),
-            Work::Other(work) => work(&mut bench),
+            Work::Scenario(scenario) => fabric::of_user(&mut bench, &item.name, scenario),
         }));
         over.store(true, Ordering::Relaxed);
         if let Err(panic) = ended {

@@ -58,16 +58,15 @@ pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let place = rig.interface(HOSTS[0], "s0");
     rig.judge(bench, &sent, &format!("an AF_XDP socket at {place}, veth, native XDP, the ring"));
     bench.look("the sockets counted no loss, and what was sent", || {
-        let mut counted = rig.sockets.iter().map(Socket::statistics);
-        let [sender, receiver] = [(); 2].map(|()| counted.next().expect("there are two"));
-        let sender = sender.map_err(|error| of_socket(&error))?;
-        let receiver = receiver.map_err(|error| of_socket(&error))?;
+        let counted =
+            |host: usize| rig.sockets[host].statistics().map_err(|error| of_socket(&error));
+        let (sender, taker) = (counted(HOSTS[0])?, counted(HOSTS[1])?);
         // Each send ends with a look at the ring that finds nothing more.
-        if sender.transmit_ring_empty >= u64::from(FRAMES) && receiver.frames_lost() == 0 {
+        if sender.transmit_ring_empty >= u64::from(FRAMES) && taker.frames_lost() == 0 {
             return Ok(());
         }
         let expected = format!("at least {FRAMES} kicks that emptied the ring, and no loss");
-        let got = format!("{sender:?} and {receiver:?}");
+        let got = format!("{sender:?} and {taker:?}");
         Err(rig.explain(Verdict::fail(expected, got, "getsockopt(XDP_STATISTICS)")))
     });
     rig.judge_surroundings(bench);
@@ -236,6 +235,8 @@ pub fn multi_buffer(bench: &mut Bench<'_>) -> Result<(), Ended> {
     for (name, verdict) in judge(&sent, &arrived, &way) {
         bench.add(name, explained(verdict, &changes));
     }
+    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.folder().into_iter().for_each(super::evidence::keep_objects);
     bench.look("long packets came in several frames", || {
         // A frame holds 3840 bytes behind the headroom.
         let expected = sent.iter().map(|packet| packet.len().div_ceil(MAX_FRAME_LENGTH as usize));
