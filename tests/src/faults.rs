@@ -12,7 +12,7 @@ use xoff::selftest::bytecode::instruction::{
     add, call, copy, exit, flip, load_byte, mask, set, store_byte, store_word, unless,
 };
 use xoff::selftest::bytecode::{
-    Attach, Link, Program, ProgramKind, SKB_LOAD_BYTES, SKB_STORE_BYTES, TC_SHOT, TCX_NEXT,
+    Attach, Link, Program, ProgramKind, SKB_LOAD_BYTES, SKB_STORE_BYTES, TC_STOLEN, TCX_NEXT,
 };
 
 use crate::command::{Finished, bpf_objects_of, xoff};
@@ -76,6 +76,11 @@ impl Paused {
     pub fn go_on(mut self) -> Finished {
         // More than one test may have been chosen; all go on.
         drop(self.child.stdin.take());
+        self.await_end()
+    }
+
+    /// Waits for its end, without letting it go on.
+    pub fn await_end(mut self) -> Finished {
         let (mut stdout, mut stderr) = (String::new(), String::new());
         let mut output = self.child.stdout.take().expect("it is piped");
         output.read_to_string(&mut stdout).expect("it prints UTF-8");
@@ -189,8 +194,8 @@ pub fn corrupting(at: i32) -> Vec<u64> {
     ]
 }
 
-/// Drops MAC control frames.
-pub fn dropping_mac_control() -> Vec<u64> {
+/// Loses MAC control frames, without a word to who sent them (`TC_ACT_STOLEN`).
+pub fn losing_mac_control() -> Vec<u64> {
     vec![
         set(2, 12),
         copy(3, 10),
@@ -202,7 +207,7 @@ pub fn dropping_mac_control() -> Vec<u64> {
         unless(1, 0x88, 4),
         load_byte(1, 10, -7),
         unless(1, 0x08, 2),
-        set(0, TC_SHOT),
+        set(0, TC_STOLEN),
         exit(),
         set(0, TCX_NEXT),
         exit(),

@@ -2,7 +2,7 @@
 //! `tc`.
 
 use tests::command::{Finished, isolate, traces};
-use tests::faults::{Paused, classifying, corrupting, dropping_mac_control};
+use tests::faults::{Paused, classifying, corrupting, losing_mac_control};
 
 /// Places of namespaces: a rig has host 0, host 1 and the switch.
 const H0: usize = 0;
@@ -61,7 +61,7 @@ fn a_program_that_corrupts_a_byte_is_found_and_named() {
 #[test]
 fn native_xdp_that_has_become_generic_is_found() {
     let finished = disturbed("xdp.native", |test| test.make_generic(S0, PORT));
-    let words = ["expected: native XDP (drv)", "got: generic XDP (skb)", "-s0/h0"];
+    let words = ["expected: native XDP (drv)", "got:      generic XDP (skb)", "-s0/h0"];
     assert_says(&finished, "the kernel says that the program is still there", &words);
     // Every frame came, which is why nothing else shows it.
     assert!(finished.stdout.contains("ok 7 - no byte is changed"), "{}", finished.stdout);
@@ -113,10 +113,10 @@ fn a_wrong_mtu_is_found_and_named() {
 #[test]
 fn a_lost_mac_control_frame_is_found_and_named() {
     let finished = disturbed("mac-control", |test| {
-        test.at_egress(S0, PORT, "drops_control", &dropping_mac_control())
+        test.at_egress(S0, PORT, "loses_control", &losing_mac_control())
     });
     let words =
-        ["the PAUSE of priority 0 to 01:80:c2:00:00:01", "is lost", "\"drops_control\"", "-s0/h0"];
+        ["the PAUSE of priority 0 to 01:80:c2:00:00:01", "is lost", "\"loses_control\"", "-s0/h0"];
     assert_says(&finished, "the switch's frames reach a host's socket", &words);
 }
 

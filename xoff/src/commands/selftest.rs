@@ -50,8 +50,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Stops each test between its set-up and its traffic: names its namespaces on standard error, and waits for a line on
-    /// standard input.
-    #[arg(long)]
+    /// standard input. Then a test may take as long as it likes.
+    #[arg(long, conflicts_with = "time_limit")]
     pause: bool,
 }
 
@@ -92,7 +92,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let settings = Settings {
         seed: arguments.seed,
-        time_limit: arguments.time_limit,
+        time_limit: if arguments.pause { Duration::MAX } else { arguments.time_limit },
         pause: arguments.pause,
         report: arguments.report.as_deref(),
     };

@@ -1,6 +1,5 @@
 //! What a test works on: its steps, its time, and who watches it.
 
-use std::io::BufRead;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -110,8 +109,26 @@ impl<'a> Bench<'a> {
             "{test} is set up in {}; press Enter for its traffic",
             namespaces.join(" ")
         ));
-        // At the end of standard input there is nobody to wait for.
-        let _ = std::io::stdin().lock().read_line(&mut String::new());
+        await_line(self.stop);
+    }
+}
+
+/// Waits for a line on standard input, or for its end: then there is nobody to wait for. An interrupt ends it, too.
+fn await_line(stop: &AtomicBool) {
+    const LOOK_MS: libc::c_int = 50;
+    let mut byte = [0_u8; 1];
+    while !stop.load(Ordering::Relaxed) {
+        let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+        // SAFETY: the pointer is to one entry, which outlives the call.
+        if unsafe { libc::poll(&raw mut input, 1, LOOK_MS) } <= 0 {
+            continue;
+        }
+        // Byte by byte, so that the next test's line stays where it is.
+        // SAFETY: the pointer is to one byte, which outlives the call.
+        let length = unsafe { libc::read(libc::STDIN_FILENO, byte.as_mut_ptr().cast(), 1) };
+        if length <= 0 || byte == *b"\n" {
+            return;
+        }
     }
 }
 

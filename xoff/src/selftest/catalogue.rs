@@ -143,6 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_is_documented() {
+        let text = include_str!("../../../docs/kernel-ci.md");
+        let missing = CATALOGUE.iter().find(|test| !text.contains(&format!("`{}`", test.name)));
+        assert!(missing.is_none(), "docs/kernel-ci.md lacks {missing:?}");
+    }
+
+    #[test]
     fn names_are_unique_and_fit_a_glob_and_a_result_line() {
         let names: BTreeSet<_> = CATALOGUE.iter().map(|test| test.name).collect();
         assert_eq!(names.len(), CATALOGUE.len());

@@ -194,7 +194,9 @@ pub fn keep(bench: &Bench<'_>, rig: &Rig) {
 /// Keeps frames that a test has sent and received, as a capture with two interfaces.
 pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
     let Some(folder) = bench.folder() else { return };
-    let path = folder.join("frames.pcapng");
+    // A test may send more than once.
+    let mut paths = (1..).map(|number| folder.join(format!("frames-{number}.pcapng")));
+    let path = paths.find(|path| !path.exists()).expect("a folder has few files");
     let wire =
         |name: &str| CaptureWire { name: name.to_owned(), rate: BitsPerSecond(100_000_000_000) };
     let written = File::create(&path).map_err(|error| error.to_string()).and_then(|file| {

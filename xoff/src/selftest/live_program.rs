@@ -80,6 +80,14 @@ pub fn test_run(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
+/// A failure to send a frame, with what frame it was.
+fn unsent(verdict: Verdict, frame: &str) -> Verdict {
+    match verdict {
+        Verdict::Fail(failure) => Verdict::fail(frame, failure.got, failure.place),
+        other => other,
+    }
+}
+
 /// MAC control frames to 01:80:C2:00:00:01, both ways; the switch does not forward them.
 #[expect(clippy::too_many_lines, reason = "one step after the other")]
 pub fn mac_control(bench: &mut Bench<'_>) -> Result<(), Ended> {
@@ -106,7 +114,7 @@ pub fn mac_control(bench: &mut Bench<'_>) -> Result<(), Ended> {
     bench.look("a host's frames reach the switch's program", || {
         for (frame, instant) in frames(source).zip((1..).map(|number| number * APART_NS)) {
             rig.program.set_clock(Nanos(instant));
-            rig.send(&bytes(&frame))?;
+            rig.send(&bytes(&frame)).map_err(|verdict| unsent(verdict, &name(&frame)))?;
             let mut found = None;
             patience.wait(PATIENCE, || {
                 found = rig.take().transpose();
@@ -151,7 +159,8 @@ pub fn mac_control(bench: &mut Bench<'_>) -> Result<(), Ended> {
     });
     bench.look("the switch's frames reach a host's socket", || {
         for frame in frames(port) {
-            rig.send_to_host(0, &bytes(&frame), 0)?;
+            let sent = rig.send_to_host(0, &bytes(&frame), 0);
+            sent.map_err(|verdict| unsent(verdict, &name(&frame)))?;
             let mut found = None;
             patience.wait(PATIENCE, || {
                 rig.sockets[HOSTS[0]].receive(|bytes| found = Some(bytes.to_vec()));

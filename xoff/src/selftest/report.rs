@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::verdict::{Finding, Tally};
+use super::verdict::{Finding, Tally, Verdict};
 
 /// A form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,7 +36,25 @@ struct Whole<'a> {
     kernel: &'a str,
     #[serde(flatten)]
     tally: Tally,
-    tests: &'a [Finding],
+    tests: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    verdict: &'static str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+impl<'a> Told<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        let verdict = match finding.verdict() {
+            Verdict::Pass => "pass",
+            Verdict::Fail(_) => "fail",
+            Verdict::Skip { .. } => "skip",
+        };
+        Self { verdict, finding }
+    }
 }
 
 impl<W: Write> Report<W> {
@@ -66,7 +84,8 @@ impl<W: Write> Report<W> {
     /// All so far as JSON, whatever the report's form.
     pub fn json(&self, seed: u64, kernel: &str) -> String {
         let tally = tally(&self.findings);
-        let whole = Whole { seed, kernel, tally, tests: &self.findings };
+        let tests = self.findings.iter().map(Told::of).collect();
+        let whole = Whole { seed, kernel, tally, tests };
         serde_json::to_string_pretty(&whole).expect("findings have string keys only")
     }
 
