@@ -180,6 +180,23 @@ fn run_or_part(
     drive(scenario, datapath, record, &captured, threads, watch, &started, Duration::ZERO, partial)
 }
 
+/// The same on a fabric of this scenario that [`deploy`] has just made.
+#[cfg(feature = "kernel")]
+pub fn run_on(
+    scenario: &Scenario,
+    fabric: Deployed<KernelWires>,
+    folder: Option<&Path>,
+    threads: Threads,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, Error> {
+    let threads = threads.for_a_run(scenario);
+    let captured = captured_wires(scenario);
+    let folder = folder.map(|folder| claim(scenario, folder, &captured)).transpose()?;
+    let (record, started) = (record(scenario, folder), Started::now());
+    let (deployed, partial) = (Duration::ZERO, Partial::Kept);
+    drive(scenario, fabric, record, &captured, threads, watch, &started, deployed, partial)
+}
+
 /// A deployed and configured fabric.
 #[cfg(feature = "kernel")]
 pub fn deploy(

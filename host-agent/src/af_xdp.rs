@@ -4,16 +4,16 @@
 //! and the socket (`socket`); `mapping` is the one place that maps memory. The XDP program that
 //! redirects frames to the socket, and the map that holds it, belong to whoever loads them.
 //!
-//! Deliberately absent: zero copy (veth has none), shared UMEMs (a UMEM per socket costs 256 KiB
-//! and needs no allocator between hosts), need-wakeup (copy mode always needs the kick, and never a
-//! wake-up to receive) and frames in several fragments.
+//! Deliberately absent: zero copy (veth has none) and shared UMEMs (a UMEM per socket costs 256 KiB
+//! and needs no allocator between hosts). Hosts use neither need-wakeup (copy mode always needs the kick, and never a
+//! wake-up to receive) nor packets in several frames; `xoff selftest` does.
 
 mod mapping;
 mod ring;
 mod socket;
 mod umem;
 
-pub use socket::{Socket, Statistics};
+pub use socket::{Options, Socket, Statistics};
 pub use umem::{FRAME_BYTES, FRAMES};
 
 use std::io;

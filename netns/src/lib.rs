@@ -12,6 +12,7 @@
 //!   enter them, and what a process needs for that.
 //! - `tap`: links of tap devices, and interfaces of stacks, whose owner carries the frames.
 //! - `offload`, `settings`: what an interface and a namespace are told through ioctl and sysctl.
+//! - `link_state`: what the kernel says of an interface.
 //! - `fabric`, `inventory`: which fabric is whose, and which have lost their owner.
 //!
 //! Invariants: the namespace of a calling thread never changes, because everything that enters one
@@ -22,6 +23,7 @@ mod deployment;
 mod error;
 mod fabric;
 mod inventory;
+mod link_state;
 mod namespace;
 mod offload;
 mod plan;
@@ -37,6 +39,7 @@ pub use deployment::{Deployment, deploy};
 pub use error::Error;
 pub use fabric::FabricId;
 pub use inventory::{FabricStatus, Owner, Report, destroy, destroy_abandoned, list};
+pub use link_state::{LinkCounters, LinkState, XdpAttachment};
 pub use namespace::Namespace;
 pub use plan::{EndSpec, LinkKind, LinkSpec, NamespaceSpec, Plan, RouteSpec, StackSpec};
 pub use plan_check::PlanError;

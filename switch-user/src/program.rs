@@ -1,7 +1,10 @@
 //! The eBPF programs of one switch or host: loaded, attached, and their ring read.
 
+mod attachment;
 mod host;
+pub mod objects;
 pub mod standalone;
+mod test_run;
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,6 +25,7 @@ use fabric_core::record::{
 };
 use units::Nanos;
 
+pub use self::attachment::{Attachment, ByLink, LinkKind, at_tcx};
 pub use self::host::{HostProgram, SocketTakes};
 use crate::hook::{Hook, XdpHook};
 use crate::refusal::Refusal;

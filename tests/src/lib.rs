@@ -3,6 +3,7 @@
 pub mod any_scenario;
 pub mod command;
 pub mod fabric;
+pub mod faults;
 pub mod generated;
 pub mod live;
 pub mod switch;

@@ -37,6 +37,8 @@ pub mod run;
 mod run_progress;
 pub mod schema;
 #[cfg(feature = "kernel")]
+pub mod selftest;
+#[cfg(feature = "kernel")]
 pub mod send;
 #[cfg(feature = "kernel")]
 pub mod storm;
@@ -67,7 +69,8 @@ use crate::{expectation, guardian};
 pub use json_errors::parse;
 #[cfg(not(feature = "kernel"))]
 pub use memory_only::{
-    capture, deploy, destroy, doctor, exec, impair, link, list, metrics, send, storm, top, watch,
+    capture, deploy, destroy, doctor, exec, impair, link, list, metrics, selftest, send, storm,
+    top, watch,
 };
 
 /// A laboratory for lossless Ethernet on one Linux machine.
@@ -113,6 +116,8 @@ enum Command {
     Man(man::Arguments),
     /// Checks that this machine can run fabrics, and says what to do where it cannot.
     Doctor(doctor::Arguments),
+    /// Tests the kernel below a fabric: XDP, TC, AF_XDP, BPF rings and maps, veth, namespaces.
+    Selftest(selftest::Arguments),
     /// Brings a scenario's fabric up on the real clock, for programs and RoCE traffic, until it is destroyed.
     Deploy(deploy::Arguments),
     /// Lists live fabrics.
@@ -171,6 +176,7 @@ impl Arguments {
             Command::Completions(arguments) => completions::execute(arguments),
             Command::Man(arguments) => man::execute(arguments),
             Command::Doctor(arguments) => doctor::execute(arguments),
+            Command::Selftest(arguments) => selftest::execute(arguments),
             Command::Deploy(arguments) => deploy::execute(arguments),
             Command::List(arguments) => list::execute(arguments),
             Command::Exec(arguments) => exec::execute(arguments),
@@ -204,6 +210,8 @@ pub enum Exit {
     Unsound,
     /// The input or the machine does not allow it.
     BadInput,
+    /// Nothing of it could be done here; what kernel developers call a skip.
+    Skipped,
     /// The user interrupted it.
     Interrupted,
 }
@@ -215,6 +223,8 @@ impl Exit {
             Self::Success => 0,
             Self::Unsound => 1,
             Self::BadInput => 2,
+            // KSFT_SKIP of the kernel's selftests.
+            Self::Skipped => 4,
             // 128 + SIGINT, as shells report it.
             Self::Interrupted => 130,
         }
@@ -351,6 +361,12 @@ fn require_place(file: &Path) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Writes a line to standard error, for those who watch a command.
+#[cfg(feature = "kernel")]
+pub(crate) fn tell(line: impl Display) {
+    say(line);
 }
 
 /// Writes a line to standard error. Whether anyone can read it changes nothing about how a command ends.

@@ -3,7 +3,7 @@
 //! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
 //! papers, [`import`] reads the files of other programs, [`init`] has scenarios to begin with, [`inspect`] says what a
 //! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
-//! fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
+//! fabrics up, `selftest` tests the kernel below them. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
 pub mod commands;
 pub mod expectation;
@@ -19,4 +19,6 @@ pub mod live;
 mod replace;
 pub mod report;
 pub mod reproduce;
+#[cfg(feature = "kernel")]
+pub mod selftest;
 pub mod sweep;

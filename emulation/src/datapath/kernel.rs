@@ -172,6 +172,11 @@ impl KernelWires {
         &self.deployment
     }
 
+    /// The same, for who looks at them while the fabric runs. They are gone when nobody has them.
+    pub fn shared_deployment(&self) -> Arc<Deployment> {
+        Arc::clone(&self.deployment)
+    }
+
     fn name(&self, crossing: &Crossing) -> String {
         self.wire_names[crossing.wire.0 as usize].clone()
     }

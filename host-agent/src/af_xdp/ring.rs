@@ -17,6 +17,7 @@ use super::mapping::Mapping;
 pub(super) struct Layout {
     producer: usize,
     consumer: usize,
+    flags: usize,
     entries: usize,
     length: u32,
 }
@@ -30,6 +31,7 @@ impl Layout {
         Self {
             producer: place(offsets.producer),
             consumer: place(offsets.consumer),
+            flags: place(offsets.flags),
             entries: place(offsets.desc),
             length,
         }
@@ -79,6 +81,14 @@ pub(super) struct Producer<T>(Ring<T>);
 impl<T: Copy> Producer<T> {
     pub(super) fn map(fd: BorrowedFd<'_>, page_offset: u64, layout: Layout) -> io::Result<Self> {
         Ring::map(fd, page_offset, layout).map(Self)
+    }
+
+    /// Whether the kernel asks for a kick, of a socket that has `XDP_USE_NEED_WAKEUP`.
+    pub(super) fn needs_wakeup(&self) -> bool {
+        let ring = &self.0;
+        // SAFETY: as for `Ring::producer`.
+        let flags = unsafe { ring.memory.array::<AtomicU32>(ring.layout.flags, 1).as_ref() };
+        flags.load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 
     /// Hands `entry` to the kernel.
@@ -201,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_layout_is_where_the_kernel_says() {
-        let Layout { producer, consumer, entries, length } = Layout::new(&OFFSETS, 8);
-        assert_eq!((producer, consumer, entries, length), (0, 64, 192, 8));
+        let Layout { producer, consumer, flags, entries, length } = Layout::new(&OFFSETS, 8);
+        assert_eq!((producer, consumer, flags, entries, length), (0, 64, 128, 192, 8));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::ring::{Consumer, Layout, Producer};
-use super::umem::{FRAMES, Umem};
+use super::umem::{FRAME_BYTES, FRAMES, Umem};
 use super::{Error, MAX_FRAME_LENGTH, MIN_FRAME_LENGTH};
 
 /// Kicks for one frame before giving up, with a yield between them. A frame normally leaves on the
@@ -21,6 +21,32 @@ pub struct Socket {
     transmit: Producer<libc::xdp_desc>,
     receive: Consumer<libc::xdp_desc>,
     completion: Consumer<u64>,
+}
+
+/// How a socket is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Frames of the UMEM, a power of two from 16 up: all but 8 receive.
+    pub frames: u32,
+    /// Whether the kernel says when it needs a kick (`XDP_USE_NEED_WAKEUP`).
+    pub need_wakeup: bool,
+    /// Whether a packet may lie in several frames (`XDP_USE_SG`, Linux 6.6).
+    pub several_frames: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { frames: FRAMES, need_wakeup: false, several_frames: false }
+    }
+}
+
+impl Options {
+    fn flags(self) -> u16 {
+        let when = |wanted: bool, flag: u16| if wanted { flag } else { 0 };
+        libc::XDP_COPY
+            | when(self.need_wakeup, libc::XDP_USE_NEED_WAKEUP)
+            | when(self.several_frames, libc::XDP_USE_SG)
+    }
 }
 
 /// What the kernel counted on one socket since it was opened. All but `transmit_ring_empty` must
@@ -57,23 +83,25 @@ impl Socket {
     ///
     /// After a socket on the same queue was closed, the kernel frees the queue a moment later.
     pub fn open(interface_index: u32, queue: u32) -> Result<Self, Error> {
-        Self::open_with(interface_index, queue, FRAMES)
+        Self::open_with(interface_index, queue, Options::default())
     }
 
-    /// The same with a UMEM of `frames` frames, a power of two from 16 up: of which all but 8 receive.
-    pub fn open_with(interface_index: u32, queue: u32, frames: u32) -> Result<Self, Error> {
+    /// The same with these options.
+    pub fn open_with(interface_index: u32, queue: u32, options: Options) -> Result<Self, Error> {
+        let frames = options.frames;
         assert!(frames >= 16 && frames.is_power_of_two(), "a UMEM of {frames} frames");
         let interface = interface_name(interface_index);
-        Self::open_steps(interface_index, queue, frames, &interface)
+        Self::open_steps(interface_index, queue, options, &interface)
             .map_err(|(step, source)| Error::Open { interface, queue, step, source })
     }
 
     fn open_steps(
         interface_index: u32,
         queue: u32,
-        frames: u32,
+        options: Options,
         interface: &str,
     ) -> Result<Self, (&'static str, io::Error)> {
+        let frames = options.frames;
         let at = |step| move |source| (step, source);
         // SAFETY: `socket` takes no pointers.
         let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
@@ -110,7 +138,7 @@ impl Socket {
             Producer::map(fd.as_fd(), libc::XDP_PGOFF_TX_RING.cast_unsigned(), layout(&offsets.tx))
                 .map_err(map)?;
         umem.receive_frames().for_each(|frame| fill.push(frame));
-        bind(&fd, interface_index, queue).map_err(at("bind"))?;
+        bind(&fd, interface_index, queue, options.flags()).map_err(at("bind"))?;
         let interface = interface.to_owned();
         Ok(Self { fd, interface, umem, fill, transmit, receive, completion })
     }
@@ -137,6 +165,53 @@ impl Socket {
         build(unsafe { self.umem.bytes_mut(frame, len) });
         self.transmit.push(libc::xdp_desc { addr: frame, len, options: 0 });
         self.transmit_all()
+    }
+
+    /// Puts a packet on the transmit ring, in as many frames as there are `parts`, and leaves it there until
+    /// [`Self::transmit_queued`].
+    ///
+    /// # Panics
+    /// If a part is longer than a frame, or there is none.
+    pub fn queue(&mut self, parts: &[&[u8]]) -> Result<(), Error> {
+        let last = parts.len().checked_sub(1).expect("a packet has bytes");
+        for (number, part) in parts.iter().enumerate() {
+            let len = u32::try_from(part.len()).expect("a part fits a frame");
+            assert!(len <= FRAME_BYTES, "a part fits a frame");
+            let Some(frame) = self.umem.take() else {
+                return Err(self.not_sent(io::Error::from_raw_os_error(libc::ENOBUFS)));
+            };
+            // SAFETY: the frame was on the free list, so the kernel does not hold it; it gets it only by the push below.
+            unsafe { self.umem.bytes_mut(frame, len) }.copy_from_slice(part);
+            let options = if number == last { 0 } else { libc::XDP_PKT_CONTD };
+            self.transmit.push(libc::xdp_desc { addr: frame, len, options });
+        }
+        Ok(())
+    }
+
+    /// Kicks the kernel until all that is queued has left.
+    pub fn transmit_queued(&mut self) -> Result<(), Error> {
+        self.transmit_all()
+    }
+
+    /// How many frames lie on the transmit ring, or have left it and did not come back yet.
+    pub fn in_flight(&mut self) -> usize {
+        while let Some(address) = self.completion.pop() {
+            self.umem.release(Umem::frame_of(address));
+        }
+        self.umem.in_flight()
+    }
+
+    /// Whether the kernel asks for a kick to transmit. Without `need_wakeup` it never does.
+    pub fn needs_kick(&self) -> bool {
+        self.transmit.needs_wakeup()
+    }
+
+    /// Whether the kernel moves frames without a copy, says the kernel.
+    pub fn is_zero_copy(&self) -> Result<bool, Error> {
+        let mut raw = libc::xdp_options { flags: 0 };
+        option(&self.fd, libc::XDP_OPTIONS, &mut raw)
+            .map_err(|source| Error::Statistics { interface: self.interface.clone(), source })?;
+        Ok(raw.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
     }
 
     /// Kicks the kernel until it is done with every frame of the transmit ring.
@@ -197,6 +272,22 @@ impl Socket {
         true
     }
 
+    /// Takes the oldest received packet, and says in how many frames it came.
+    pub fn receive_packet(&mut self) -> Option<(Vec<u8>, usize)> {
+        let mut packet = Vec::new();
+        for frames in 1.. {
+            // The kernel shows the frames of a packet all at once.
+            let descriptor = self.receive.pop()?;
+            // SAFETY: as in `receive`.
+            packet.extend(unsafe { self.umem.bytes(descriptor.addr, descriptor.len) });
+            self.fill.push(Umem::frame_of(descriptor.addr));
+            if descriptor.options & libc::XDP_PKT_CONTD == 0 {
+                return Some((packet, frames));
+            }
+        }
+        None
+    }
+
     /// Reads what the kernel counted on this socket.
     pub fn statistics(&self) -> Result<Statistics, Error> {
         // SAFETY: a struct of integers, for which zero is a value.
@@ -237,10 +328,10 @@ fn interface_name(index: u32) -> String {
     format!("{} (index {index})", name.to_string_lossy())
 }
 
-fn bind(fd: &OwnedFd, interface_index: u32, queue: u32) -> io::Result<()> {
+fn bind(fd: &OwnedFd, interface_index: u32, queue: u32, flags: u16) -> io::Result<()> {
     let address = libc::sockaddr_xdp {
         sxdp_family: u16::try_from(libc::AF_XDP).expect("families are 16 bits"),
-        sxdp_flags: libc::XDP_COPY,
+        sxdp_flags: flags,
         sxdp_ifindex: interface_index,
         sxdp_queue_id: queue,
         sxdp_shared_umem_fd: 0,

@@ -75,7 +75,8 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
     let checksums = SoftwareChecksums::prepare(&interface, &mut waiter)?;
     let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
         .map_err(|error| Error::of_loading(Node::Host, error))?;
-    let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES)
+    let options = af_xdp::Options { frames: FRAMES, ..af_xdp::Options::default() };
+    let socket = af_xdp::Socket::open_with(interface.index, 0, options)
         .map_err(|error| Error::of_af_xdp(&interface.name, error))?;
     program
         .attach(interface.index, socket.as_raw_fd())

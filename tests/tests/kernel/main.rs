@@ -45,5 +45,7 @@ mod live_programs;
 mod live_storm;
 mod live_victims;
 mod netns;
+mod selftest;
+mod selftest_faults;
 mod standalone;
 mod standalone_ends;

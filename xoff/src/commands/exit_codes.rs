@@ -42,6 +42,13 @@ fn of(command: &str) -> Codes {
             ("0", "this machine can run fabrics"),
             ("2", "something is missing, or the command line is wrong"),
         ],
+        "selftest" => &[
+            ("0", "no test failed, and one passed at least"),
+            ("1", "a test failed"),
+            REFUSED,
+            ("4", "every test was skipped: no root, no BPF, no namespaces"),
+            ("130", "interrupted"),
+        ],
         "deploy" => &[
             ("0", "the fabric is up; with --foreground, it was destroyed"),
             REFUSED,

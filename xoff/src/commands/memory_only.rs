@@ -78,6 +78,11 @@ pub mod impair {
     pub use super::{Anything as Arguments, refuse as execute};
 }
 
+/// In place of `xoff selftest`.
+pub mod selftest {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
 /// In place of `xoff destroy`.
 pub mod destroy {
     pub use super::{Anything as Arguments, refuse as execute};

@@ -1,0 +1,202 @@
+//! `xoff selftest`: tests of the kernel below a fabric.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use scenario::{DatapathKind, Scenario, quantity};
+use units::Picos;
+
+use super::Exit;
+use crate::selftest::bench::Settings;
+use crate::selftest::catalogue::{CATALOGUE, Test};
+use crate::selftest::report::Format;
+use crate::selftest::runner::{self, End, Item, Plan, Work};
+use crate::selftest::verdict::Tally;
+use crate::selftest::{bytecode, evidence};
+
+/// Arguments of `xoff selftest`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Scenarios with `[[expect]]` that are run instead of the catalogue.
+    #[arg(value_name = "FILE", conflicts_with_all = ["only", "skip", "list"])]
+    files: Vec<PathBuf>,
+    /// Prints the names of the tests that would run, and what each shows.
+    #[arg(long)]
+    list: bool,
+    /// Runs only tests whose names match: `*` stands for any text, `?` for any character. May be given several times.
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+    /// Leaves out tests whose names match. May be given several times.
+    #[arg(long, value_name = "GLOB")]
+    skip: Vec<String>,
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Ktap)]
+    format: Format,
+    /// How long a test may take before it fails.
+    #[arg(long, value_name = "TIME", default_value = "45s", value_parser = time)]
+    time_limit: Duration,
+    /// What the bytes of frames, and draws of scenarios, follow from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Runs each test so many times.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repeat: u32,
+    /// Runs so many copies of each test side by side, in fabrics of their own.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    stress: u32,
+    /// Also collects what a bug report needs in a folder: the kernel's log and configuration, programs and maps, captures,
+    /// scenarios, verifier logs, and the command that does it again.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Stops each test between its set-up and its traffic: names its namespaces on standard error, and waits for a line on
+    /// standard input. Then a test may take as long as it likes.
+    #[arg(long, conflicts_with = "time_limit")]
+    pause: bool,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let chosen = match chosen(arguments) {
+        Ok(chosen) => chosen,
+        Err(message) => return super::refuse(&message),
+    };
+    if arguments.list {
+        let width = chosen.iter().map(|test| test.name.len()).max().unwrap_or_default();
+        let lines: Vec<_> =
+            chosen.iter().map(|test| format!("{:width$}  {}", test.name, test.about)).collect();
+        return super::print(&lines.join("\n"), Exit::Success);
+    }
+    let scenarios = arguments.files.iter().map(|file| super::load(file, &[]));
+    let scenarios: Vec<Scenario> = match scenarios.collect() {
+        Ok(scenarios) => scenarios,
+        Err(exit) => return exit,
+    };
+    let items: Vec<Item<'_>> = if scenarios.is_empty() {
+        chosen.into_iter().map(of_catalogue).collect()
+    } else {
+        arguments.files.iter().zip(&scenarios).map(of_file).collect()
+    };
+    let is_in_kernel = |it: &Scenario| it.datapath.kind == DatapathKind::Kernel;
+    let needs_kernel = scenarios.is_empty() || scenarios.iter().any(is_in_kernel);
+    let missing = if needs_kernel { missing() } else { None };
+    if let Some(folder) = &arguments.report
+        && let Err(message) = evidence::begin_report(folder)
+    {
+        return super::refuse(&message);
+    }
+    evidence::begin_log();
+    let interrupted = match super::prepare(needs_kernel && missing.is_none()) {
+        Ok(interrupted) => interrupted,
+        Err(message) => return super::refuse(&message),
+    };
+    let settings = Settings {
+        seed: arguments.seed,
+        time_limit: if arguments.pause { Duration::MAX } else { arguments.time_limit },
+        pause: arguments.pause,
+        report: arguments.report.as_deref(),
+    };
+    let (repeat, copies) = (arguments.repeat, arguments.stress);
+    let command = again(arguments);
+    let plan = Plan { settings, repeat, copies, format: arguments.format, command };
+    match runner::run(&items, &plan, missing.as_deref(), io::stdout().lock(), interrupted) {
+        Ok(End::Done(tally)) => exit(tally),
+        Ok(End::Interrupted) => Exit::Interrupted,
+        // A reader that has gone away (`xoff selftest | head`) has seen what it wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
+        Err(error) => super::refuse(&format!(
+            "cannot write to standard output: {error}; send it somewhere else"
+        )),
+    }
+}
+
+fn exit(tally: Tally) -> Exit {
+    match tally {
+        Tally { fail: 1.., .. } => Exit::Unsound,
+        Tally { pass: 0, .. } => Exit::Skipped,
+        _ => Exit::Success,
+    }
+}
+
+/// The tests of the catalogue that are asked for.
+fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, String> {
+    for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
+        for glob in globs {
+            if !CATALOGUE.iter().any(|test| scenario::glob::matches(glob, test.name)) {
+                return Err(format!(
+                    "no test matches `{option} {glob}`\nhelp: `xoff selftest --list` names them"
+                ));
+            }
+        }
+    }
+    let matches = |globs: &[String], test: &Test| {
+        globs.iter().any(|glob| scenario::glob::matches(glob, test.name))
+    };
+    let asked = |test: &&Test| {
+        (arguments.only.is_empty() || matches(&arguments.only, test))
+            && !matches(&arguments.skip, test)
+    };
+    let chosen: Vec<_> = CATALOGUE.iter().filter(asked).collect();
+    if chosen.is_empty() {
+        return Err("`--skip` leaves no test\nhelp: leave one of them out".to_owned());
+    }
+    Ok(chosen)
+}
+
+fn of_catalogue(test: &'static Test) -> Item<'static> {
+    let chosen_by = format!("--only {}", test.name);
+    Item { name: test.name.to_owned(), chosen_by, work: Work::Test(test) }
+}
+
+fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario)) -> Item<'a> {
+    if scenario.expectations.is_empty() {
+        super::warn(format_args!(
+            "{} has no [[expect]]: only whether its run is sound is looked at",
+            file.display()
+        ));
+    }
+    let chosen_by = quoted(&file.display().to_string());
+    Item { name: scenario.name.clone(), chosen_by, work: Work::Scenario(scenario) }
+}
+
+/// What this machine lacks for any test of the kernel, if it lacks something.
+fn missing() -> Option<String> {
+    super::doctor::require_kernel_datapath().err().or_else(|| {
+        let error = bytecode::probe().err()?;
+        Some(format!("the kernel has no BPF (CONFIG_BPF_SYSCALL): {error}"))
+    })
+}
+
+/// The command line, as a shell takes it.
+fn again(arguments: &Arguments) -> String {
+    let mut words = vec!["xoff".to_owned(), "selftest".to_owned()];
+    for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
+        words.extend(globs.iter().flat_map(|glob| [option.to_owned(), quoted(glob)]));
+    }
+    words.extend(arguments.files.iter().map(|file| quoted(&file.display().to_string())));
+    words.push(format!("--seed {}", arguments.seed));
+    for (option, number) in [("--repeat", arguments.repeat), ("--stress", arguments.stress)] {
+        if number > 1 {
+            words.push(format!("{option} {number}"));
+        }
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A time such as `45s`.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = quantity::parse::<Picos>(text).map_err(|error| error.replace('\n', "; "))?;
+    if time.0 < 1_000_000_000 {
+        return Err("a test takes a millisecond at least; write a time such as 45s".to_owned());
+    }
+    Ok(Duration::from_nanos(time.0 / 1000))
+}

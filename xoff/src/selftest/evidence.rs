@@ -1,0 +1,283 @@
+//! What a bug report needs: the kernel's log and configuration, programs and maps as the kernel knows them, captures, scenarios,
+//! verifier logs, and a command that does it again.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use results::{Capture, CaptureWire};
+use switch_user::program::objects::{describe_maps, describe_programs};
+use tempfile::TempDir;
+use units::{BitsPerSecond, Nanos};
+
+use super::bench::{Bench, Ended};
+use super::bytecode::Map;
+use super::rig::Rig;
+use super::verdict::Verdict;
+
+/// `BPF_MAP_TYPE_ARRAY`.
+const ARRAY: u32 = 2;
+/// Rows of an array that are looked at.
+const MOST_ROWS: u32 = 4096;
+/// Bytes of a record of the kernel's log.
+const LOG_RECORD: usize = 8192;
+/// What the kernel's log says when something is wrong with the kernel.
+const ALARMS: [&str; 16] = [
+    "BUG:",
+    "WARNING:",
+    "Oops",
+    "general protection fault",
+    "KASAN:",
+    "KCSAN:",
+    "KFENCE:",
+    "UBSAN:",
+    "refcount_t:",
+    "unregister_netdevice: waiting",
+    "possible circular locking",
+    "possible recursive locking",
+    "suspicious RCU usage",
+    "rcu_preempt detected stalls",
+    "blocked for more than",
+    "page_pool_release_retry",
+];
+
+/// The folder of this process's report, and the kernel's log from its beginning on.
+static REPORT: OnceLock<PathBuf> = OnceLock::new();
+static KERNEL_LOG: OnceLock<Mutex<KernelLog>> = OnceLock::new();
+
+/// The kernel's log since it was opened.
+struct KernelLog {
+    device: File,
+    lines: Vec<String>,
+}
+
+impl KernelLog {
+    fn open() -> io::Result<Self> {
+        let mut options = File::options();
+        let mut device = options.read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg")?;
+        device.seek(SeekFrom::End(0))?;
+        Ok(Self { device, lines: Vec::new() })
+    }
+
+    /// All lines until now.
+    fn read(&mut self) -> &[String] {
+        let mut record = vec![0; LOG_RECORD];
+        loop {
+            match self.device.read(&mut record) {
+                Ok(0) => break,
+                Ok(length) => self.lines.extend(shown(&String::from_utf8_lossy(&record[..length]))),
+                // Records that were overwritten before they were read.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.lines
+                        .push("(records are lost: the kernel's log has overwritten them)".into());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        &self.lines
+    }
+}
+
+/// A record of /dev/kmsg as dmesg shows it: `6,1234,5678901,-;text`, in microseconds.
+fn shown(record: &str) -> Option<String> {
+    let (head, text) = record.split_once(';')?;
+    let micros: u64 = head.split(',').nth(2)?.parse().ok()?;
+    let text = text.lines().next().unwrap_or_default();
+    Some(format!("[{:5}.{:06}] {text}", micros / 1_000_000, micros % 1_000_000))
+}
+
+/// From now on the kernel's log is kept.
+pub fn begin_log() {
+    if let Ok(log) = KernelLog::open() {
+        let _ = KERNEL_LOG.set(Mutex::new(log));
+    }
+}
+
+fn log_lines() -> Option<Vec<String>> {
+    let mut log = KERNEL_LOG.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(log.read().to_vec())
+}
+
+/// The kernel has not complained while tests ran.
+pub fn kernel_log(bench: &mut Bench<'_>) -> Result<(), Ended> {
+    let lines = bench.step("the kernel's log can be read", || {
+        log_lines().ok_or_else(|| Verdict::skip("/dev/kmsg cannot be read"))
+    })?;
+    bench.look("the kernel did not complain while tests ran", || {
+        let alarm = |line: &&String| ALARMS.iter().any(|alarm| line.contains(alarm));
+        match lines.iter().find(alarm) {
+            None => Ok(()),
+            Some(line) => Err(Verdict::fail("no warning and no bug", line.as_str(), "dmesg")),
+        }
+    });
+    Ok(())
+}
+
+/// Makes the folder of the report.
+pub fn begin_report(folder: &Path) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|error| {
+        format!(
+            "cannot make the folder {}: {error}\nhelp: name another one with --report",
+            folder.display()
+        )
+    })?;
+    let _ = REPORT.set(folder.to_owned());
+    Ok(())
+}
+
+/// Ends the report: the kernel's log and configuration, and what was run.
+pub fn end_report(folder: &Path, command: &str, json: &str) {
+    let log =
+        log_lines().map_or_else(|| "/dev/kmsg cannot be read\n".to_owned(), |it| it.join("\n"));
+    write(folder, "dmesg.txt", log + "\n");
+    write(folder, "results.json", json);
+    let release = super::runner::kernel_release();
+    let version = env!("CARGO_PKG_VERSION");
+    let processors = std::thread::available_parallelism().map_or(0, usize::from);
+    let about = format!("xoff {version}\nLinux {release}\nprocessors {processors}\n");
+    write(folder, "machine.txt", about);
+    write(folder, "command.txt", format!("{command}\n"));
+    let places = [PathBuf::from("/proc/config.gz"), format!("/boot/config-{release}").into()];
+    if let Some((place, config)) =
+        places.into_iter().find_map(|place| fs::read(&place).ok().map(|it| (place, it)))
+    {
+        let is_packed = place.extension().is_some_and(|it| it == "gz");
+        write(folder, if is_packed { "config.gz" } else { "config.txt" }, config);
+    }
+}
+
+/// Keeps the verifier's log of a program that it refused.
+pub fn keep_verifier_log(log: &str) {
+    if let Some(folder) = REPORT.get() {
+        write(folder, "verifier.txt", log);
+    }
+}
+
+/// A folder that goes when it is dropped.
+pub fn lend() -> Result<TempDir, Verdict> {
+    tempfile::Builder::new().prefix("xoff-selftest-").tempdir().map_err(|error| {
+        let place = std::env::temp_dir().display().to_string();
+        Verdict::fail("a folder for results (TMPDIR)", error.to_string(), place)
+    })
+}
+
+/// Writes a file of a report; says so if that cannot be.
+pub fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
+    let file = folder.join(name);
+    if let Err(error) = fs::write(&file, content) {
+        crate::commands::warn(format_args!("cannot write {}: {error}", file.display()));
+    }
+}
+
+/// Keeps what the kernel knows of a rig, if that is asked for.
+pub fn keep(bench: &Bench<'_>, rig: &Rig) {
+    let Some(folder) = bench.folder() else { return };
+    keep_objects(folder);
+    let mut interfaces = String::new();
+    for namespace in rig.deployment.namespaces() {
+        // The hosts' interfaces, then the switch's.
+        for index in [1000, 1001, 2, 3] {
+            if let Ok(state) = namespace.link_state(index) {
+                writeln!(interfaces, "{}: {state:#?}", namespace.name())
+                    .expect("a String takes every write");
+            }
+        }
+    }
+    write(folder, "interfaces.txt", interfaces);
+}
+
+/// Keeps frames that a test has sent and received, as a capture with two interfaces.
+pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
+    let Some(folder) = bench.folder() else { return };
+    // A test may send more than once.
+    let mut paths = (1..).map(|number| folder.join(format!("frames-{number}.pcapng")));
+    let path = paths.find(|path| !path.exists()).expect("a folder has few files");
+    let wire =
+        |name: &str| CaptureWire { name: name.to_owned(), rate: BitsPerSecond(100_000_000_000) };
+    let written = File::create(&path).map_err(|error| error.to_string()).and_then(|file| {
+        let wires = [wire("as they should arrive"), wire("as they arrived")];
+        let failed = |error: results::ResultsError| error.to_string();
+        let mut capture = Capture::new(file, &path, "xoff selftest", &wires, 0).map_err(failed)?;
+        for (wire, frames) in [(0, sent), (1, arrived)] {
+            for (frame, time) in frames.iter().zip(1..) {
+                capture.frame(wire, Nanos(time), frame, None).map_err(failed)?;
+            }
+        }
+        capture.finish().map_err(failed)
+    });
+    if let Err(error) = written {
+        crate::commands::warn(format_args!("cannot write {}: {error}", path.display()));
+    }
+}
+
+/// Keeps a run's results, if that is asked for.
+pub fn keep_folder(bench: &Bench<'_>, results: &Path) {
+    let Some(folder) = bench.folder() else { return };
+    let Ok(files) = fs::read_dir(results) else { return };
+    for file in files.flatten() {
+        if let Ok(content) = fs::read(file.path()) {
+            write(folder, &file.file_name().to_string_lossy(), content);
+        }
+    }
+}
+
+/// Keeps this process's programs and maps as the kernel knows them.
+pub fn keep_objects(folder: &Path) {
+    let [programs, maps] = own_objects();
+    write(folder, "programs.txt", describe_programs(&programs));
+    let mut text = String::new();
+    for map in describe_maps(&maps) {
+        writeln!(
+            text,
+            "{}: type {}  name {}  flags {:#x}\n\tkey {}B  value {}B  max_entries {}",
+            map.id, map.kind, map.name, map.flags, map.key_bytes, map.value_bytes, map.entries
+        )
+        .expect("a String takes every write");
+        let opened = (map.kind == ARRAY).then(|| Map::of_number(map.id));
+        let Some(Ok(open)) = opened else { continue };
+        let length = map.value_bytes as usize;
+        for key in 0..map.entries.min(MOST_ROWS) {
+            let Ok(value) = open.entry(key, length) else { break };
+            if value.iter().any(|&byte| byte != 0) {
+                write!(text, "\t[{key}] ").expect("a String takes every write");
+                for byte in value {
+                    write!(text, "{byte:02x}").expect("a String takes every write");
+                }
+                text.push('\n');
+            }
+        }
+    }
+    write(folder, "maps.txt", text);
+}
+
+/// The numbers of the programs and maps that this process has open.
+fn own_objects() -> [BTreeSet<u32>; 2] {
+    let mut objects = [BTreeSet::new(), BTreeSet::new()];
+    let Ok(entries) = fs::read_dir("/proc/self/fdinfo") else { return objects };
+    for entry in entries.flatten() {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        for (kind, found) in ["prog_id:", "map_id:"].into_iter().zip(&mut objects) {
+            let numbers =
+                text.lines().filter_map(|line| line.strip_prefix(kind)?.trim().parse::<u32>().ok());
+            found.extend(numbers);
+        }
+    }
+    objects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_record_of_the_kernels_log_reads_as_dmesg_shows_it() {
+        let record = "6,339,5140900,-;NET: Registered\n SUBSYSTEM=net\n";
+        assert_eq!(shown(record).as_deref(), Some("[    5.140900] NET: Registered"));
+        assert_eq!(shown("nothing"), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! Tests of maps that XDP programs redirect to: processors and devices. xoff's own programs use neither; drivers and balancers
+//! do, and what they break in veth and AF_XDP is found here.
+
+use fabric_core::wire::LinkAddresses;
+use host_agent::af_xdp::{Options, Socket};
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, XdpAttachment};
+use switch_user::hook::XdpHook;
+use switch_user::packet_socket::PacketSocket;
+use switch_user::program::{HostProgram, SocketTakes};
+
+use super::bench::{Bench, Ended, Patience};
+use super::bytecode::instruction::{call, exit, map, set};
+use super::bytecode::{
+    Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP, XDP_PASS,
+};
+use super::numbered::{Numbered, judge};
+use super::rig::{MTU, PATIENCE, of_netns, of_program, of_socket};
+use super::surroundings::{Surroundings, explained};
+use super::verdict::Verdict;
+
+/// Frames that a test sends.
+const FRAMES: u32 = 128;
+/// Indices of the middle's interfaces: towards the sender and the receiver.
+const IN: u32 = 2;
+const OUT: u32 = 3;
+/// Of the sender's and of the receiver's.
+const FIRST: u32 = 1000;
+/// Frames that a processor's queue holds.
+const QUEUE: u32 = 256;
+const MACS: [[u8; 6]; 2] = [[2, 1, 0, 0, 0, 1], [2, 1, 0, 0, 0, 2]];
+
+/// A sender, a middle whose program redirects, and a receiver with an AF_XDP socket.
+struct Line {
+    sender: PacketSocket,
+    socket: Socket,
+    _host_program: HostProgram,
+    _links: Vec<Link>,
+    _map: Map,
+    deployment: Deployment,
+    surroundings: Surroundings,
+}
+
+impl Line {
+    fn new(kind: MapKind) -> Result<Self, Verdict> {
+        let names = ["sender", "middle", "receiver"];
+        let namespace = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };
+        let end = |namespace: usize, interface: &str, index: u32, mac: u8| EndSpec {
+            namespace,
+            interface: interface.to_owned(),
+            index: Some(index),
+            mac: [2, 1, 0, 0, 0, mac],
+            ..EndSpec::default()
+        };
+        let plan = Plan {
+            namespaces: names.map(namespace).to_vec(),
+            links: vec![
+                LinkSpec { a: end(0, "out", FIRST, 1), b: end(1, "in", IN, 3), mtu: MTU },
+                LinkSpec { a: end(2, "in", FIRST + 1, 2), b: end(1, "out", OUT, 4), mtu: MTU },
+            ],
+            ..Plan::default()
+        };
+        let deployment = netns::deploy(&plan).map_err(|error| of_netns(&error))?;
+        let failed = |error: std::io::Error| {
+            Verdict::fail("a program that redirects", error.to_string(), "bpf()")
+        };
+        let middle = deployment.namespace(1);
+        let entered = middle.enter(|| redirecting(kind).map_err(failed));
+        let (links, map) = entered.map_err(|error| of_netns(&error))??;
+        let mut program = HostProgram::load(2, FIRST, SocketTakes::Ours, XdpHook::Native)
+            .map_err(|error| of_program(&error))?;
+        let receiver = deployment.namespace(2);
+        let opened = receiver.enter(|| {
+            use std::os::fd::AsRawFd;
+            let socket = Socket::open_with(FIRST + 1, 0, Options::default())
+                .map_err(|error| of_socket(&error))?;
+            program.attach(FIRST + 1, socket.as_raw_fd()).map_err(|error| of_program(&error))?;
+            Ok(socket)
+        });
+        let socket = opened.map_err(|error| of_netns(&error))??;
+        let opened = deployment.namespace(0).enter(PacketSocket::open);
+        let sender = opened
+            .map_err(|error| of_netns(&error))?
+            .map_err(|error| Verdict::fail("an AF_PACKET socket", error.to_string(), "socket()"))?;
+        let places = [(0, FIRST), (1, IN), (1, OUT), (2, FIRST + 1)];
+        let surroundings = Surroundings::look(deployment.namespaces(), &places)?;
+        Ok(Self {
+            sender,
+            socket,
+            _host_program: program,
+            _links: links,
+            _map: map,
+            deployment,
+            surroundings,
+        })
+    }
+
+    fn changes(&self) -> Vec<String> {
+        self.surroundings.changes_and_drops(self.deployment.namespaces())
+    }
+
+    fn transfer(
+        &mut self,
+        seed: u64,
+        patience: Patience<'_>,
+    ) -> Result<[Vec<Vec<u8>>; 2], Verdict> {
+        let numbered = Numbered::new(seed, 1);
+        let addresses = LinkAddresses { source: MACS[0], destination: MACS[1] };
+        let (mut sent, mut arrived) = (Vec::new(), Vec::new());
+        for number in 0..FRAMES {
+            let frame = numbered.frame(number, &addresses, 0);
+            self.sender.send(FIRST, &frame, 0).map_err(|error| {
+                let got = crate::commands::with_causes(&error);
+                let verdict = Verdict::fail("a frame to be sent", got, "the sender's interface");
+                explained(verdict, &self.changes())
+            })?;
+            sent.push(frame);
+            let here = patience.wait(PATIENCE, || {
+                while self.socket.receive(|frame| arrived.push(frame.to_vec())) {}
+                arrived.len() >= sent.len()
+            })?;
+            if !here {
+                break;
+            }
+        }
+        Ok([sent, arrived])
+    }
+}
+
+/// Attaches the middle's programs. A redirected frame leaves a veth natively only if that has a program, too.
+fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
+    let (value, bytes): (Vec<u8>, u32) = match kind {
+        // A processor's queue length, and no program of its own.
+        MapKind::Processors => ([QUEUE, 0].into_iter().flat_map(u32::to_ne_bytes).collect(), 8),
+        _ => (OUT.to_ne_bytes().to_vec(), 4),
+    };
+    let target = Map::new(kind, 1, bytes)?;
+    target.set(0, &value, value.len())?;
+    let [first, second] = map(1, target.descriptor());
+    let redirects = [first, second, set(2, 0), set(3, XDP_DROP), call(REDIRECT_MAP), exit()];
+    let redirects = Program::load(ProgramKind::Xdp, "redirects", &redirects)?;
+    let passes = Program::load(ProgramKind::Xdp, "passes", &[set(0, XDP_PASS), exit()])?;
+    let links =
+        vec![redirects.attach(IN, Attach::Xdp, NATIVE)?, passes.attach(OUT, Attach::Xdp, NATIVE)?];
+    Ok((links, target))
+}
+
+/// `bpf_redirect_map` to a device map: from veth to veth.
+pub fn device_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
+    let mut line = bench.step("a program that redirects to a device map is set up", || {
+        Line::new(MapKind::Devices)
+    })?;
+    is_native(bench, &line)?;
+    let names: Vec<_> =
+        line.deployment.namespaces().iter().map(|it| it.name().to_owned()).collect();
+    bench.pause("map.devices", &names);
+    let (seed, patience) = (bench.seed(), bench.patience());
+    let [sent, arrived] = bench.step("frames are sent", || line.transfer(seed, patience))?;
+    let changes = line.changes();
+    for (name, verdict) in judge(&sent, &arrived, "veth, DEVMAP, veth, native XDP, AF_XDP") {
+        bench.add(name, explained(verdict, &changes));
+    }
+    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.folder().into_iter().for_each(super::evidence::keep_objects);
+    Ok(())
+}
+
+/// `bpf_redirect_map` to a processor map: the middle's stack gets the frames on processor 0.
+pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
+    let line = bench.step("a program that redirects to a processor map is set up", || {
+        Line::new(MapKind::Processors)
+    })?;
+    is_native(bench, &line)?;
+    let names: Vec<_> =
+        line.deployment.namespaces().iter().map(|it| it.name().to_owned()).collect();
+    let middle = line.deployment.namespace(1);
+    let taps = bench.step("a packet socket of the middle's stack", || {
+        let opened = middle.enter(|| super::tap::Listener::open(IN));
+        opened
+            .map_err(|error| of_netns(&error))?
+            .map_err(|error| Verdict::fail("an AF_PACKET socket", error.to_string(), "socket()"))
+    })?;
+    bench.pause("map.processors", &names);
+    let numbered = Numbered::new(bench.seed(), 1);
+    let addresses = LinkAddresses { source: MACS[0], destination: MACS[1] };
+    let patience = bench.patience();
+    let (mut sent, mut arrived) = (Vec::new(), Vec::new());
+    bench.step("frames are sent", || {
+        for number in 0..FRAMES {
+            let frame = numbered.frame(number, &addresses, 0);
+            line.sender.send(FIRST, &frame, 0).map_err(|error| {
+                let got = crate::commands::with_causes(&error);
+                let verdict = Verdict::fail("a frame to be sent", got, "the sender's interface");
+                explained(verdict, &line.changes())
+            })?;
+            sent.push(frame);
+            patience.wait(PATIENCE, || {
+                while let Some(frame) = taps.receive() {
+                    arrived.push(frame);
+                }
+                arrived.len() >= sent.len()
+            })?;
+        }
+        Ok(())
+    })?;
+    let changes = line.changes();
+    for (name, verdict) in judge(&sent, &arrived, "veth, CPUMAP, the stack, AF_PACKET") {
+        bench.add(name, explained(verdict, &changes));
+    }
+    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.folder().into_iter().for_each(super::evidence::keep_objects);
+    Ok(())
+}
+
+fn is_native(bench: &mut Bench<'_>, line: &Line) -> Result<(), Ended> {
+    bench.step("the kernel says that it is in the driver", || {
+        let middle = line.deployment.namespace(1);
+        let state = middle.link_state(IN).map_err(|error| of_netns(&error))?;
+        if state.xdp == XdpAttachment::Native {
+            return Ok(());
+        }
+        let place = format!("{}/in", middle.name());
+        Err(Verdict::fail(XdpAttachment::Native.to_string(), state.xdp.to_string(), place))
+    })
+}

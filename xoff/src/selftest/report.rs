@@ -1,0 +1,131 @@
+//! What the world is told of tests: KTAP, TAP as the kernel's runner writes it, `JUnit`, JSON.
+
+mod junit;
+mod ktap;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::verdict::{Finding, Tally, Verdict};
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// KTAP version 1, as `KUnit` and kernel developers read it: a test's steps are subtests.
+    Ktap,
+    /// TAP version 13, as the kernel's `run_kselftest.sh` writes it: a test's steps are lines that begin with `# `.
+    Tap13,
+    /// `JUnit` XML: a suite a test, a case a step.
+    Junit,
+    /// JSON, one object.
+    Json,
+}
+
+/// Writes what comes of tests: KTAP and TAP test by test, the others at the end.
+pub struct Report<W> {
+    format: Format,
+    output: W,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    seed: u64,
+    kernel: &'a str,
+    #[serde(flatten)]
+    tally: Tally,
+    tests: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    verdict: &'static str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+impl<'a> Told<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        let verdict = match finding.verdict() {
+            Verdict::Pass => "pass",
+            Verdict::Fail(_) => "fail",
+            Verdict::Skip { .. } => "skip",
+        };
+        Self { verdict, finding }
+    }
+}
+
+impl<W: Write> Report<W> {
+    /// Begins the report of `tests` tests.
+    pub fn begin(format: Format, mut output: W, tests: usize) -> io::Result<Self> {
+        match format {
+            Format::Ktap => writeln!(output, "KTAP version 1\n1..{tests}")?,
+            Format::Tap13 => writeln!(output, "TAP version 13\n1..{tests}")?,
+            Format::Junit | Format::Json => {}
+        }
+        output.flush()?;
+        Ok(Self { format, output, findings: Vec::new() })
+    }
+
+    /// Tells of a test that has ended.
+    pub fn add(&mut self, finding: Finding) -> io::Result<()> {
+        self.findings.push(finding);
+        let (number, finding) = (self.findings.len(), &self.findings[self.findings.len() - 1]);
+        match self.format {
+            Format::Ktap => self.output.write_all(ktap::nested(number, finding).as_bytes())?,
+            Format::Tap13 => self.output.write_all(ktap::commented(number, finding).as_bytes())?,
+            Format::Junit | Format::Json => {}
+        }
+        self.output.flush()
+    }
+
+    /// All so far as JSON, whatever the report's form.
+    pub fn json(&self, seed: u64, kernel: &str) -> String {
+        let tally = tally(&self.findings);
+        let tests = self.findings.iter().map(Told::of).collect();
+        let whole = Whole { seed, kernel, tally, tests };
+        serde_json::to_string_pretty(&whole).expect("findings have string keys only")
+    }
+
+    /// Ends the report before its time.
+    pub fn bail_out(mut self, why: &str, seed: u64, kernel: &str) -> io::Result<Tally> {
+        if matches!(self.format, Format::Ktap | Format::Tap13) {
+            writeln!(self.output, "Bail out! {why}")?;
+        }
+        self.end(seed, kernel)
+    }
+
+    /// Ends the report.
+    pub fn end(mut self, seed: u64, kernel: &str) -> io::Result<Tally> {
+        let tally = tally(&self.findings);
+        match self.format {
+            Format::Ktap | Format::Tap13 => {
+                let Tally { pass, fail, skip } = tally;
+                writeln!(
+                    self.output,
+                    "# Linux {kernel}, seed {seed}\n# Totals: pass:{pass} fail:{fail} xfail:0 xpass:0 skip:{skip} error:0"
+                )?;
+            }
+            Format::Junit => {
+                let xml = junit::render(&self.findings, seed, kernel).map_err(io::Error::other)?;
+                self.output.write_all(xml.as_bytes())?;
+            }
+            Format::Json => {
+                let json = self.json(seed, kernel);
+                writeln!(self.output, "{json}")?;
+            }
+        }
+        self.output.flush()?;
+        Ok(tally)
+    }
+}
+
+fn tally(findings: &[Finding]) -> Tally {
+    let mut tally = Tally::default();
+    for finding in findings {
+        tally.count(&finding.verdict());
+    }
+    tally
+}
