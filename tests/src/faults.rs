@@ -12,13 +12,15 @@ use xoff::selftest::bytecode::instruction::{
     add, call, copy, exit, flip, load_byte, mask, set, store_byte, store_word, unless,
 };
 use xoff::selftest::bytecode::{
-    Attach, Link, Program, ProgramKind, SKB_LOAD_BYTES, SKB_STORE_BYTES, TC_STOLEN, TCX_NEXT,
+    Attach, Link, Program, ProgramKind, REDIRECT, SKB_LOAD_BYTES, SKB_STORE_BYTES, TCX_NEXT,
 };
 
 use crate::command::{Finished, bpf_objects_of, xoff};
 
 /// What a test says when it is set up.
 const SET_UP: &str = " is set up in ";
+/// Interface index of each namespace's own `lo`.
+const LOOPBACK: i32 = 1;
 /// `BPF_MAP_TYPE_RINGBUF`.
 const RING: u32 = 27;
 /// `enum bpf_cmd`.
@@ -194,7 +196,8 @@ pub fn corrupting(at: i32) -> Vec<u64> {
     ]
 }
 
-/// Loses MAC control frames, without a word to who sent them (`TC_ACT_STOLEN`).
+/// Loses MAC control frames without a word to who sent them: they go to the loopback interface, which is down. (TCX knows no
+/// `TC_ACT_STOLEN`: frames go on; and of a drop the sender hears.)
 pub fn losing_mac_control() -> Vec<u64> {
     vec![
         set(2, 12),
@@ -202,12 +205,14 @@ pub fn losing_mac_control() -> Vec<u64> {
         add(3, -8),
         set(4, 2),
         call(SKB_LOAD_BYTES),
-        unless(0, 0, 6),
+        unless(0, 0, 8),
         load_byte(1, 10, -8),
-        unless(1, 0x88, 4),
+        unless(1, 0x88, 6),
         load_byte(1, 10, -7),
-        unless(1, 0x08, 2),
-        set(0, TC_STOLEN),
+        unless(1, 0x08, 4),
+        set(1, LOOPBACK),
+        set(2, 0),
+        call(REDIRECT),
         exit(),
         set(0, TCX_NEXT),
         exit(),

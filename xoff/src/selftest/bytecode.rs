@@ -62,8 +62,8 @@ pub const XDP_DROP: i32 = 1;
 pub const XDP_PASS: i32 = 2;
 /// Goes on to the next program.
 pub const TCX_NEXT: i32 = -1;
-/// Takes a packet, as if it had left.
-pub const TC_STOLEN: i32 = 4;
+/// `bpf_redirect`.
+pub const REDIRECT: i32 = 23;
 /// `bpf_redirect_map`.
 pub const REDIRECT_MAP: i32 = 51;
 /// `bpf_skb_load_bytes` and `bpf_skb_store_bytes`.

@@ -32,6 +32,9 @@ const INCAST: &str = embedded!("incast");
 /// Tables that have to be the same in memory.
 const SAME: [&str; 6] =
     ["flows.csv", "pauses.csv", "pause_time.csv", "links.csv", COUNTERS, "drops.csv"];
+/// Where a run fails.
+const KERNEL: &str = "the kernel datapath";
+const MEMORY: &str = "the memory datapath";
 /// The table of counters by the names that operators know.
 const COUNTERS: &str = "counters.csv";
 
@@ -106,9 +109,7 @@ fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Res
     let (scenario, stop) = (read(&sets), bench.stop());
     bench.look("tables are those of the memory datapath, byte for byte", || {
         let mut watch = Watch { interrupted: stop, progress: &mut |_| {} };
-        run::run(&scenario, Some(&memory), Threads::ONE, &mut watch).map_err(|error| {
-            Verdict::fail("a run in memory", with_causes(&error), "the memory datapath")
-        })?;
+        sound(run::run(&scenario, Some(&memory), Threads::ONE, &mut watch), MEMORY)?;
         same(&kernel, &memory)
     });
     super::evidence::keep_folder(bench, &kernel);
@@ -136,7 +137,7 @@ fn run_scenario(
             let stop = bench.stop();
             bench.step("the run is sound", || {
                 let mut watch = Watch { interrupted: stop, progress: &mut |_| {} };
-                sound(run::run(scenario, Some(folder), Threads::ONE, &mut watch))
+                sound(run::run(scenario, Some(folder), Threads::ONE, &mut watch), MEMORY)
             })?
         }
         DatapathKind::Kernel => in_kernel(bench, test, scenario, folder)?,
@@ -191,7 +192,8 @@ fn in_kernel(
         };
         let mut watch = Watch { interrupted: stop, progress: &mut look };
         let outcome = run::run_on(scenario, fabric, Some(folder), Threads::ONE, &mut watch);
-        sound(outcome).map_err(|verdict| super::surroundings::explained(verdict, &seen.borrow().1))
+        sound(outcome, KERNEL)
+            .map_err(|verdict| super::surroundings::explained(verdict, &seen.borrow().1))
     });
     let (attached, changes) = seen.into_inner();
     bench.look("the kernel says that the programs are still there", || attached);
@@ -205,17 +207,16 @@ fn in_kernel(
 }
 
 /// Whether a run was what it claims to be; its summary.
-fn sound(outcome: Result<run::Outcome, Error>) -> Result<Summary, Verdict> {
-    let outcome = outcome
-        .map_err(|error| Verdict::fail("a run", with_causes(&error), "the kernel datapath"))?;
+fn sound(outcome: Result<run::Outcome, Error>, datapath: &str) -> Result<Summary, Verdict> {
+    let outcome = outcome.map_err(|error| Verdict::fail("a run", with_causes(&error), datapath))?;
     let summary = outcome.report.summary;
     if let Some(failure) = &outcome.failure {
         let got = with_causes(failure);
-        return Err(Verdict::fail("frames that all arrive", got, "the kernel datapath"));
+        return Err(Verdict::fail("frames that all arrive", got, datapath));
     }
     if summary.ended == RunEnd::Interrupted {
         let got = format!("an interrupt after {} ns of emulated time", summary.emulated_ns);
-        return Err(Verdict::fail("a run that ends in time (--time-limit)", got, "the run"));
+        return Err(Verdict::fail("a run that ends in time (--time-limit)", got, datapath));
     }
     let substrate = summary.drops.substrate;
     if substrate > 0 || !summary.books.is_empty() {
