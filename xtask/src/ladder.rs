@@ -46,6 +46,11 @@ impl Rung {
         self == Self::Cli
     }
 
+    /// Whether its tests read reports of `xoff selftest` with other people's parsers.
+    fn needs_tap_parsers(self) -> bool {
+        self == Self::Kernel
+    }
+
     /// Whether its tests call `ip`, `ping` and `iperf3`.
     fn needs_network_tools(self) -> bool {
         self == Self::Kernel
@@ -91,6 +96,10 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
         let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
         cargo.env(packages::PYTHON_VARIABLE, python);
     }
+    if only.is_none_or(Rung::needs_tap_parsers) {
+        packages::perl()?;
+        cargo.env(packages::KERNEL_TESTING_VARIABLE, packages::kernel_testing()?);
+    }
     if only.is_none_or(Rung::needs_notebooks) {
         let python =
             packages::python_for_notebooks().context("the tests make figures in Python")?;
@@ -118,8 +127,9 @@ mod tests {
             let tools = rung.needs_network_tools().then_some("iproute2, ping, iperf3");
             let dissectors = rung.needs_dissectors().then_some("tshark, scapy");
             let notebooks = rung.needs_notebooks().then_some("pandas, polars, pyarrow, matplotlib");
-            let all = root.into_iter().chain(tools).chain(dissectors).chain(notebooks);
-            let all: Vec<&str> = all.collect();
+            let parsers = rung.needs_tap_parsers().then_some("perl, the kernel's kunit parser");
+            let all = [root, tools, dissectors, notebooks, parsers];
+            let all: Vec<&str> = all.into_iter().flatten().collect();
             let expected = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
             assert_eq!(needs, expected, "{name}");
         }

@@ -4,13 +4,16 @@
 //! Everything here needs only a stable toolchain to start. Each command installs what it lacks, or
 //! says what is missing and how to get it.
 
+mod apt;
 mod bench;
 mod browser;
 mod checks;
 mod crate_metadata;
 mod demo;
+mod dist;
 mod ebpf;
 mod fuzz;
+mod kselftest;
 mod ladder;
 mod linker;
 mod miri;
@@ -18,6 +21,7 @@ mod mutants;
 mod packages;
 mod privilege;
 mod process;
+mod static_build;
 mod toolchain;
 mod vm;
 mod workspace;
@@ -59,11 +63,28 @@ enum Task {
     },
     /// Measure packet-hops per second beside the machine's raw ceiling (root for `kernel`)
     Bench(bench::Options),
-    /// Boot older kernels in virtual machines and hold their results against the memory datapath
+    /// Make the archive that is handed out: static binaries, manual pages, completions, documents
+    Dist {
+        /// Make it once more from a copy of the last commit in another folder, and compare the bytes
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write a folder for tools/testing/selftests of a kernel's source: static binary, Makefile, config, scenarios
+    KselftestDir {
+        /// Where; it must not be there or be empty
+        out: std::path::PathBuf,
+    },
+    /// Run that folder by the rules of the kernel's own runner, in a tree and installed (root)
+    Kselftest,
+    /// Boot other kernels in virtual machines: `xoff selftest`, their logs, and results as those of the memory datapath
     Vm {
-        /// Series of kernels: the newest of each that the distribution's packages have
+        /// Each a series (`6.1`: the newest of it that the distribution's packages have), a series of another suite (`7.2@testing`,
+        /// `newest@testing`), a package's file or the path of an image
         #[arg(default_values = ["6.1", "6.12"])]
         kernels: Vec<String>,
+        /// Also show what their verifiers make of each program
+        #[arg(long)]
+        programs: bool,
     },
     /// Open a report of `xoff report` in headless Chromium, light, dark and narrow, and look whether it works (installs Chromium)
     Browser,
@@ -91,7 +112,10 @@ fn main() -> ExitCode {
         Task::Demo => demo::run(),
         Task::Test { rung, test_threads } => ladder::run(rung, test_threads),
         Task::Bench(options) => bench::run(&options),
-        Task::Vm { kernels } => vm::run(&kernels),
+        Task::Dist { check } => dist::run(check),
+        Task::KselftestDir { out } => kselftest::write_folder(&out),
+        Task::Kselftest => kselftest::check(),
+        Task::Vm { kernels, programs } => vm::run(&kernels, programs),
         Task::Browser => browser::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::apt::Apt;
 use crate::{process, workspace};
 
 /// Tells tests which Python has scapy.
@@ -14,6 +15,20 @@ const SCAPY: &str = "scapy==2.6.1";
 pub const NOTEBOOK_PYTHON_VARIABLE: &str = "XOFF_NOTEBOOK_PYTHON";
 const NOTEBOOK: [&str; 4] =
     ["pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1", "matplotlib==3.11.2"];
+/// Tells tests where the folder `tools/testing` of the kernel's source is.
+pub const KERNEL_TESTING_VARIABLE: &str = "XOFF_KERNEL_TESTING";
+/// The distribution's package of a kernel's source, and what its tests' runner and parsers need of it.
+const KERNEL_SOURCE: &str = "linux-source-6.12";
+const KERNEL_PARTS: [&str; 8] = [
+    "scripts/subarch.include",
+    "tools/scripts",
+    "tools/testing/kunit",
+    "tools/testing/selftests/Makefile",
+    "tools/testing/selftests/lib.mk",
+    "tools/testing/selftests/kselftest",
+    "tools/testing/selftests/kselftest_install.sh",
+    "tools/testing/selftests/run_kselftest.sh",
+];
 const TAPLO: &str = "taplo==0.9.3";
 /// Succeeds under a Python that has what the tests import.
 const IMPORTS: &str = "import scapy.contrib.roce";
@@ -38,6 +53,11 @@ pub fn iperf3() -> Result<()> {
     on_path("iperf3", "--version", "iperf3")
 }
 
+/// Makes sure that Perl is here with its parser of TAP.
+pub fn perl() -> Result<()> {
+    on_path("perl", "-MTAP::Parser", "perl")
+}
+
 /// Makes sure that C++ can be compiled.
 pub fn cxx() -> Result<()> {
     on_path("c++", "--version", "g++")
@@ -53,42 +73,42 @@ pub fn chromium() -> Result<()> {
     on_path("chromium", "--version", "chromium")
 }
 
-/// Makes sure that debug information can be taken out of programs.
-pub fn strip() -> Result<()> {
-    on_path("strip", "--version", "binutils")
+/// Makes sure that programs can be looked into.
+pub fn binutils() -> Result<()> {
+    on_path("readelf", "--version", "binutils")
 }
 
-/// The folder below `folder` that holds the files of a Debian package, which is not installed.
-pub fn unpacked(package: &str, folder: &Path) -> Result<PathBuf> {
-    let target = folder.join(package);
-    if target.exists() {
-        return Ok(target);
+/// Makes sure that the kernel's selftests can be made and installed.
+pub fn make_and_rsync() -> Result<()> {
+    on_path("make", "--version", "make")?;
+    on_path("rsync", "--version", "rsync")
+}
+
+/// The folder `tools/testing` of the kernel's source: runner and parsers of its tests.
+pub fn kernel_testing() -> Result<PathBuf> {
+    let folder = workspace::target_dir().join("kernel-source");
+    let testing = folder.join(KERNEL_SOURCE).join("tools/testing");
+    if testing.is_dir() {
+        return Ok(testing);
     }
-    let work = folder.join(format!("{package}.unpacking"));
+    let package = Apt::default()
+        .with_fresh_lists(|apt| apt.unpacked(KERNEL_SOURCE, &folder.join("package")))?;
+    on_path("xz", "--version", "xz-utils")?;
+    let work = folder.join("unpacking");
     if work.exists() {
         std::fs::remove_dir_all(&work)?;
     }
     std::fs::create_dir_all(&work)?;
-    let root = work.join("root");
-    let mut download = apt();
-    // apt's own user, who otherwise downloads for root, cannot write here.
-    download.args(["--option", "APT::Sandbox::User=root", "download", package]);
-    process::run(download.current_dir(&work))?;
-    for entry in std::fs::read_dir(&work)? {
-        process::run(Command::new("dpkg-deb").arg("--extract").arg(entry?.path()).arg(&root))?;
-    }
-    std::fs::rename(&root, &target)?;
+    let archive = package.join("usr/src").join(format!("{KERNEL_SOURCE}.tar.xz"));
+    let below = |path: &str| format!("{KERNEL_SOURCE}/{path}");
+    let mut tar = Command::new("tar");
+    tar.arg("--extract").arg("--file").arg(&archive).arg("--directory").arg(&work);
+    process::run(tar.args(KERNEL_PARTS.map(below)))?;
+    std::fs::rename(work.join(KERNEL_SOURCE), folder.join(KERNEL_SOURCE))?;
+    // Only these parts are needed, and the archive is large.
+    std::fs::remove_dir_all(folder.join("package"))?;
     std::fs::remove_dir_all(&work)?;
-    Ok(target)
-}
-
-/// Tries something with apt's packages, and once more after an update of its lists: a fresh machine has
-/// none, and old ones name packages that are gone.
-pub fn with_fresh_lists<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
-    attempt().or_else(|failure| {
-        process::run(apt().arg("update")).with_context(|| format!("{failure:#}"))?;
-        attempt()
-    })
+    Ok(testing)
 }
 
 /// The path of a Python with scapy's `RoCE` layer.
@@ -102,7 +122,7 @@ pub fn python_with_scapy() -> Result<PathBuf> {
     if has_scapy(&own) {
         return Ok(own);
     }
-    let from_distribution = install_package("python3-scapy");
+    let from_distribution = Apt::default().install("python3-scapy");
     let system = PathBuf::from("/usr/bin/python3");
     if has_scapy(&system) {
         return Ok(system);
@@ -171,7 +191,7 @@ fn install_in_environment(requirement: &str) -> Result<()> {
     if !process::succeeds(Command::new(&pip).arg("--version")) {
         // Debian keeps ensurepip, without which an environment has no pip, in a package of its own.
         if !process::succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])) {
-            install_package("python3-venv")?;
+            Apt::default().install("python3-venv")?;
         }
         process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     }
@@ -183,23 +203,11 @@ fn on_path(program: &str, probe: &str, package: &str) -> Result<()> {
     if process::succeeds(Command::new(program).arg(probe)) {
         return Ok(());
     }
-    install_package(package)
+    Apt::default()
+        .install(package)
         .with_context(|| format!("the tests call `{program}`: install it (package {package})"))?;
     if !process::succeeds(Command::new(program).arg(probe)) {
         bail!("`{program} {probe}` fails although package {package} is installed");
     }
     Ok(())
-}
-
-/// Installs a Debian package without asking anything.
-fn install_package(package: &str) -> Result<()> {
-    with_fresh_lists(|| {
-        process::run(apt().args(["install", "--yes", "--no-install-recommends", package]))
-    })
-}
-
-fn apt() -> Command {
-    let mut apt = Command::new("apt-get");
-    apt.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
-    apt
 }

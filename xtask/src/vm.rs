@@ -1,5 +1,5 @@
-//! Other kernels: the distribution's, booted in virtual machines, run scenarios on the kernel datapath, at each of its
-//! hooks, and have to give the bytes of the memory datapath.
+//! Other kernels, the distribution's or somebody's own, booted in virtual machines: they run `xoff selftest`, and scenarios on the
+//! kernel datapath at each of its hooks, which have to give the bytes of the memory datapath; and their logs have to be quiet.
 
 mod initramfs;
 mod kernel_package;
@@ -13,7 +13,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{packages, process, workspace};
+use crate::apt::Apt;
+use crate::{packages, process, static_build, workspace};
 use initramfs::Initramfs;
 use kernel_package::KernelPackage;
 use machine::Ended;
@@ -24,7 +25,7 @@ const SCENARIOS: [&str; 3] = ["victim", "dsh-incast", "bfc"];
 /// Values of `datapath.hook`.
 const HOOKS: [&str; 3] = ["xdp", "xdp-generic", "tc"];
 /// What a fabric needs of the kernel and distributions build as modules.
-const MODULES: [&str; 3] = ["veth", "sch_ingress", "cls_bpf"];
+const MODULES: [&str; 4] = ["veth", "sch_ingress", "cls_bpf", "tun"];
 const INIT: &str = include_str!("vm/init.sh");
 const DIGEST: &str = include_str!("vm/digest.sh");
 
@@ -35,21 +36,17 @@ struct Laboratory {
     busybox: PathBuf,
 }
 
-/// Boots the newest kernel of each of these series, such as `6.1`, and runs the scenarios there.
-pub fn run(series: &[String]) -> Result<()> {
-    if cfg!(not(target_arch = "x86_64")) {
-        bail!("`cargo xtask vm` boots kernels for x86-64 and copies this machine's xoff into them");
-    }
+/// Boots the kernels that `wanted` names ([`KernelPackage::fetch`]); with `programs` they also say what their verifiers make of each
+/// program.
+pub fn run(wanted: &[String], programs: bool) -> Result<()> {
     packages::qemu()?;
-    packages::strip()?;
-    process::run(process::cargo("build").args(["--package", "xoff"]))?;
     let folder = workspace::target_dir().join("vm");
-    let busybox = packages::with_fresh_lists(|| packages::unpacked("busybox-static", &folder))?;
+    fs::create_dir_all(&folder)?;
+    let apt = Apt::default();
+    let busybox = apt.with_fresh_lists(|apt| apt.unpacked("busybox-static", &folder))?;
     let busybox = busybox.join("bin/busybox");
-    // Debug information is three quarters of the file, and unpacking it half of a boot.
-    let xoff = folder.join("xoff");
-    let built = workspace::target_dir().join("debug/xoff");
-    process::run(Command::new("strip").arg("-o").arg(&xoff).arg(built))?;
+    let build = workspace::target_dir().join("dist/build");
+    let xoff = static_build::build(&workspace::root(), &build, &["xoff"])?.join("xoff");
     let laboratory = Laboratory { folder, xoff, busybox };
     let mut references = BTreeMap::new();
     for scenario in SCENARIOS {
@@ -57,13 +54,16 @@ pub fn run(series: &[String]) -> Result<()> {
         let at = |hook| (format!("{scenario}/{hook}"), reference.clone());
         references.extend(HOOKS.map(at));
     }
-    let kernels = series.iter().map(|series| KernelPackage::fetch(series, &laboratory.folder));
+    let kernels = wanted.iter().map(|wanted| KernelPackage::fetch(wanted, &laboratory.folder));
     let kernels = kernels.collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::new();
     let mut sound = true;
     for kernel in &kernels {
-        let Ended { console, failure } = laboratory.boot(kernel)?;
+        let Ended { console, failure } = laboratory.boot(kernel, programs)?;
         let judged = verdict::judge(&console, &references);
+        let tap = laboratory.folder.join(format!("selftest-{}.tap", kernel.release()));
+        fs::write(&tap, verdict::tap(&console))?;
+        print!("{}", verdict::programs(&console));
         if failure.is_some() || !judged.iter().all(|row| row.verdict.holds()) {
             sound = false;
             eprintln!("Linux {}: the end of its console:", kernel.release());
@@ -74,7 +74,7 @@ pub fn run(series: &[String]) -> Result<()> {
     print!("{}", verdict::table(&rows));
     if !sound {
         bail!(
-            "not every kernel does what the memory datapath does; whole consoles are in {}",
+            "not every kernel does what it should; whole consoles and what selftest said are in {}",
             laboratory.folder.display()
         );
     }
@@ -94,12 +94,12 @@ impl Laboratory {
         Ok(Results::parse(&String::from_utf8_lossy(&output)))
     }
 
-    fn boot(&self, kernel: &KernelPackage) -> Result<Ended> {
+    fn boot(&self, kernel: &KernelPackage, programs: bool) -> Result<Ended> {
         let console = self.folder.join(format!("console-{}.log", kernel.release()));
-        machine::boot(&kernel.image(), &self.initramfs(kernel)?, &console)
+        machine::boot(kernel.image(), &self.initramfs(kernel, programs)?, &console)
     }
 
-    fn initramfs(&self, kernel: &KernelPackage) -> Result<Vec<u8>> {
+    fn initramfs(&self, kernel: &KernelPackage, programs: bool) -> Result<Vec<u8>> {
         let mut initramfs = Initramfs::default();
         for folder in ["/dev", "/proc", "/sys", "/run", "/tmp"] {
             initramfs.directory(Path::new(folder));
@@ -107,7 +107,10 @@ impl Laboratory {
         initramfs.file("/init", INIT.as_bytes());
         initramfs.file("/digest.sh", DIGEST.as_bytes());
         initramfs.file("/bin/busybox", &fs::read(&self.busybox)?);
-        initramfs.program("/bin/xoff", &self.xoff)?;
+        initramfs.file("/bin/xoff", &fs::read(&self.xoff)?);
+        if programs {
+            initramfs.file("/programs", b"");
+        }
         let mut order = String::new();
         for (name, bytes) in kernel.modules(&MODULES, &self.busybox)? {
             initramfs.file(format!("/modules/{name}"), &bytes);

@@ -80,13 +80,15 @@ fn an_independent_parser_reads_the_tap() {
     assert_eq!(parsed_by_perl(&skipped.stdout), expected, "{}", skipped.stdout);
 }
 
-/// What the kernel's own KTAP parser says: `XOFF_KUNIT` names a folder with `kunit_parser.py` (tools/testing/kunit).
+/// What the kernel's own KTAP parser says.
 #[test]
-#[ignore = "needs XOFF_KUNIT, the folder tools/testing/kunit of a kernel's source, and python3"]
 fn the_kernels_parser_reads_the_ktap() {
     const SCRIPT: &str = "import sys, kunit_parser as k\nimport inspect\np = (k.stdout,) if 'printer' in inspect.signature(k.parse_test).parameters else ()\nlines = k.extract_tap_lines(iter(sys.stdin.read().splitlines()))\ntest = k.parse_test(lines, 0, [], False, *p)\nc = test.counts\nprint('RESULT', c.passed, c.failed, c.skipped, c.crashed, c.errors)\n";
     isolate();
-    let folder = std::env::var("XOFF_KUNIT").expect("XOFF_KUNIT names the folder");
+    let testing = std::env::var("XOFF_KERNEL_TESTING").expect(
+        "XOFF_KERNEL_TESTING names no folder tools/testing of a kernel's source: `cargo xtask test` sets it",
+    );
+    let folder = Path::new(&testing).join("kunit");
     let parse = |text: &str| {
         let mut python = Command::new("python3")
             .args(["-c", SCRIPT])

@@ -25,25 +25,8 @@ const ARRAY: u32 = 2;
 const MOST_ROWS: u32 = 4096;
 /// Bytes of a record of the kernel's log.
 const LOG_RECORD: usize = 8192;
-/// What the kernel's log says when something is wrong with the kernel.
-const ALARMS: [&str; 16] = [
-    "BUG:",
-    "WARNING:",
-    "Oops",
-    "general protection fault",
-    "KASAN:",
-    "KCSAN:",
-    "KFENCE:",
-    "UBSAN:",
-    "refcount_t:",
-    "unregister_netdevice: waiting",
-    "possible circular locking",
-    "possible recursive locking",
-    "suspicious RCU usage",
-    "rcu_preempt detected stalls",
-    "blocked for more than",
-    "page_pool_release_retry",
-];
+/// What the kernel's log says when something is wrong with the kernel, a line each.
+const ALARMS: &str = include_str!("alarms.txt");
 
 /// The folder of this process's report, and the kernel's log from its beginning on.
 static REPORT: OnceLock<PathBuf> = OnceLock::new();
@@ -109,7 +92,7 @@ pub fn kernel_log(bench: &mut Bench<'_>) -> Result<(), Ended> {
         log_lines().ok_or_else(|| Verdict::skip("/dev/kmsg cannot be read"))
     })?;
     bench.look("the kernel did not complain while tests ran", || {
-        let alarm = |line: &&String| ALARMS.iter().any(|alarm| line.contains(alarm));
+        let alarm = |line: &&String| ALARMS.lines().any(|alarm| line.contains(alarm));
         match lines.iter().find(alarm) {
             None => Ok(()),
             Some(line) => Err(Verdict::fail("no warning and no bug", line.as_str(), "dmesg")),

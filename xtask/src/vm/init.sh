@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# The first and only process of the virtual machine: every scenario on the kernel datapath, at every hook. Lines that
-# begin with "vm:" are for `cargo xtask vm`, the others for people.
+# The first and only process of the virtual machine: the selftest, then every scenario on the kernel datapath at every hook, then
+# the kernel's log. Lines that begin with "vm:" are for `cargo xtask vm`, the others for people.
 export PATH=/bin
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
@@ -15,6 +15,12 @@ while read -r module; do
 done </modules/order
 xoff doctor
 echo "vm: doctor $?"
+[ ! -f /programs ] || xoff doctor --programs | sed 's/^/vm: program /'
+# Here the processor is emulated.
+xoff selftest --format tap13 --time-limit 300s >/tmp/tap 2>&1
+code=$?
+sed 's/^/vm: tap /' /tmp/tap
+echo "vm: selftest $code"
 for file in /scenarios/*.toml; do
     while read -r hook; do
         name=$(basename "$file" .toml)/$hook
@@ -26,5 +32,6 @@ for file in /scenarios/*.toml; do
         echo "vm: run $name $code"
     done </hooks
 done
+dmesg | sed 's/^/vm: log /'
 echo "vm: done"
 poweroff -f

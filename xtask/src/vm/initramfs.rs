@@ -2,13 +2,7 @@
 //! cpio, `Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel).
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use anyhow::{Context, Result};
-
-use crate::process;
 
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
@@ -40,19 +34,6 @@ impl Initramfs {
         self.entry(path, PROGRAM, content);
     }
 
-    /// Adds this machine's `program` as `path`, and the shared libraries that it needs where they are here.
-    pub fn program(&mut self, path: &str, program: &Path) -> Result<()> {
-        let content =
-            fs::read(program).with_context(|| format!("reading {}", program.display()))?;
-        self.file(path, &content);
-        let listing = process::output(Command::new("ldd").arg(program))?;
-        for library in libraries(&String::from_utf8_lossy(&listing)) {
-            let content = fs::read(&library).with_context(|| format!("reading {library}"))?;
-            self.file(library, &content);
-        }
-        Ok(())
-    }
-
     /// The archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry(Path::new("/TRAILER!!!"), 0, &[]);
@@ -81,13 +62,6 @@ impl Initramfs {
     }
 }
 
-/// Paths in a listing of `ldd`.
-fn libraries(listing: &str) -> Vec<String> {
-    let words = listing.lines().map(|line| line.split(" => ").last().unwrap_or_default());
-    let paths = words.filter_map(|path| path.split_whitespace().next());
-    paths.filter(|path| path.starts_with('/')).map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,14 +87,5 @@ mod tests {
             archive.ends_with("TRAILER!!!\0\0\0\0") && archive.len().is_multiple_of(4),
             "{archive:?}"
         );
-    }
-
-    #[test]
-    fn shared_libraries_are_found_in_the_loaders_listing() {
-        let listing = "\tlinux-vdso.so.1 (0x00007f125461a000)\n\
-             \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f1253c1e000)\n\
-             \t/lib64/ld-linux-x86-64.so.2 (0x00007f125461c000)\n";
-        let expected = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
-        assert_eq!(libraries(listing), expected);
     }
 }

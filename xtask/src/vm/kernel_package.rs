@@ -1,4 +1,4 @@
-//! A kernel of the distribution: found among what apt offers, and unpacked instead of installed.
+//! A kernel for a virtual machine: found among what apt offers and unpacked instead of installed, or somebody's own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,42 +6,81 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{packages, process};
+use crate::apt::{self, Apt};
+use crate::process;
 
 /// Kernels for virtual machines are the smallest that the distribution builds.
 const FLAVOUR: &str = "-cloud-amd64";
 
-/// An unpacked kernel.
+/// Stands for the newest of all series.
+const NEWEST: &str = "newest";
+
+/// A kernel, unpacked.
 #[derive(Debug)]
 pub struct KernelPackage {
-    folder: PathBuf,
+    /// The folder of its package; an image alone has none, and no modules.
+    folder: Option<PathBuf>,
+    image: PathBuf,
     release: String,
 }
 
 impl KernelPackage {
-    /// The newest kernel of `series`, such as `6.1`, below `folder`.
-    pub fn fetch(series: &str, folder: &Path) -> Result<Self> {
-        packages::with_fresh_lists(|| {
-            let name = offered(series)?;
-            let release = name.trim_start_matches("linux-image-").to_owned();
-            Ok(Self { folder: packages::unpacked(&name, folder)?, release })
-        })
+    /// The kernel that `wanted` names: the newest of a series (`6.1`) that this machine's sources offer or another suite does
+    /// (`7.2@testing`, `newest@bookworm-backports`), a package's file (`linux-image-..deb`), or the path of an image.
+    pub fn fetch(wanted: &str, folder: &Path) -> Result<Self> {
+        let file = Path::new(wanted);
+        if file.extension().is_some_and(|extension| extension == "deb") {
+            return Self::of_package(apt::unpacked_file(file, folder)?);
+        }
+        if wanted.contains('/') {
+            return Self::of_image(file);
+        }
+        let (series, apt) = match wanted.split_once('@') {
+            None => (wanted, Apt::default()),
+            Some((series, suite)) => (series, Apt::of_suite(suite, folder)?),
+        };
+        let package = apt.with_fresh_lists(|apt| apt.unpacked(&offered(apt, series)?, folder))?;
+        Self::of_package(package)
     }
 
-    /// What the kernel calls itself.
+    fn of_package(folder: PathBuf) -> Result<Self> {
+        let boot = folder.join("boot");
+        let mut files = Vec::new();
+        collect_files(&boot, &mut files)?;
+        let named = |file: &PathBuf| {
+            let name = file.file_name()?.to_str()?;
+            Some((name.strip_prefix("vmlinuz-")?.to_owned(), file.clone()))
+        };
+        let Some((release, image)) = files.iter().find_map(named) else {
+            bail!("{} has no vmlinuz: it is no package of a kernel", boot.display());
+        };
+        Ok(Self { folder: Some(folder), image, release })
+    }
+
+    fn of_image(image: &Path) -> Result<Self> {
+        let image = image.canonicalize().with_context(|| format!("{}", image.display()))?;
+        let release = image.to_string_lossy().trim_start_matches('/').replace('/', "-");
+        Ok(Self { folder: None, image, release })
+    }
+
+    /// What the kernel calls itself; of an image, what its file is called.
     pub fn release(&self) -> &str {
         &self.release
     }
 
     /// The bootable image.
-    pub fn image(&self) -> PathBuf {
-        self.folder.join("boot").join(format!("vmlinuz-{}", self.release))
+    pub fn image(&self) -> &Path {
+        &self.image
     }
 
     /// Files of the modules `names` and of those that they need, decompressed, in the order in which they
-    /// have to be loaded. What is built in is left out.
+    /// have to be loaded. What is built in is left out; an image alone has to have all built in.
     pub fn modules(&self, names: &[&str], busybox: &Path) -> Result<Vec<(String, Vec<u8>)>> {
-        let folder = self.folder.join("lib/modules").join(&self.release);
+        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        // Since the file systems of distributions have merged, modules may be below `usr`.
+        let places =
+            ["lib/modules", "usr/lib/modules"].map(|it| folder.join(it).join(&self.release));
+        let folder = places.iter().find(|it| it.is_dir()).unwrap_or(&places[0]);
         let mut files = Vec::new();
         collect_files(&folder.join("kernel"), &mut files)?;
         let built_in = fs::read_to_string(folder.join("modules.builtin")).unwrap_or_default();
@@ -124,13 +163,8 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The package that apt offers for `series`.
-fn offered(series: &str) -> Result<String> {
-    let listing = process::output(Command::new("apt-cache").args([
-        "search",
-        "--names-only",
-        &format!("^linux-image-[0-9].*{FLAVOUR}$"),
-    ]))?;
-    let listing = String::from_utf8_lossy(&listing);
+fn offered(apt: &Apt, series: &str) -> Result<String> {
+    let listing = apt.search(&format!("^linux-image-[0-9].*{FLAVOUR}$"))?;
     if let Some(name) = newest(&listing, series) {
         return Ok(name.to_owned());
     }
@@ -138,9 +172,8 @@ fn offered(series: &str) -> Result<String> {
     others.sort();
     others.dedup();
     bail!(
-        "apt offers no linux-image-{series}.*{FLAVOUR}; add a package source that has one to \
-         /etc/apt (Debian keeps newer kernels for a release in its backports and security suites), or \
-         name other versions: here are {}",
+        "apt offers no linux-image-{series}.*{FLAVOUR}; name a suite that has one (7.2@testing, \
+         newest@bookworm-backports), a package's file or an image, or another version: here are {}",
         if others.is_empty() { "none".to_owned() } else { others.join(" and ") }
     );
 }
@@ -149,7 +182,8 @@ fn offered(series: &str) -> Result<String> {
 /// kernel, and are ordered by the numbers in them.
 fn newest<'a>(listing: &'a str, series: &str) -> Option<&'a str> {
     let names = listing.lines().filter_map(|line| line.split(' ').next());
-    let of_series = names.filter(|name| series_of(name).is_some_and(|found| found == series));
+    let fits = |found: String| series == NEWEST || found == series;
+    let of_series = names.filter(|name| series_of(name).is_some_and(fits));
     of_series.max_by_key(|name| numbers(name))
 }
 
@@ -187,6 +221,7 @@ linux-image-6.12.94+deb12-cloud-amd64 - Linux 6.12 for x86-64 cloud (signed)
         assert_eq!(newest(LISTING, "6.1"), Some("linux-image-6.1.0-56-cloud-amd64"));
         assert_eq!(newest(LISTING, "6.12"), Some("linux-image-6.12.107+deb12-cloud-amd64"));
         assert_eq!(newest(LISTING, "6.18"), None);
+        assert_eq!(newest(LISTING, NEWEST), newest(LISTING, "6.12"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a machine's console says about its runs, held against the memory datapath.
+//! What a machine's console says: of the selftest, of its runs, held against the memory datapath, and of the kernel's own log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,6 +7,13 @@ use std::fmt;
 const MARK: &str = "vm: ";
 /// Stands for the scenario in the row of `xoff doctor`.
 const DOCTOR: &str = "(doctor)";
+/// In those of `xoff selftest` and of the kernel's log.
+const SELFTEST: &str = "(selftest)";
+const LOG: &str = "(kernel log)";
+/// What the log says when something is wrong with the kernel, a line each: the list of `xoff selftest`.
+const ALARMS: &str = include_str!("../../../xoff/src/selftest/alarms.txt");
+/// What only a console says, of a kernel that goes no further.
+const PANIC: &str = "Kernel panic";
 
 /// What `digest.sh` prints about a folder of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +55,19 @@ impl Results {
 pub enum Verdict {
     /// `xoff doctor` found nothing wrong.
     Able,
+    /// No test of `xoff selftest` failed; so many passed and were skipped.
+    Passed {
+        /// Passed.
+        passed: usize,
+        /// Skipped.
+        skipped: usize,
+    },
+    /// These tests failed.
+    NotOk(Vec<String>),
+    /// The kernel's log has no alarm.
+    Quiet,
+    /// It has this line.
+    Alarm(String),
     /// As the memory datapath, to the byte; so many files were compared.
     Same(usize),
     /// These files are not.
@@ -61,7 +81,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether this is as it should be.
     pub fn holds(&self) -> bool {
-        matches!(self, Self::Able | Self::Same(_))
+        matches!(self, Self::Able | Self::Same(_) | Self::Passed { .. } | Self::Quiet)
     }
 }
 
@@ -69,6 +89,10 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Able => f.write_str("nothing is missing"),
+            Self::Passed { passed, skipped } => write!(f, "{passed} passed, {skipped} skipped"),
+            Self::NotOk(tests) => write!(f, "NOT OK: {}", tests.join(", ")),
+            Self::Quiet => f.write_str("no warning and no bug"),
+            Self::Alarm(line) => write!(f, "ALARM: {line}"),
             Self::Same(files) => write!(f, "same bytes as in memory ({files} files)"),
             Self::Differs(files) => write!(f, "DIFFERS from memory: {}", files.join(", ")),
             Self::Failed(code) => write!(f, "FAILED: exit code {code}"),
@@ -87,7 +111,55 @@ pub struct Row {
     pub verdict: Verdict,
 }
 
-/// What `console` says about `xoff doctor` and about each scenario at a hook of `references`, whose results in memory
+/// Lines of the console that begin with the mark and this word, without both.
+fn marked<'a>(console: &'a str, word: &str) -> impl Iterator<Item = &'a str> {
+    let begin = format!("{MARK}{word} ");
+    console.lines().filter_map(move |line| line.trim_end().strip_prefix(&begin))
+}
+
+/// What `xoff selftest` has written.
+pub fn tap(console: &str) -> String {
+    marked(console, "tap").flat_map(|line| [line, "\n"]).collect()
+}
+
+/// What `xoff doctor --programs` has written; nothing if it was not asked.
+pub fn programs(console: &str) -> String {
+    marked(console, "program").flat_map(|line| [line, "\n"]).collect()
+}
+
+fn selftest(console: &str) -> Verdict {
+    let results =
+        |begin: &'static str| marked(console, "tap").filter_map(move |it| it.strip_prefix(begin));
+    let failed: Vec<String> = results("not ok ").map(str::to_owned).collect();
+    if !failed.is_empty() {
+        return Verdict::NotOk(failed);
+    }
+    match marked(console, "selftest").next() {
+        None => Verdict::Missing,
+        Some("0") => {
+            let skipped = results("ok ").filter(|line| line.contains("# SKIP")).count();
+            Verdict::Passed { passed: results("ok ").count() - skipped, skipped }
+        }
+        Some(code) => Verdict::Failed(code.to_owned()),
+    }
+}
+
+/// An alarm anywhere on the console counts, before the log or instead of it.
+fn log(console: &str) -> Verdict {
+    let is_ours = |line: &str| {
+        ["tap", "result", "run"].iter().any(|it| line.starts_with(&format!("{MARK}{it} ")))
+    };
+    let mut alarms = console.lines().filter(|line| {
+        !is_ours(line) && (line.contains(PANIC) || ALARMS.lines().any(|alarm| line.contains(alarm)))
+    });
+    match alarms.next() {
+        Some(line) => Verdict::Alarm(line.trim_end().to_owned()),
+        None if marked(console, "log").next().is_none() => Verdict::Missing,
+        None => Verdict::Quiet,
+    }
+}
+
+/// What `console` says about `xoff doctor`, the selftest, the kernel's log and about each scenario at a hook of `references`, whose results in memory
 /// these are.
 pub fn judge(console: &str, references: &BTreeMap<String, Results>) -> Vec<Row> {
     let mut kernel = "unknown".to_owned();
@@ -112,7 +184,11 @@ pub fn judge(console: &str, references: &BTreeMap<String, Results>) -> Vec<Row> 
         packet_hops: packet_hops.to_owned(),
         verdict,
     };
-    let mut rows = vec![row(DOCTOR, "", doctor)];
+    let mut rows = vec![
+        row(DOCTOR, "", doctor),
+        row(SELFTEST, "", selftest(console)),
+        row(LOG, "", log(console)),
+    ];
     for (scenario, reference) in references {
         let found = results.remove(scenario.as_str()).unwrap_or_default();
         let verdict = match codes.get(scenario.as_str()) {

@@ -36,7 +36,7 @@ pub fn commented(number: usize, finding: &Finding) -> String {
         writeln!(text, "# {line}").expect("a String takes every write");
     }
     let last = match finding.verdict() {
-        Verdict::Pass => format!("ok {number} {name}"),
+        Verdict::Pass => format!("ok {number} {name} # time={}ms", milliseconds(finding.took)),
         Verdict::Skip { reason } => format!("ok {number} {name} # SKIP {}", one_line(&reason)),
         Verdict::Fail(_) => format!("not ok {number} {name} # exit=1"),
     };

@@ -1,0 +1,124 @@
+//! The archive that is handed out: static binaries with their manual pages, completions and documents. The same sources
+//! give the same bytes, wherever they lie.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{process, static_build, workspace};
+
+/// Packages and their binaries.
+const PACKAGES: [&str; 2] = ["xoff", "standalone"];
+const BINARIES: [&str; 3] = ["xoff", "xoff-switch", "xoff-host"];
+/// Where completions belong below a prefix such as `/usr/local`, by shell.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/xoff"),
+    ("zsh", "share/zsh/site-functions/_xoff"),
+    ("fish", "share/fish/vendor_completions.d/xoff.fish"),
+];
+const DOCUMENTS: [&str; 5] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "docs"];
+
+/// Makes the archive below the target folder. With `check`, makes it once more from a copy of the last commit in another
+/// folder, and compares.
+pub fn run(check: bool) -> Result<()> {
+    let folder = workspace::target_dir().join("dist");
+    let archive = make(&workspace::root(), &folder)?;
+    if check {
+        compare_with_copy(&archive, &folder)?;
+    }
+    let sum = process::output(Command::new("sha256sum").arg(&archive))?;
+    print!("{}", String::from_utf8_lossy(&sum));
+    Ok(())
+}
+
+/// Builds what lies at `sources`, and packs it.
+fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
+    let binaries = static_build::build(sources, &folder.join("build"), &PACKAGES)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let name = format!("xoff-{version}-{}", static_build::TARGET);
+    let tree = folder.join(&name);
+    if tree.exists() {
+        fs::remove_dir_all(&tree).with_context(|| format!("{}", tree.display()))?;
+    }
+    for binary in BINARIES {
+        static_build::check(&binaries.join(binary))?;
+        copy(&binaries.join(binary), &tree.join("bin").join(binary))?;
+    }
+    let xoff = tree.join("bin/xoff");
+    process::run(Command::new(&xoff).args(["man", "--out"]).arg(tree.join("share/man/man1")))?;
+    for (shell, place) in COMPLETIONS {
+        let script = process::output(Command::new(&xoff).args(["completions", shell]))?;
+        write(&tree.join(place), &script)?;
+    }
+    let documents = tree.join("share/doc/xoff");
+    for document in DOCUMENTS {
+        copy(&sources.join(document), &documents.join(document))?;
+    }
+    copy(&sources.join("scenarios"), &tree.join("share/xoff/scenarios"))?;
+    let archive = folder.join(format!("{name}.tar.gz"));
+    pack(&tree, &archive)?;
+    Ok(archive)
+}
+
+/// Packs a folder without what differs from machine to machine: order, times, owners, the right to write.
+fn pack(tree: &Path, archive: &Path) -> Result<()> {
+    let (Some(parent), Some(name)) = (tree.parent(), tree.file_name()) else {
+        bail!("{} has no name", tree.display());
+    };
+    let mut tar = Command::new("tar");
+    tar.args(["--create", "--format=ustar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0"])
+        .args(["--numeric-owner", "--mode=u=rwX,go=rX", "--use-compress-program=gzip -n9"])
+        .arg("--file")
+        .arg(archive)
+        .arg("--directory")
+        .arg(parent)
+        .arg(name);
+    process::run(&mut tar)
+}
+
+/// Makes the archive from a copy of the last commit, and compares it with `archive`.
+fn compare_with_copy(archive: &Path, folder: &Path) -> Result<()> {
+    let root = workspace::root();
+    let changed =
+        process::output(Command::new("git").args(["status", "--porcelain"]).current_dir(&root))?;
+    if !changed.is_empty() {
+        bail!(
+            "--check builds the last commit once more, and these files differ from it; commit them first:\n{}",
+            String::from_utf8_lossy(&changed).trim_end()
+        );
+    }
+    let copy = folder.join("copy");
+    if copy.exists() {
+        fs::remove_dir_all(&copy).with_context(|| format!("{}", copy.display()))?;
+    }
+    let sources = copy.join("sources-elsewhere");
+    process::run(Command::new("git").args(["clone", "--quiet"]).arg(&root).arg(&sources))?;
+    let again = make(&sources, &copy)?;
+    let same = process::succeeds(Command::new("cmp").arg(archive).arg(&again));
+    if !same {
+        bail!(
+            "{} and {} differ, and have the same sources: `diffoscope` shows where",
+            archive.display(),
+            again.display()
+        );
+    }
+    eprintln!("built twice, in two folders: the same bytes");
+    fs::remove_dir_all(&copy).with_context(|| format!("{}", copy.display()))
+}
+
+/// Copies a file, or a folder with all below it.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    let parent = to.parent().unwrap_or(to);
+    fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
+    let mut cp = Command::new("cp");
+    process::output(cp.args(["--recursive", "--no-target-directory"]).arg(from).arg(to)).map(drop)
+}
+
+/// Writes a file, and makes the folders above it.
+pub fn write(file: &Path, content: &[u8]) -> Result<()> {
+    let parent = file.parent().unwrap_or(file);
+    fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
+    fs::write(file, content).with_context(|| format!("writing {}", file.display()))
+}
