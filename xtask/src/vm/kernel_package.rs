@@ -18,8 +18,8 @@ const NEWEST: &str = "newest";
 /// A kernel, unpacked.
 #[derive(Debug)]
 pub struct KernelPackage {
-    /// The folder of its package; an image alone has none, and no modules.
-    folder: Option<PathBuf>,
+    /// Folders of its packages; an image alone has none, and no modules.
+    folders: Vec<PathBuf>,
     image: PathBuf,
     release: String,
 }
@@ -30,7 +30,7 @@ impl KernelPackage {
     pub fn fetch(wanted: &str, folder: &Path) -> Result<Self> {
         let file = Path::new(wanted);
         if file.extension().is_some_and(|extension| extension == "deb") {
-            return Self::of_package(apt::unpacked_file(file, folder)?);
+            return Self::of_packages(vec![apt::unpacked_file(file, folder)?]);
         }
         if wanted.contains('/') {
             return Self::of_image(file);
@@ -39,28 +39,45 @@ impl KernelPackage {
             None => (wanted, Apt::default()),
             Some((series, suite)) => (series, Apt::of_suite(suite, folder)?),
         };
-        let package = apt.with_fresh_lists(|apt| apt.unpacked(&offered(apt, series)?, folder))?;
-        Self::of_package(package)
+        let packages = apt.with_fresh_lists(|apt| {
+            let name = offered(apt, series)?;
+            let image = apt.unpacked(&name, folder)?;
+            if image.join("boot").is_dir() {
+                return Ok(vec![image]);
+            }
+            // Since Linux 7 the image's package is empty, and needs these.
+            let release = name.trim_start_matches("linux-image-");
+            let parts = ["linux-binary-", "linux-modules-"].map(|part| format!("{part}{release}"));
+            parts.iter().map(|part| apt.unpacked(part, folder)).collect()
+        })?;
+        Self::of_packages(packages)
     }
 
-    fn of_package(folder: PathBuf) -> Result<Self> {
-        let boot = folder.join("boot");
+    fn of_packages(folders: Vec<PathBuf>) -> Result<Self> {
         let mut files = Vec::new();
-        collect_files(&boot, &mut files)?;
-        let named = |file: &PathBuf| {
+        for folder in &folders {
+            collect_files(folder, &mut files)?;
+        }
+        // `boot/vmlinuz-RELEASE`, and since Linux 7 `usr/lib/modules/RELEASE/vmlinuz`.
+        let image_of = |file: &PathBuf| {
             let name = file.file_name()?.to_str()?;
-            Some((name.strip_prefix("vmlinuz-")?.to_owned(), file.clone()))
+            let release = match name.strip_prefix("vmlinuz")? {
+                "" => file.parent()?.file_name()?.to_str()?,
+                suffix => suffix.strip_prefix('-')?,
+            };
+            Some((release.to_owned(), file.clone()))
         };
-        let Some((release, image)) = files.iter().find_map(named) else {
-            bail!("{} has no vmlinuz: it is no package of a kernel", boot.display());
+        let Some((release, image)) = files.iter().find_map(image_of) else {
+            let names: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            bail!("no vmlinuz is in {}: this is no package of a kernel", names.join(", "));
         };
-        Ok(Self { folder: Some(folder), image, release })
+        Ok(Self { folders, image, release })
     }
 
     fn of_image(image: &Path) -> Result<Self> {
         let image = image.canonicalize().with_context(|| format!("{}", image.display()))?;
         let release = image.to_string_lossy().trim_start_matches('/').replace('/', "-");
-        Ok(Self { folder: None, image, release })
+        Ok(Self { folders: Vec::new(), image, release })
     }
 
     /// What the kernel calls itself; of an image, what its file is called.
@@ -76,11 +93,18 @@ impl KernelPackage {
     /// Files of the modules `names` and of those that they need, decompressed, in the order in which they
     /// have to be loaded. What is built in is left out; an image alone has to have all built in.
     pub fn modules(&self, names: &[&str], busybox: &Path) -> Result<Vec<(String, Vec<u8>)>> {
-        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        if self.folders.is_empty() {
+            return Ok(Vec::new());
+        }
         // Since the file systems of distributions have merged, modules may be below `usr`.
-        let places =
-            ["lib/modules", "usr/lib/modules"].map(|it| folder.join(it).join(&self.release));
-        let folder = places.iter().find(|it| it.is_dir()).unwrap_or(&places[0]);
+        let places = ["lib/modules", "usr/lib/modules"];
+        let mut folders = self
+            .folders
+            .iter()
+            .flat_map(|folder| places.map(|place| folder.join(place).join(&self.release)));
+        let Some(folder) = folders.find(|folder| folder.join("kernel").is_dir()) else {
+            bail!("the package of Linux {} has no modules", self.release);
+        };
         let mut files = Vec::new();
         collect_files(&folder.join("kernel"), &mut files)?;
         let built_in = fs::read_to_string(folder.join("modules.builtin")).unwrap_or_default();
