@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::{process, static_build, workspace};
 
-/// Packages and their binaries.
-const PACKAGES: [&str; 2] = ["xoff", "standalone"];
-const BINARIES: [&str; 3] = ["xoff", "xoff-switch", "xoff-host"];
+/// Binaries by their packages.
+const BINARIES: [(&str, &str); 3] =
+    [("xoff", "xoff"), ("standalone", "xoff-switch"), ("standalone", "xoff-host")];
 /// Where completions belong below a prefix such as `/usr/local`, by shell.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/xoff"),
@@ -35,15 +35,14 @@ pub fn run(check: bool) -> Result<()> {
 
 /// Builds what lies at `sources`, and packs it.
 fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
-    let binaries = static_build::build(sources, &folder.join("build"), &PACKAGES)?;
+    let binaries = static_build::build(sources, &folder.join("build"), &BINARIES)?;
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("xoff-{version}-{}", static_build::TARGET);
     let tree = folder.join(&name);
     if tree.exists() {
         fs::remove_dir_all(&tree).with_context(|| format!("{}", tree.display()))?;
     }
-    for binary in BINARIES {
-        static_build::check(&binaries.join(binary))?;
+    for (_, binary) in BINARIES {
         copy(&binaries.join(binary), &tree.join("bin").join(binary))?;
     }
     let xoff = tree.join("bin/xoff");

@@ -8,15 +8,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::{packages, process};
 
+/// xoff by its package and its name, for those who need no other.
+pub const XOFF: &[(&str, &str)] = &[("xoff", "xoff")];
+
 /// What they are built for.
-pub const TARGET: &str = concat!("x86_64", "-unknown-linux-musl");
+pub const TARGET: &str = "x86_64-unknown-linux-musl";
 /// The profile of `Cargo.toml`.
 const PROFILE: &str = "dist";
 /// Bytes that a binary may have: initramfs and test machines are small.
-pub const LIMIT: u64 = 20_000_000;
+const LIMIT: u64 = 20_000_000;
 
-/// Builds `packages` from the workspace at `sources` into `target_dir`; returns the folder of the binaries.
-pub fn build(sources: &Path, target_dir: &Path, packages: &[&str]) -> Result<PathBuf> {
+/// Builds the packages of `binaries` from the workspace at `sources` into `target_dir`; returns the folder of the binaries.
+pub fn build(sources: &Path, target_dir: &Path, binaries: &[(&str, &str)]) -> Result<PathBuf> {
     if cfg!(not(target_arch = "x86_64")) {
         bail!("static binaries are built on x86-64 and for it: this machine is another one");
     }
@@ -32,14 +35,23 @@ pub fn build(sources: &Path, target_dir: &Path, packages: &[&str]) -> Result<Pat
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         .args(["--locked", "--profile", PROFILE, "--target", TARGET, "--target-dir"])
         .arg(target_dir);
-    cargo.args(packages.iter().flat_map(|package| ["--package", package]));
+    cargo.args(binaries.iter().flat_map(|(package, _)| ["--package", package]));
     process::run(&mut cargo)?;
-    Ok(target_dir.join(TARGET).join(PROFILE))
+    packages::binutils()?;
+    let stripped = target_dir.join("stripped");
+    fs::create_dir_all(&stripped)?;
+    for (_, binary) in binaries {
+        let built = target_dir.join(TARGET).join(PROFILE).join(binary);
+        let stripped = stripped.join(binary);
+        // A profile's `strip` is forgotten for packages that have settings of their own (cargo 1.95).
+        process::run(Command::new("strip").arg("-o").arg(&stripped).arg(&built))?;
+        check(&stripped)?;
+    }
+    Ok(stripped)
 }
 
 /// Refuses a binary that needs a loader or is too large.
-pub fn check(binary: &Path) -> Result<()> {
-    packages::binutils()?;
+fn check(binary: &Path) -> Result<()> {
     let headers =
         process::output(Command::new("readelf").args(["--wide", "--program-headers"]).arg(binary))?;
     if String::from_utf8_lossy(&headers).contains("INTERP") {
