@@ -93,8 +93,8 @@ const CHECKS: [Check; 7] = [
     Check {
         name: "eBPF: verifier, ring buffer, mapped arrays",
         look: programs::load_all,
-        advice: "the kernel needs CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF; \
-                 look at `dmesg`",
+        advice: "the kernel needs CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF (Linux 5.18: \
+                 `bpf_xdp_load_bytes`); look at `dmesg`",
     },
     Check {
         name: "namespaces and veth",
@@ -105,13 +105,13 @@ const CHECKS: [Check; 7] = [
     Check {
         name: "native XDP and TC on veth",
         look: hooks,
-        advice: "the kernel needs CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
+        advice: "the kernel needs XDP links (Linux 5.9), CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
                  (`modprobe cls_bpf sch_ingress`)",
     },
     Check {
         name: "AF_XDP",
         look: af_xdp,
-        advice: "the kernel needs CONFIG_XDP_SOCKETS; `ulimit -l unlimited` if memory is short",
+        advice: "the kernel needs CONFIG_XDP_SOCKETS (Linux 4.18); `ulimit -l unlimited` if memory is short",
     },
     Check {
         name: "a run of all of them",
