@@ -24,6 +24,9 @@ const DOCUMENTS: [&str; 5] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LI
 /// folder, and compares.
 pub fn run(check: bool) -> Result<()> {
     let folder = workspace::target_dir().join("dist");
+    if check {
+        require_commit(&workspace::root())?;
+    }
     let archive = make(&workspace::root(), &folder)?;
     if check {
         compare_with_copy(&archive, &folder)?;
@@ -80,14 +83,6 @@ fn pack(tree: &Path, archive: &Path) -> Result<()> {
 /// Makes the archive from a copy of the last commit, and compares it with `archive`.
 fn compare_with_copy(archive: &Path, folder: &Path) -> Result<()> {
     let root = workspace::root();
-    let changed =
-        process::output(Command::new("git").args(["status", "--porcelain"]).current_dir(&root))?;
-    if !changed.is_empty() {
-        bail!(
-            "--check builds the last commit once more, and these files differ from it; commit them first:\n{}",
-            String::from_utf8_lossy(&changed).trim_end()
-        );
-    }
     let copy = folder.join("copy");
     if copy.exists() {
         fs::remove_dir_all(&copy).with_context(|| format!("{}", copy.display()))?;
@@ -105,6 +100,19 @@ fn compare_with_copy(archive: &Path, folder: &Path) -> Result<()> {
     }
     eprintln!("built twice, in two folders: the same bytes");
     fs::remove_dir_all(&copy).with_context(|| format!("{}", copy.display()))
+}
+
+/// Fails if the workspace is not its last commit.
+fn require_commit(root: &Path) -> Result<()> {
+    let changed =
+        process::output(Command::new("git").args(["status", "--porcelain"]).current_dir(root))?;
+    if !changed.is_empty() {
+        bail!(
+            "--check builds the last commit once more, and these files differ from it; commit them first:\n{}",
+            String::from_utf8_lossy(&changed).trim_end()
+        );
+    }
+    Ok(())
 }
 
 /// Copies a file, or a folder with all below it.
