@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Result, bail};
 
@@ -58,14 +59,17 @@ pub fn run(wanted: &[String], programs: bool) -> Result<()> {
     let kernels = kernels.collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::new();
     let mut sound = true;
-    for kernel in &kernels {
-        let Ended { console, failure } = laboratory.boot(kernel, programs)?;
+    for (kernel, ended) in laboratory.boot_all(&kernels, programs) {
+        let Ended { console, failure } = ended?;
         let judged = verdict::judge(&console, &references);
         let tap = laboratory.folder.join(format!("selftest-{}.tap", kernel.release()));
         fs::write(&tap, verdict::tap(&console))?;
-        print!("{}", verdict::programs(&console));
+        for line in verdict::programs(&console).lines() {
+            println!("{:<30}{line}", kernel.release());
+        }
         if failure.is_some() || !judged.iter().all(|row| row.verdict.holds()) {
             sound = false;
+            eprint!("{}", verdict::failed_tests(&console));
             eprintln!("Linux {}: the end of its console:", kernel.release());
             eprintln!("{}\n{}", machine::tail(&console), failure.unwrap_or_default());
         }
@@ -92,6 +96,29 @@ impl Laboratory {
         let mut digest = Command::new(&self.busybox);
         let output = process::output(digest.args(["sh", "-c", DIGEST, "digest"]).arg(&results))?;
         Ok(Results::parse(&String::from_utf8_lossy(&output)))
+    }
+
+    /// Boots all, as many at once as there are processors: each emulates one.
+    fn boot_all<'a>(
+        &self,
+        kernels: &'a [KernelPackage],
+        programs: bool,
+    ) -> Vec<(&'a KernelPackage, Result<Ended>)> {
+        let at_once = thread::available_parallelism().map_or(1, usize::from);
+        let mut all = Vec::new();
+        for some in kernels.chunks(at_once) {
+            thread::scope(|scope| {
+                let booted: Vec<_> = some
+                    .iter()
+                    .map(|kernel| (kernel, scope.spawn(|| self.boot(kernel, programs))))
+                    .collect();
+                let joined = booted.into_iter().map(|(kernel, machine)| {
+                    (kernel, machine.join().expect("what waits for a machine does not panic"))
+                });
+                all.extend(joined);
+            });
+        }
+        all
     }
 
     fn boot(&self, kernel: &KernelPackage, programs: bool) -> Result<Ended> {

@@ -127,6 +127,25 @@ pub fn programs(console: &str) -> String {
     marked(console, "program").flat_map(|line| [line, "\n"]).collect()
 }
 
+/// What `xoff selftest` says of the tests that failed, without their steps that passed.
+pub fn failed_tests(console: &str) -> String {
+    const BEGIN: &str = "# selftests: ";
+    let mut text = String::new();
+    let mut block = Vec::new();
+    for line in marked(console, "tap") {
+        if line.starts_with(BEGIN) {
+            block.clear();
+        }
+        if !line.starts_with("# ok ") {
+            block.push(line);
+        }
+        if line.starts_with("not ok ") {
+            text.extend(block.drain(..).flat_map(|line| [line, "\n"]));
+        }
+    }
+    text
+}
+
 fn selftest(console: &str) -> Verdict {
     let results =
         |begin: &'static str| marked(console, "tap").filter_map(move |it| it.strip_prefix(begin));
@@ -225,11 +244,19 @@ mod tests {
         vm: kernel 6.1.0-56-cloud-amd64\r\n\
         ok    kernel: Linux 6.1.0-56-cloud-amd64\r\n\
         vm: doctor 0\r\n\
+        vm: tap # selftests: xoff: xdp.native\r\n\
+        vm: tap # ok 1 - a step # time=1ms\r\n\
+        vm: tap ok 1 selftests: xoff: xdp.native # time=2ms\r\n\
+        vm: tap ok 2 selftests: xoff: tc.tcx # SKIP Linux 6.1 has none\r\n\
+        vm: selftest 0\r\n\
         vm: result incast 11  flows.csv\r\n\
         vm: result incast 22  summary.json\r\n\
         vm: result incast packet-hops 1234\r\n\
         vm: run incast 0\r\n\
+        vm: log [    0.000000] Linux version 6.1\r\n\
         vm: done\r\n";
+
+    const PASSED: Verdict = Verdict::Passed { passed: 1, skipped: 1 };
 
     fn verdicts(console: &str) -> Vec<Verdict> {
         let references = [("incast".to_owned(), Results::parse(REFERENCE))].into();
@@ -238,9 +265,10 @@ mod tests {
 
     #[test]
     fn a_run_holds_only_with_the_bytes_of_the_memory_datapath() {
-        assert_eq!(verdicts(CONSOLE), [Verdict::Able, Verdict::Same(2)]);
+        let with = |run| vec![Verdict::Able, PASSED, Verdict::Quiet, run];
+        assert_eq!(verdicts(CONSOLE), with(Verdict::Same(2)));
         let differs = |files: &[&str]| {
-            vec![Verdict::Able, Verdict::Differs(files.iter().map(ToString::to_string).collect())]
+            with(Verdict::Differs(files.iter().map(ToString::to_string).collect()))
         };
         assert_eq!(verdicts(&CONSOLE.replace("11  ", "12  ")), differs(&["flows.csv"]));
         let lacks = CONSOLE.replace("vm: result incast 22  summary.json", "");
@@ -253,12 +281,47 @@ mod tests {
     #[test]
     fn a_run_that_fails_or_is_not_reached_does_not_hold() {
         let failed = verdicts(&CONSOLE.replace("run incast 0", "run incast 1"));
-        assert_eq!(failed, [Verdict::Able, Verdict::Failed("1".to_owned())]);
+        assert_eq!(failed[3], Verdict::Failed("1".to_owned()));
         let refused = verdicts(&CONSOLE.replace("doctor 0", "doctor 2"));
-        assert_eq!(refused, [Verdict::Failed("2".to_owned()), Verdict::Same(2)]);
-        let panic = verdicts(CONSOLE.split("vm: doctor").next().unwrap());
-        assert_eq!(panic, [Verdict::Missing, Verdict::Missing]);
-        assert!(!panic.iter().chain(&failed[1..]).chain(&refused[..1]).any(Verdict::holds));
+        assert_eq!(refused[0], Verdict::Failed("2".to_owned()));
+        let ended = verdicts(CONSOLE.split("vm: doctor").next().unwrap());
+        assert_eq!(ended, [const { Verdict::Missing }; 4]);
+        assert!(!ended.iter().chain(&failed[3..]).chain(&refused[..1]).any(Verdict::holds));
+    }
+
+    #[test]
+    fn a_test_that_fails_is_named_and_told() {
+        let failing = CONSOLE
+            .replace("# ok 1 - a step", "#   got:      nothing\r\nvm: tap # not ok 1 - a step")
+            .replace("tap ok 1", "tap not ok 1")
+            .replace("selftest 0", "selftest 1");
+        let found = &verdicts(&failing)[1];
+        let name = "1 selftests: xoff: xdp.native # time=2ms".to_owned();
+        assert_eq!(*found, Verdict::NotOk(vec![name]));
+        assert!(!found.holds());
+        let told = failed_tests(&failing);
+        let expected = "# selftests: xoff: xdp.native\n#   got:      nothing\n\
+            # not ok 1 - a step # time=1ms\nnot ok 1 selftests: xoff: xdp.native # time=2ms\n";
+        assert_eq!(told, expected);
+        assert_eq!(failed_tests(CONSOLE), "");
+        let skipped = verdicts(&CONSOLE.replace("selftest 0", "selftest 4"));
+        assert_eq!(skipped[1], Verdict::Failed("4".to_owned()));
+    }
+
+    #[test]
+    fn an_alarm_in_the_log_or_before_it_does_not_hold() {
+        for line in [
+            "vm: log [    1.0] WARNING: CPU: 0 PID: 1 at net/core/dev.c:1\r\n",
+            "[    1.0] Kernel panic - not syncing: Fatal exception\r\n",
+            "[    1.0] BUG: KASAN: slab-out-of-bounds in veth_xdp_rcv\r\n",
+        ] {
+            let found = &verdicts(&format!("{line}{CONSOLE}"))[2];
+            assert_eq!(*found, Verdict::Alarm(line.trim_end().to_owned()));
+            assert!(!found.holds());
+        }
+        // What tests say of such lines is no such line.
+        let told = format!("vm: tap # BUG: is looked for\r\n{CONSOLE}");
+        assert_eq!(verdicts(&told)[2], Verdict::Quiet);
     }
 
     #[test]
@@ -267,6 +330,8 @@ mod tests {
         let expected = "\
 kernel                        scenario                 packet-hops  verdict
 6.1.0-56-cloud-amd64          (doctor)                              nothing is missing
+6.1.0-56-cloud-amd64          (selftest)                            1 passed, 1 skipped
+6.1.0-56-cloud-amd64          (kernel log)                          no warning and no bug
 6.1.0-56-cloud-amd64          incast                          1234  same bytes as in memory (2 files)
 ";
         assert_eq!(table(&judge(CONSOLE, &references)), expected);
