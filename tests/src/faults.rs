@@ -53,7 +53,11 @@ impl Paused {
     /// The same with more arguments.
     pub fn start_with(test: &str, arguments: &[&str]) -> Self {
         let own = ["selftest", "--only", test, "--pause"];
-        let mut command = xoff(own.into_iter().chain(arguments.iter().copied()));
+        Self::of(test, &mut xoff(own.into_iter().chain(arguments.iter().copied())))
+    }
+
+    /// The same of a command that chooses the test and says `--pause`.
+    pub fn of(test: &str, command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be started");
         let mut errors = BufReader::new(child.stderr.take().expect("it is piped"));

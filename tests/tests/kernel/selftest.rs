@@ -201,8 +201,10 @@ fn two_at_once_do_not_meet() {
 fn one_that_is_killed_leaves_nothing() {
     isolate();
     let before = traces();
+    let temporary = ScenarioFolder::new();
     for test in ["xsk.copy", "fabric.tc"] {
-        let paused = Paused::start(test);
+        let mut command = xoff(["selftest", "--only", test, "--pause"]);
+        let paused = Paused::of(test, command.env("TMPDIR", temporary.path("")));
         let objects = bpf_objects_of(paused.id());
         assert!(!objects.is_empty());
         tests::command::kill(paused.id());
@@ -210,6 +212,8 @@ fn one_that_is_killed_leaves_nothing() {
         assert_eq!(traces(), before);
         await_unloaded(&objects);
         drop(paused);
+        let is_empty = || std::fs::read_dir(temporary.path("")).expect("it is there").count() == 0;
+        await_that("its guardian removes its results", is_empty);
     }
 }
 

@@ -111,7 +111,13 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
     let lent = match out {
         None if expectation::needs_tables(scenario) => match LentFolder::new() {
             Ok(lent) => Some(lent),
-            Err(message) => return super::refuse(&message),
+            Err(error) => {
+                return super::refuse(&format!(
+                    "expectations need the run's tables, and there is no room for them in {}: {error}; name a folder \
+                     with --out, or another one in TMPDIR",
+                    std::env::temp_dir().display()
+                ));
+            }
         },
         _ => None,
     };

@@ -1,6 +1,7 @@
 //! A folder for the tables of a run that leaves none.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A folder that a run makes, and that is removed with this.
@@ -10,18 +11,11 @@ pub struct LentFolder(PathBuf);
 impl LentFolder {
     /// A path where nothing is, below the folder for temporary files. The run makes the folder, so that its guardian
     /// removes it if the run is killed.
-    pub fn new() -> Result<Self, String> {
+    pub fn new() -> io::Result<Self> {
         let free = tempfile::Builder::new().prefix("xoff-tables-").tempdir();
-        let free = free.and_then(|folder| {
+        free.and_then(|folder| {
             let path = folder.path().to_owned();
-            folder.close().map(|()| path)
-        });
-        free.map(Self).map_err(|error| {
-            format!(
-                "expectations need the run's tables, and there is no room for them in {}: {error}; name a folder with \
-                 --out, or another one in TMPDIR",
-                std::env::temp_dir().display()
-            )
+            folder.close().map(|()| Self(path))
         })
     }
 

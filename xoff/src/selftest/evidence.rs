@@ -11,13 +11,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use results::{Capture, CaptureWire};
 use switch_user::program::objects::{describe_maps, describe_programs};
-use tempfile::TempDir;
 use units::{BitsPerSecond, Nanos};
 
 use super::bench::{Bench, Ended};
 use super::bytecode::Map;
 use super::rig::Rig;
 use super::verdict::Verdict;
+use crate::expectation::LentFolder;
 
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
@@ -141,9 +141,9 @@ pub fn keep_verifier_log(log: &str) {
     }
 }
 
-/// A folder that goes when it is dropped.
-pub fn lend() -> Result<TempDir, Verdict> {
-    tempfile::Builder::new().prefix("xoff-selftest-").tempdir().map_err(|error| {
+/// A folder for a run's results that goes when it is dropped, and if the run is killed.
+pub fn lend() -> Result<LentFolder, Verdict> {
+    LentFolder::new().map_err(|error| {
         let place = std::env::temp_dir().display().to_string();
         Verdict::fail("a folder for results (TMPDIR)", error.to_string(), place)
     })

@@ -19,7 +19,7 @@ use super::rig::of_netns;
 use super::surroundings::Surroundings;
 use super::verdict::Verdict;
 use crate::commands::with_causes;
-use crate::expectation;
+use crate::expectation::{self, LentFolder};
 
 /// An embedded scenario.
 macro_rules! embedded {
@@ -101,27 +101,28 @@ fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Res
         scenario.unwrap_or_else(|error| panic!("the embedded scenario is right: {error}"))
     };
     let scenario = read(&sets);
-    let folder = bench.step("there is room for results", super::evidence::lend)?;
-    let (kernel, memory) = (folder.path().join("kernel"), folder.path().join("memory"));
-    run_scenario(bench, test, &scenario, &kernel)?;
-    bench.look("PAUSE counters agree at both ends of each link", || pauses_agree(&kernel));
+    let lent = bench.step("there is room for results", || {
+        Ok([super::evidence::lend()?, super::evidence::lend()?])
+    })?;
+    let [kernel, memory] = lent.each_ref().map(LentFolder::path);
+    run_scenario(bench, test, &scenario, kernel)?;
+    bench.look("PAUSE counters agree at both ends of each link", || pauses_agree(kernel));
     sets.push("datapath.kind=memory".to_owned());
     let (scenario, stop) = (read(&sets), bench.stop());
     bench.look("tables are those of the memory datapath, byte for byte", || {
         let mut watch = Watch { interrupted: stop, progress: &mut |_| {} };
-        sound(run::run(&scenario, Some(&memory), Threads::ONE, &mut watch), MEMORY)?;
-        same(&kernel, &memory)
+        sound(run::run(&scenario, Some(memory), Threads::ONE, &mut watch), MEMORY)?;
+        same(kernel, memory)
     });
-    super::evidence::keep_folder(bench, &kernel);
+    super::evidence::keep_folder(bench, kernel);
     Ok(())
 }
 
 /// Runs a user's scenario on its datapath.
 pub fn of_user(bench: &mut Bench<'_>, name: &str, scenario: &Scenario) -> Result<(), Ended> {
     let folder = bench.step("there is room for results", super::evidence::lend)?;
-    let results = folder.path().join("results");
-    run_scenario(bench, name, scenario, &results)?;
-    super::evidence::keep_folder(bench, &results);
+    run_scenario(bench, name, scenario, folder.path())?;
+    super::evidence::keep_folder(bench, folder.path());
     Ok(())
 }
 
