@@ -7,12 +7,12 @@
 //! There are two kinds of tests.
 //! - [`fabric`]: scenarios with `[[expect]]`, embedded in the binary, on the kernel datapath. Before and after the run the test
 //!   asks the kernel what is attached to each port. A user's own files are tests of this kind, too.
-//! - On a [`rig`]: two or three namespaces, a program, sockets, and numbered frames whose every byte follows from the seed.
-//!   [`numbered`] says of what came out which frames are missing, doubled, out of order or damaged.
+//! - On a `rig`: two or three namespaces, a program, sockets, and numbered frames whose every byte follows from the seed.
+//!   `numbered` says of what came out which frames are missing, doubled, out of order or damaged.
 //!
 //! A test of a path proves that the path was there. It asks the kernel how a program is attached (rtnetlink: native or generic XDP;
 //! BPF links: XDP or TCX; TCX and clsact: by which program), reads the sockets' own counters, and looks into mapped tables. What
-//! was so when the test was set up must still be so after its traffic; what has changed ([`surroundings`]) is in the message of
+//! was so when the test was set up must still be so after its traffic; what has changed (`surroundings`) is in the message of
 //! each failure, because that is mostly its cause: an MTU, a queueing discipline, a program that somebody else attached.
 //!
 //! - `report` writes what happened: KTAP, the TAP of the kernel's own runner, `JUnit` or JSON.
