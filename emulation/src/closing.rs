@@ -54,7 +54,6 @@ fn manifest(scenario: &Scenario, clock: Clock) -> Manifest {
     Manifest {
         hook,
         ebpf_object,
-        git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
         seed: scenario.seed,
         datapath: datapath.to_owned(),
         clock: clock.name().to_owned(),

@@ -1,7 +1,6 @@
 //! The folder that a run leaves behind.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +34,7 @@ use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
 use super::rate::RateRow;
 use super::row::Row;
+use super::staged_file::StagedFile;
 use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::table::TABLES;
@@ -136,24 +136,24 @@ pub struct ResultsOptions {
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
 /// appear at the end, and none of them if this is dropped before.
 pub struct ResultsFolder {
-    flows: Option<TableFile<'static, File>>,
-    pauses: Option<TableFile<'static, File>>,
-    queues: Option<TableFile<'static, File>>,
-    egress_queues: Option<TableFile<'static, File>>,
-    queue_pauses: Option<TableFile<'static, File>>,
-    flow_queues: Option<TableFile<'static, File>>,
-    rates: Option<TableFile<'static, File>>,
-    lossy_queues: Option<TableFile<'static, File>>,
-    held_flows: Option<TableFile<'static, File>>,
-    port_states: Option<TableFile<'static, File>>,
-    watchdog: Option<TableFile<'static, File>>,
-    drops: Option<TableFile<'static, File>>,
-    deadlocks: Option<TableFile<'static, File>>,
-    throughput: Option<TableFile<'static, File>>,
-    flow_trace: Option<FlowTrace<File>>,
+    flows: Option<TableFile<'static, StagedFile>>,
+    pauses: Option<TableFile<'static, StagedFile>>,
+    queues: Option<TableFile<'static, StagedFile>>,
+    egress_queues: Option<TableFile<'static, StagedFile>>,
+    queue_pauses: Option<TableFile<'static, StagedFile>>,
+    flow_queues: Option<TableFile<'static, StagedFile>>,
+    rates: Option<TableFile<'static, StagedFile>>,
+    lossy_queues: Option<TableFile<'static, StagedFile>>,
+    held_flows: Option<TableFile<'static, StagedFile>>,
+    port_states: Option<TableFile<'static, StagedFile>>,
+    watchdog: Option<TableFile<'static, StagedFile>>,
+    drops: Option<TableFile<'static, StagedFile>>,
+    deadlocks: Option<TableFile<'static, StagedFile>>,
+    throughput: Option<TableFile<'static, StagedFile>>,
+    flow_trace: Option<FlowTrace<StagedFile>>,
     hpcc: Option<HpccFiles>,
-    link_delay: Option<TableFile<'static, File>>,
-    capture: Option<Capture<File>>,
+    link_delay: Option<TableFile<'static, StagedFile>>,
+    capture: Option<Capture<StagedFile>>,
     wire_log: Option<WireLog>,
     omitted: BTreeSet<&'static str>,
     format: TableFormat,
@@ -417,7 +417,7 @@ struct Tables<'a> {
 
 impl Tables<'_> {
     /// A table that is `wanted` otherwise, if it is not left out.
-    fn open<R: Row>(&self, wanted: bool) -> Result<Option<TableFile<'static, File>>, ResultsError> {
+    fn open<R: Row>(&self, wanted: bool) -> Result<Option<TableFile<'static, StagedFile>>, ResultsError> {
         self.open_with::<R>(wanted, R::COLUMNS)
     }
 
@@ -426,7 +426,7 @@ impl Tables<'_> {
         &self,
         wanted: bool,
         columns: &'static [Column<'static>],
-    ) -> Result<Option<TableFile<'static, File>>, ResultsError> {
+    ) -> Result<Option<TableFile<'static, StagedFile>>, ResultsError> {
         let name = R::FILE.strip_suffix(".csv").unwrap_or(R::FILE);
         if !wanted || self.omitted.contains(name) {
             return Ok(None);
@@ -438,7 +438,7 @@ impl Tables<'_> {
 }
 
 /// Adds a row, if the table is written.
-fn add<R: Row>(table: &mut Option<TableFile<'static, File>>, row: &R) -> Result<(), ResultsError> {
+fn add<R: Row>(table: &mut Option<TableFile<'static, StagedFile>>, row: &R) -> Result<(), ResultsError> {
     table.as_mut().map_or(Ok(()), |table| table.row(row))
 }
 

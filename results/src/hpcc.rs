@@ -6,7 +6,6 @@
 mod queue_lengths;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Write;
 
 use units::{Nanos, Picos};
@@ -15,6 +14,7 @@ use super::column::Key;
 use super::error::ResultsError;
 use super::flow::FlowRow;
 use super::pause_time::PauseReceived;
+use super::staged_file::StagedFile;
 use super::staging::Staging;
 use super::text_file::TextFile;
 use queue_lengths::QueueLengths;
@@ -68,9 +68,9 @@ pub struct FlowStart<'a> {
 /// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
 /// and the flows under way.
 pub struct HpccFiles {
-    fct: TextFile<File>,
-    pfc: TextFile<File>,
-    qlen: TextFile<File>,
+    fct: TextFile<StagedFile>,
+    pfc: TextFile<StagedFile>,
+    qlen: TextFile<StagedFile>,
     nodes: BTreeMap<String, HpccNode>,
     destination_ports: BTreeMap<String, u16>,
     time_offset: Nanos,

@@ -8,6 +8,7 @@
 //! of this project's crates only units; nothing here reads a clock.
 
 mod active_flows;
+pub mod build;
 mod buffer_series;
 mod capture;
 mod column;
@@ -57,6 +58,7 @@ mod row;
 mod share;
 mod size_class;
 mod slowdown;
+mod staged_file;
 mod staging;
 mod summary;
 mod table;
@@ -120,6 +122,7 @@ pub use report::{
 pub use row::{Decimal, Field, Fields, Row};
 pub use size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 pub use slowdown::Slowdown;
+pub use staged_file::StagedFile;
 pub use summary::{RunEnd, Summary};
 pub use table::{TABLES, Table};
 pub use table_file::{TableFile, TableFormat};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::{env, fs};
 
+use super::build;
 use super::column::Key;
 use super::table_file::TableFormat;
 
@@ -16,12 +17,21 @@ pub struct Manifest {
     pub version: String,
     /// Commit that xoff was built from, if known.
     pub git_commit: Option<String>,
+    /// What tells the build from others of the version.
+    #[serde(default)]
+    pub build_id: Option<String>,
     /// Hash of the eBPF object, with its algorithm; none on a datapath without eBPF.
     pub ebpf_object: Option<String>,
     /// Kernel release.
     pub kernel: String,
     /// Processor architecture.
     pub arch: String,
+    /// The machine's name.
+    #[serde(default)]
+    pub host: String,
+    /// The processor's model.
+    #[serde(default)]
+    pub processor: String,
     /// The scenario's seed.
     pub seed: u64,
     /// `kernel` or `memory`.
@@ -43,9 +53,12 @@ pub const MANIFEST_KEYS: &[Key] = &[
     Key { name: "tool", about: "Always `xoff`." },
     Key { name: "version", about: "Version of xoff." },
     Key { name: "git_commit", about: "Commit that xoff was built from, or null." },
+    Key { name: "build_id", about: "The executable's build id (`readelf --notes`), else its SHA-256, or null." },
     Key { name: "ebpf_object", about: "Hash of the eBPF object, or null without eBPF." },
     Key { name: "kernel", about: "Kernel release." },
     Key { name: "arch", about: "Processor architecture." },
+    Key { name: "host", about: "The machine's name." },
+    Key { name: "processor", about: "The processor's model." },
     Key { name: "seed", about: "Seed of the scenario." },
     Key { name: "datapath", about: "`kernel` or `memory`." },
     Key { name: "hook", about: "`xdp`, `xdp-generic` or `tc`; null in memory." },
@@ -53,6 +66,9 @@ pub const MANIFEST_KEYS: &[Key] = &[
     Key { name: "tables", about: "Format of the tables: `csv` or `parquet`." },
     Key { name: "command", about: "Command line, argument by argument." },
 ];
+
+/// What cannot be found out.
+const UNKNOWN: &str = "unknown";
 
 impl Manifest {
     /// The manifest's name in the results folder.
@@ -72,13 +88,31 @@ impl Manifest {
         Self {
             tool: Self::TOOL.into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
-                .map_or_else(|_| "unknown".into(), |release| release.trim().into()),
+            git_commit: build::commit().map(str::to_owned),
+            build_id: build::id().map(str::to_owned),
+            kernel: kernel_says("osrelease"),
             arch: env::consts::ARCH.into(),
+            host: kernel_says("hostname"),
+            processor: processor(),
             command: env::args_os().map(|argument| argument.display().to_string()).collect(),
             ..Self::default()
         }
     }
+}
+
+fn kernel_says(what: &str) -> String {
+    let said = fs::read_to_string(Path::new("/proc/sys/kernel").join(what));
+    said.map_or_else(|_| UNKNOWN.into(), |text| text.trim().into())
+}
+
+fn processor() -> String {
+    let file = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = |line: &str| {
+        let (key, value) = line.split_once(':')?;
+        // `cpu model` and `CPU part` are how MIPS and ARM call it.
+        ["model name", "cpu model", "CPU part"].contains(&key.trim()).then(|| value.trim().into())
+    };
+    file.lines().find_map(model).unwrap_or_else(|| UNKNOWN.into())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::folder_lock::{self, Sharing};
 use super::manifest::Manifest;
+use super::staged_file::{Failures, StagedFile};
 use super::unfinished;
 
 /// Where files grow. Present only while a run writes, or after one was killed.
@@ -25,6 +26,7 @@ pub struct Staging {
     folders_made: Vec<PathBuf>,
     files_published: Vec<PathBuf>,
     partial_made: bool,
+    failures: Failures,
     /// Holds the folder's lock, which the kernel lets go of however the process ends.
     lock: Option<File>,
 }
@@ -40,6 +42,7 @@ impl Staging {
             folders_made: Vec::new(),
             files_published: Vec::new(),
             partial_made: false,
+            failures: Failures::default(),
             lock: None,
         };
         for _ in 0..ATTEMPTS {
@@ -62,9 +65,10 @@ impl Staging {
     }
 
     /// Opens a new file that will appear under this name.
-    pub fn create(&self, name: &str) -> Result<File, ResultsError> {
+    pub fn create(&self, name: &str) -> Result<StagedFile, ResultsError> {
         let path = self.partial().join(name);
-        File::create_new(&path).map_err(ResultsError::folder("create", &path))
+        let file = File::create_new(&path).map_err(ResultsError::folder("create", &path))?;
+        Ok(StagedFile::new(file, self.path(name), self.failures.clone()))
     }
 
     /// The path under which a file will appear.
@@ -72,8 +76,9 @@ impl Staging {
         self.folder.join(name)
     }
 
-    /// Replaces an earlier run's files by the new ones. Returns their names and lengths.
+    /// Replaces an earlier run's files by the new ones, all of which have to be closed. Returns their names and lengths.
     pub fn publish(mut self) -> Result<Vec<(String, u64)>, ResultsError> {
+        self.failures.check()?;
         for name in self.files.iter().rev() {
             let path = self.path(name);
             match fs::remove_file(&path) {

@@ -8,6 +8,7 @@ use units::Picos;
 
 use super::column::Key;
 use super::error::ResultsError;
+use super::staged_file::StagedFile;
 
 /// The log's name in the results folder.
 pub const WIRE_LOG_FILE: &str = "wire_log.bin";
@@ -192,7 +193,7 @@ impl WireLogRecord {
 
 /// The log being written.
 pub struct WireLog {
-    file: BufWriter<File>,
+    file: BufWriter<StagedFile>,
     path: PathBuf,
     /// Of the records that are added; a field so that its memory is reused.
     bytes: Vec<u8>,
@@ -200,7 +201,7 @@ pub struct WireLog {
 
 impl WireLog {
     /// Begins the file; `path` is what errors name.
-    pub fn new(file: File, path: &Path) -> Result<Self, ResultsError> {
+    pub fn new(file: StagedFile, path: &Path) -> Result<Self, ResultsError> {
         let mut file = BufWriter::with_capacity(1 << 18, file);
         let begun = file.write_all(&WIRE_LOG_MAGIC);
         begun.map_err(|source| ResultsError::Write { path: path.to_owned(), source })?;

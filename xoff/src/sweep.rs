@@ -13,6 +13,7 @@ mod keys;
 #[cfg(test)]
 pub(crate) mod made_up;
 mod metrics;
+mod place;
 mod plan;
 mod run_id;
 mod student;

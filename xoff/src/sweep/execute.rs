@@ -10,9 +10,11 @@ use std::thread;
 use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Threads};
 
+use results::Summary;
 use units::Nanos;
 
 use super::folder::{RunResult, SweepFolder, distrust};
+use super::place::{Arrival, Place};
 use super::plan::Run;
 use super::sweep_file::Sweep;
 
@@ -95,26 +97,45 @@ fn execute_one(
     interrupted: &AtomicBool,
     tell: &mut dyn FnMut(News),
 ) -> Result<RunResult, Failure> {
+    // Another process may have run it meanwhile.
+    if let Some(result) = folder.result(&run.id) {
+        return Ok(result);
+    }
     let (now, scenario) = sweep.run(run.index).map_err(|error| failed(&error))?;
     if now.id != run.id {
         let text = "a file that its scenario names was changed while the sweep ran";
         return Err(Failure::Failed(text.into()));
     }
-    let place = folder.run_folder(&run.id);
+    let place = folder.place(&run.id);
     let duration = scenario.duration.to_nanos();
     let mut progress = |progress| tell(News::UnderWay { progress, duration });
     let mut watch = Watch { interrupted, progress: &mut progress };
-    match run::run_whole(&scenario, Some(&place), Threads::ONE, &mut watch) {
+    match run::run_whole(&scenario, Some(place.path()), Threads::ONE, &mut watch) {
         Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),
         Err(error) => return Err(failed(&error)),
-        Ok(outcome) => {
-            if let Some(why) = distrust(&outcome.report.summary) {
-                return Err(Failure::Failed(why));
-            }
-        }
+        Ok(outcome) => appear(folder, &place, run, &outcome.report.summary)?,
     }
     // What was written is what a later sweep will read.
-    folder.result(&run.id).ok_or_else(|| gone(&place))
+    folder.result(&run.id).ok_or_else(|| gone(&folder.run_folder(&run.id)))
+}
+
+/// A run that came to its end gets its place among the others, also if it cannot be believed: then it shows why.
+fn appear(folder: &SweepFolder, place: &Place, run: &Run, summary: &Summary) -> Result<(), Failure> {
+    let whole = folder.run_folder(&run.id);
+    let arrival = place.appear(|_| folder.result(&run.id).is_some()).map_err(|error| {
+        let text = format!("its results cannot appear as {}: {error}", whole.display());
+        Failure::Failed(text)
+    })?;
+    if let Some(why) = distrust(summary) {
+        return Err(Failure::Failed(why));
+    }
+    let Arrival::Differs { file, host } = arrival else { return Ok(()) };
+    let text = format!(
+        "{} was run on {host} at the same time, and its {file} is not what this machine makes of the run: \
+         one of both computes wrong",
+        whole.display()
+    );
+    Err(Failure::Failed(text))
 }
 
 fn failed(error: &dyn std::error::Error) -> Failure {

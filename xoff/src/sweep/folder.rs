@@ -8,6 +8,7 @@ use results::folder_lock::{self, Sharing};
 use results::{Manifest, ResultsError, RunEnd, Summary, TableFormat, counted};
 
 use super::metrics::Metrics;
+use super::place::{self, Abandoned, Place};
 use super::run_id::RunId;
 use crate::replace::{PARTIAL, replace};
 
@@ -112,12 +113,18 @@ impl SweepFolder {
         }
         let runs = folder.join(RUNS);
         fs::create_dir_all(&runs).map_err(ResultsError::folder("create", &runs))?;
+        place::clear(&runs, Abandoned::Here);
         Ok(this)
     }
 
     /// Where a run's results go.
     pub fn run_folder(&self, id: &RunId) -> PathBuf {
         run_folder(&self.folder, id)
+    }
+
+    /// Where an execution of a run writes.
+    pub(super) fn place(&self, id: &RunId) -> Place {
+        Place::new(&self.folder.join(RUNS), id)
     }
 
     /// What a run left, if it came to its end and can be believed: the machine below it lost nothing, and

@@ -1,13 +1,14 @@
 //! What a run is called: by all that decides its results.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::fs;
 
 use sha2::{Digest, Sha256};
 
+use results::build::{self, hex};
 use scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
 
-/// 16 hexadecimal digits: of the SHA-256 of xoff's version, the resolved scenario and the files that
+/// 16 hexadecimal digits: of the SHA-256 of xoff's version and build, the resolved scenario and the files that
 /// it names. Where those files lie is not a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId(String);
@@ -18,7 +19,7 @@ impl RunId {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update([0]);
-        hash.update(option_env!("XOFF_GIT_COMMIT").unwrap_or_default());
+        hash.update(build::name());
         hash.update([0]);
         hash.update(content(scenario)?.to_toml());
         Ok(Self(hex(&hash.finalize()[..8])))
@@ -69,13 +70,6 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
 
 fn digest(file: &str) -> std::io::Result<String> {
     Ok(format!("sha256:{}", hex(&Sha256::digest(fs::read(file)?))))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes every write");
-        text
-    })
 }
 
 #[cfg(test)]

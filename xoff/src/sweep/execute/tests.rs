@@ -85,7 +85,8 @@ fn a_run_that_fails_does_not_keep_others_from_running() {
     let place = folder.run_folder(&plan.runs[1].id);
     fs::write(&place, "in the way").unwrap();
     let ends = executed(&plan, &folder, 1, false);
-    let title = format!("{} is not a folder: name another one with --out", place.display());
+    let text = "its results cannot appear as";
+    let title = format!("{text} {}: Not a directory (os error 20)", place.display());
     assert_eq!(ends[1].1, Err(Failure::Failed(title)));
     assert!(ends.iter().all(|(index, result)| result.is_ok() == (*index != 1)));
 }

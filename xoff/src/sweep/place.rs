@@ -1,0 +1,282 @@
+//! Where a run of a sweep grows, and how it appears among the others.
+//!
+//! Others may run the same sweep in the same folder, also from another machine, where no lock of this one is seen. So each
+//! execution has a folder with a name of its own, and a whole run appears by one rename. Who comes second with the same run
+//! finds the first one's, which has to be the same bytes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use results::folder_lock::{self, Sharing};
+use results::{Manifest, Summary};
+use serde_json::Value;
+
+use super::run_id::RunId;
+
+/// Starts the names of folders in which runs grow.
+const GROWING: &str = ".xoff-run-";
+
+/// A run's folder while the run is under way. Dropped, it is removed.
+#[derive(Debug)]
+pub(super) struct Place {
+    growing: PathBuf,
+    whole: PathBuf,
+}
+
+/// How a whole run came among the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// As the first.
+    First,
+    /// Another process had run it meanwhile, with the same results.
+    Same,
+    /// Another process had run it meanwhile, and this file of it, on that machine, is another.
+    Differs { file: String, host: String },
+}
+
+/// What no other process has in its names: this boot of this machine, and the process.
+static MINE: LazyLock<String> = LazyLock::new(|| format!("{}-{}", boot(), std::process::id()));
+
+/// Eight digits that tell this boot of this machine from all others.
+pub(super) fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.chars().take(8).collect()
+}
+
+impl Place {
+    /// A new one in the folder `runs`.
+    pub fn new(runs: &Path, id: &RunId) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let growing = runs.join(format!("{GROWING}{}-{number}-{id}", *MINE));
+        Self { growing, whole: runs.join(id.to_string()) }
+    }
+
+    /// Where the run writes.
+    pub fn path(&self) -> &Path {
+        &self.growing
+    }
+
+    /// Lets the run appear. `counts` says whether a folder has a run that another one may not replace.
+    pub fn appear(&self, counts: impl Fn(&Path) -> bool) -> io::Result<Arrival> {
+        loop {
+            match fs::rename(&self.growing, &self.whole) {
+                Ok(()) => return Ok(Arrival::First),
+                // As it is if a server of NFS has done it and its first answer was lost.
+                Err(error) if error.kind() == ErrorKind::NotFound && counts(&self.whole) => {
+                    return Ok(Arrival::First);
+                }
+                Err(error) if !is_taken(&error) => return Err(error),
+                Err(_) => {}
+            }
+            if counts(&self.whole) {
+                let host = Manifest::of_run(&self.whole).unwrap_or_default().host;
+                return Ok(match first_difference(&self.growing, &self.whole)? {
+                    None => Arrival::Same,
+                    Some(file) => Arrival::Differs { file, host },
+                });
+            }
+            // A run that failed or was cut off makes room, and nothing else.
+            if fs::read_dir(&self.whole)?.next().is_some() && Manifest::of_run(&self.whole).is_none() {
+                return Err(io::Error::other("it holds something that is no run of xoff"));
+            }
+            let name = self.growing.file_name().unwrap_or_default().to_string_lossy();
+            let aside = self.growing.with_file_name(format!("{name}-replaced"));
+            match fs::rename(&self.whole, &aside) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                Err(_) => {}
+                Ok(()) => fs::remove_dir_all(&aside)?,
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What cannot be removed has a name that tells what it is.
+        let _ = fs::remove_dir_all(&self.growing);
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists)
+}
+
+/// Which folders of runs that did not come to their end go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Abandoned {
+    /// Those of this machine that no process writes to.
+    Here,
+    /// All: every run has its results.
+    Everywhere,
+}
+
+/// Removes folders of runs that did not come to their end, as those of killed processes.
+pub(super) fn clear(runs: &Path, which: Abandoned) {
+    let ours = format!("{GROWING}{}-", boot());
+    for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = entry.path();
+        let is_idle = || folder_lock::try_acquire(&path, Sharing::Alone).is_ok();
+        let goes = match which {
+            Abandoned::Here => name.starts_with(&ours) && is_idle(),
+            Abandoned::Everywhere => name.starts_with(GROWING),
+        };
+        if goes {
+            // What stays is in nobody's way.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// The first file, by name, in which two executions of a run differ, though nothing in it is of the machine.
+fn first_difference(one: &Path, other: &Path) -> io::Result<Option<String>> {
+    let names = |folder: &Path| -> io::Result<BTreeSet<String>> {
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        fs::read_dir(folder)?.map(|entry| entry.map(name)).collect()
+    };
+    let all: BTreeSet<String> = names(one)?.union(&names(other)?).cloned().collect();
+    for name in all.into_iter().filter(|name| name != Manifest::FILE) {
+        let read = |folder: &Path| match fs::read(folder.join(&name)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        };
+        let (first, second) = (read(one)?, read(other)?);
+        let same = first == second
+            || name == Summary::FILE && of_the_scenario(first) == of_the_scenario(second);
+        if !same {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// A summary without what is of the machine.
+fn of_the_scenario(json: Option<Vec<u8>>) -> Option<Value> {
+    let mut summary: Value = serde_json::from_slice(&json?).ok()?;
+    let keys = summary.as_object_mut()?;
+    for key in Summary::MACHINE_KEYS {
+        keys.remove(key);
+    }
+    Some(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(place: &Place, flows: &str, wall_seconds: f64) {
+        fs::create_dir(place.path()).unwrap();
+        let summary = Summary { wall_seconds, ..Summary::default() };
+        let manifest = Manifest { host: "node7".into(), ..Manifest::of_this_process() };
+        let manifest = serde_json::to_string(&manifest).unwrap();
+        let files =
+            [("flows.csv", flows.into()), (Summary::FILE, summary.to_json()), (Manifest::FILE, manifest)];
+        for (name, text) in files {
+            fs::write(place.path().join(name), text).unwrap();
+        }
+    }
+
+    fn arrival(runs: &Path, flows: &str, counts: bool) -> Arrival {
+        let place = Place::new(runs, &RunId::for_tests());
+        write(&place, flows, 1.5);
+        place.appear(|_| counts).unwrap()
+    }
+
+    fn names(runs: &Path) -> Vec<String> {
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        fs::read_dir(runs).unwrap().map(name).collect()
+    }
+
+    fn flows(runs: &Path) -> String {
+        fs::read_to_string(runs.join(RunId::for_tests().to_string()).join("flows.csv")).unwrap()
+    }
+
+    #[test]
+    fn the_first_of_a_run_stays_and_later_ones_are_held_against_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let runs = temp.path();
+        assert_eq!(arrival(runs, "a", true), Arrival::First);
+        let place = Place::new(runs, &RunId::for_tests());
+        write(&place, "a", 2.5);
+        assert_eq!(place.appear(|_| true).unwrap(), Arrival::Same, "whatever time it took");
+        drop(place);
+        let differs = Arrival::Differs { file: "flows.csv".into(), host: "node7".into() };
+        assert_eq!(arrival(runs, "b", true), differs);
+        assert_eq!((flows(runs).as_str(), names(runs).len()), ("a", 1), "nothing else is left");
+    }
+
+    #[test]
+    fn a_run_that_does_not_count_is_replaced() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(arrival(temp.path(), "a", false), Arrival::First);
+        assert_eq!(arrival(temp.path(), "b", false), Arrival::First);
+        assert_eq!((flows(temp.path()).as_str(), names(temp.path()).len()), ("b", 1));
+    }
+
+    #[test]
+    fn what_is_no_run_is_not_replaced() {
+        let temp = tempfile::tempdir().unwrap();
+        let whole = temp.path().join(RunId::for_tests().to_string());
+        fs::create_dir(&whole).unwrap();
+        assert_eq!(arrival(temp.path(), "a", false), Arrival::First, "an empty folder");
+        fs::remove_dir_all(&whole).unwrap();
+        fs::create_dir(&whole).unwrap();
+        fs::write(whole.join("thesis.tex"), "").unwrap();
+        let place = Place::new(temp.path(), &RunId::for_tests());
+        write(&place, "a", 1.0);
+        let error = place.appear(|_| false).unwrap_err().to_string();
+        assert_eq!(error, "it holds something that is no run of xoff");
+        assert!(whole.join("thesis.tex").exists());
+    }
+
+    #[test]
+    fn a_rename_whose_answer_was_lost_is_found_to_have_been_done() {
+        let temp = tempfile::tempdir().unwrap();
+        let place = Place::new(temp.path(), &RunId::for_tests());
+        write(&place, "a", 1.0);
+        fs::rename(&place.growing, &place.whole).unwrap();
+        assert_eq!(place.appear(|_| true).unwrap(), Arrival::First);
+        assert!(Place::new(temp.path(), &RunId::for_tests()).appear(|_| false).is_err());
+    }
+
+    #[test]
+    fn a_file_that_only_one_has_and_a_summary_of_another_run_are_differences() {
+        let temp = tempfile::tempdir().unwrap();
+        let [one, other] = [(); 2].map(|()| Place::new(temp.path(), &RunId::for_tests()));
+        write(&one, "a", 1.0);
+        write(&other, "a", 2.0);
+        let difference = || first_difference(one.path(), other.path()).unwrap();
+        assert_eq!(difference(), None);
+        fs::write(other.path().join("drops.csv"), "").unwrap();
+        assert_eq!(difference().as_deref(), Some("drops.csv"));
+        fs::write(one.path().join("drops.csv"), "").unwrap();
+        let summary = Summary { flows_total: 1, ..Summary::default() }.to_json();
+        fs::write(other.path().join(Summary::FILE), summary).unwrap();
+        assert_eq!(difference().as_deref(), Some(Summary::FILE));
+    }
+
+    #[test]
+    fn what_dead_processes_left_goes_and_what_lives_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let runs = temp.path();
+        let place = Place::new(runs, &RunId::for_tests());
+        write(&place, "a", 1.0);
+        let lock = folder_lock::acquire(place.path(), Sharing::Alone).unwrap();
+        let dead = runs.join(format!("{GROWING}{}-1-0-0123", boot()));
+        let elsewhere = runs.join(format!("{GROWING}another1-1-0-0123"));
+        let whole = runs.join("0123456789abcdef");
+        for folder in [&dead, &elsewhere, &whole] {
+            fs::create_dir(folder).unwrap();
+        }
+        clear(runs, Abandoned::Here);
+        assert!(!dead.exists() && elsewhere.exists() && whole.exists() && place.path().exists());
+        drop(lock);
+        clear(runs, Abandoned::Everywhere);
+        assert_eq!(names(runs), ["0123456789abcdef"]);
+    }
+}
