@@ -417,7 +417,10 @@ struct Tables<'a> {
 
 impl Tables<'_> {
     /// A table that is `wanted` otherwise, if it is not left out.
-    fn open<R: Row>(&self, wanted: bool) -> Result<Option<TableFile<'static, StagedFile>>, ResultsError> {
+    fn open<R: Row>(
+        &self,
+        wanted: bool,
+    ) -> Result<Option<TableFile<'static, StagedFile>>, ResultsError> {
         self.open_with::<R>(wanted, R::COLUMNS)
     }
 
@@ -438,7 +441,10 @@ impl Tables<'_> {
 }
 
 /// Adds a row, if the table is written.
-fn add<R: Row>(table: &mut Option<TableFile<'static, StagedFile>>, row: &R) -> Result<(), ResultsError> {
+fn add<R: Row>(
+    table: &mut Option<TableFile<'static, StagedFile>>,
+    row: &R,
+) -> Result<(), ResultsError> {
     table.as_mut().map_or(Ok(()), |table| table.row(row))
 }
 

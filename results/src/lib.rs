@@ -8,8 +8,8 @@
 //! of this project's crates only units; nothing here reads a clock.
 
 mod active_flows;
-pub mod build;
 mod buffer_series;
+pub mod build;
 mod capture;
 mod column;
 mod counter;

@@ -53,7 +53,10 @@ pub const MANIFEST_KEYS: &[Key] = &[
     Key { name: "tool", about: "Always `xoff`." },
     Key { name: "version", about: "Version of xoff." },
     Key { name: "git_commit", about: "Commit that xoff was built from, or null." },
-    Key { name: "build_id", about: "The executable's build id (`readelf --notes`), else its SHA-256, or null." },
+    Key {
+        name: "build_id",
+        about: "The executable's build id (`readelf --notes`), else its SHA-256, or null.",
+    },
     Key { name: "ebpf_object", about: "Hash of the eBPF object, or null without eBPF." },
     Key { name: "kernel", about: "Kernel release." },
     Key { name: "arch", about: "Processor architecture." },

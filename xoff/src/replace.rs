@@ -1,18 +1,109 @@
 //! Files that are replaced at once.
 
-use std::path::Path;
-use std::{fs, io};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// What a file is called while it is written.
 pub const PARTIAL: &str = ".xoff-partial-";
 
+/// A file that is being written and is not yet called what it will be. Dropped before [`Replacement::finish`], it is removed.
+#[derive(Debug)]
+pub struct Replacement {
+    file: File,
+    partial: PathBuf,
+    path: PathBuf,
+    finished: bool,
+}
+
+impl Replacement {
+    /// Begins an empty one. A link at `path` stays, and the file that it names is replaced.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let partial = path.with_file_name(format!("{}{name}", own_start()));
+        let file = File::create(&partial)?;
+        Ok(Self { file, partial, path, finished: false })
+    }
+
+    /// What to write with.
+    pub fn writer(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Replaces what there was. It is on the disk then, or, over NFS, on the server.
+    pub fn finish(mut self) -> io::Result<PathBuf> {
+        self.file.sync_all()?;
+        fs::rename(&self.partial, &self.path)?;
+        self.finished = true;
+        Ok(self.path.clone())
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.finished {
+            // The error to show is the one that there is.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
 /// Writes a file whole, or leaves what was there. A link stays, and the file that it names is replaced.
 pub fn replace(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = path.with_file_name(format!("{PARTIAL}{}-{name}", std::process::id()));
-    fs::write(&partial, contents).and_then(|()| fs::rename(&partial, path)).inspect_err(|_| {
-        // The error to show is the one that there is.
-        let _ = fs::remove_file(&partial);
-    })
+    let replacement = Replacement::begin(path)?;
+    replacement.writer()?.write_all(contents.as_ref())?;
+    replacement.finish().map(drop)
+}
+
+/// Whether a file of this name is one that a process of this machine was writing when it died.
+pub fn is_abandoned(name: &str) -> bool {
+    let process = name.strip_prefix(PARTIAL).and_then(|rest| rest.split_once('-'));
+    let Some((boot, rest)) = process else { return false };
+    let process = rest.split_once('-').map_or(rest, |(process, _)| process);
+    boot == this_boot() && !Path::new("/proc").join(process).exists()
+}
+
+/// Eight digits that tell this boot of this machine from all others.
+pub fn this_boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.chars().take(8).collect()
+}
+
+/// How names of this process's partial files start: no other machine's process has the same.
+fn own_start() -> String {
+    format!("{PARTIAL}{}-{}-", this_boot(), std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_finished_is_removed_and_the_old_one_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("table.csv");
+        replace(&path, "first").unwrap();
+        let half = Replacement::begin(&path).unwrap();
+        half.writer().unwrap().write_all(b"half").unwrap();
+        drop(half);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_what_a_dead_process_of_this_machine_wrote_is_abandoned() {
+        let boot = this_boot();
+        assert_eq!(boot.len(), 8);
+        let own = format!("{}sweep.csv", own_start());
+        for (name, expected) in [
+            (own.as_str(), false),
+            (&format!("{PARTIAL}{boot}-4194304999-sweep.csv"), true),
+            (&format!("{PARTIAL}00000000-4194304999-sweep.csv"), false),
+            (&format!("{PARTIAL}1-sweep.csv"), false),
+            ("sweep.csv", false),
+        ] {
+            assert_eq!(is_abandoned(name), expected, "{name}");
+        }
+    }
 }

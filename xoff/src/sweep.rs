@@ -34,3 +34,4 @@ pub use plan::{Plan, Run};
 pub use run_id::RunId;
 pub use student::interval;
 pub use sweep_file::{Axis, Choice, Pattern, Sweep, SweepOptions};
+pub use tables::Survey;

@@ -176,14 +176,13 @@ fn one_figure(
 ) -> Result<(Outcome, bool), CommandError> {
     let folder =
         SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), plan.format(), Claim::Alone)?;
-    if arguments.tables {
-        let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
-        return Ok((Outcome::of(figure, plan, &results, &folder), false));
+    let mut stopped = false;
+    if !arguments.tables {
+        super::say(format_args!("{}: {}", figure.name, figure.title));
+        stopped = run_waiting(plan, &folder, arguments.jobs, interrupted)?.interrupted;
     }
-    super::say(format_args!("{}: {}", figure.name, figure.title));
-    let completed = run_waiting(plan, &folder, arguments.jobs, interrupted)?;
-    let outcome = Outcome::of(figure, plan, &completed.results, &folder);
-    Ok((outcome, completed.interrupted))
+    let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
+    Ok((Outcome::of(figure, plan, &results, &folder), stopped))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), ResultsError> {

@@ -15,8 +15,7 @@ use super::Exit;
 use super::sweep_progress::SweepProgress;
 use super::tables::Format;
 use crate::sweep::{
-    self, Claim, Failure, News, Plan, Run, RunResult, RunState, Sweep, SweepFolder, SweepOptions,
-    tables,
+    self, Claim, Failure, News, Plan, Run, RunResult, Survey, Sweep, SweepFolder, SweepOptions,
 };
 
 /// Arguments of `xoff sweep`.
@@ -157,7 +156,7 @@ fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
     let folder =
         SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Alone)?;
     let completed = run_waiting(&plan, &folder, arguments.jobs, interrupted)?;
-    let done = completed.results.iter().flatten().count();
+    let done = completed.survey.done();
     if completed.interrupted {
         let all = plan.runs.len();
         super::say(format_args!(
@@ -170,8 +169,8 @@ fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
 
 /// What a sweep has when it ends.
 pub(super) struct Completed {
-    /// A place for each run of the plan.
-    pub results: Vec<Option<RunResult>>,
+    /// What the runs' results say together.
+    survey: Survey,
     /// Runs that were complete before.
     earlier: usize,
     /// Whether the user interrupted it before its end.
@@ -187,14 +186,11 @@ pub(super) fn run_waiting(
     jobs: Option<NonZeroUsize>,
     interrupted: &AtomicBool,
 ) -> Result<Completed, CommandError> {
-    let mut results: Vec<Option<RunResult>> =
-        plan.runs.iter().map(|run| folder.result(&run.id)).collect();
-    write_tables(plan, folder, &results)?;
-    let waits = |run: &&Run| results[run.index].is_none();
-    let waiting: Vec<&Run> = plan.runs.iter().filter(waits).collect();
+    let (survey, _) = folder.write_tables(plan)?;
+    let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.done[run.index]).collect();
     let earlier = plan.runs.len() - waiting.len();
     let mut progress = SweepProgress::new(plan.runs.len(), earlier);
-    let mut failures = 0;
+    let mut ended = earlier;
     let jobs = jobs.or_else(|| thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
     sweep::execute(&plan.sweep, &waiting, folder, jobs, interrupted, |run, news| {
@@ -203,27 +199,24 @@ pub(super) fn run_waiting(
             News::UnderWay { progress: so_far, duration } => {
                 progress.under_way(run.index, duration, so_far, |line| named(run, &what(), line));
             }
-            News::Ended(Ok(result)) => {
+            News::Ended(Ok(_)) => {
                 progress.ended(run.index, &what());
-                results[run.index] = Some(result);
-                if progress.is_table_due() {
-                    // What hinders it will hinder the last one, which says so.
-                    let _ = folder.write_runs(&tables::runs(plan, &results).bytes(folder.format()));
-                }
+                ended += 1;
+                // What hinders it will hinder the last one, which says so.
+                progress.write_if_due(|| folder.write_tables(plan).map(drop));
             }
             News::Ended(Err(Failure::Failed(why))) => {
                 progress.failed(run.index, &named(run, &what(), &why));
-                failures += 1;
+                ended += 1;
             }
             News::Ended(Err(Failure::Interrupted)) => {}
         }
     })
     .map_err(|error| no_thread(&error))?;
     progress.finish();
-    let tables = write_tables(plan, folder, &results)?;
-    let ended = results.iter().flatten().count() + failures;
+    let (survey, tables) = folder.write_tables(plan)?;
     let interrupted = ended < plan.runs.len() && interrupted.load(Ordering::Relaxed);
-    Ok(Completed { results, earlier, interrupted, tables })
+    Ok(Completed { survey, earlier, interrupted, tables })
 }
 
 /// What is needed before anything runs; the flag is set when the user interrupts.
@@ -245,42 +238,24 @@ fn out(arguments: &Arguments) -> PathBuf {
     })
 }
 
-/// Both tables, of what is complete.
-fn write_tables(
-    plan: &Plan,
-    folder: &SweepFolder,
-    results: &[Option<RunResult>],
-) -> Result<[PathBuf; 2], ResultsError> {
-    let format = folder.format();
-    let runs = folder.write_runs(&tables::runs(plan, results).bytes(format))?;
-    Ok([runs, folder.write_cells(&tables::cells(plan, results).bytes(format))?])
-}
-
 fn report(plan: &Plan, completed: &Completed) -> Exit {
-    let Completed { results, earlier, tables, .. } = completed;
-    let mut exit = Exit::Success;
+    let Completed { survey, earlier, tables, .. } = completed;
     let mut doubts = Vec::new();
-    for (run, result) in plan.runs.iter().zip(results) {
-        let doubt = result.as_ref().map(|result| result.doubt.as_deref());
-        if let Some(Some(why)) = doubt {
-            let what = plan.sweep.describe(&run.choices, run.seed);
-            doubts.push(json!({ "index": run.index, "settings": what, "doubt": why }));
-            if !super::json_errors::answers_in_json() {
-                super::say(named(run, &what, why));
-            }
-        }
-        if doubt != Some(None) {
-            exit = Exit::Unsound;
+    for (index, why) in &survey.doubts {
+        let run = &plan.runs[*index];
+        let what = plan.sweep.describe(&run.choices, run.seed);
+        doubts.push(json!({ "index": index, "settings": what, "doubt": why }));
+        if !super::json_errors::answers_in_json() {
+            super::say(named(run, &what, why));
         }
     }
-    let (done, all) = (results.iter().flatten().count(), plan.runs.len());
-    let in_state = |state| results.iter().flatten().filter(|run| run.state == state).count();
+    let (done, all) = (survey.done(), plan.runs.len());
+    let sound = done == all && doubts.is_empty();
+    let exit = if sound { Exit::Success } else { Exit::Unsound };
     let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
-    for (state, what) in [
-        (RunState::Incomplete, "cut by their duration"),
-        (RunState::Deadlock, "stopped at a deadlock"),
-    ] {
-        let count = in_state(state);
+    for (count, what) in
+        [(survey.incomplete, "cut by their duration"), (survey.deadlock, "stopped at a deadlock")]
+    {
         if count > 0 {
             let excluded = "means of completion times exclude those in which flows are missing";
             writeln!(text, "{count} of them {what}: {excluded}")
@@ -296,8 +271,8 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         "runs": all,
         "done": done,
         "earlier": earlier,
-        "incomplete": in_state(RunState::Incomplete),
-        "deadlock": in_state(RunState::Deadlock),
+        "incomplete": survey.incomplete,
+        "deadlock": survey.deadlock,
         "doubts": doubts,
         "tables": tables.each_ref().map(|table| table.display().to_string()),
     });

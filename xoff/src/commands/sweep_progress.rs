@@ -10,15 +10,18 @@ use units::Nanos;
 
 use super::run_progress::Course;
 
-/// How old `sweep.csv` may be while runs end; it is written as a whole each time.
+/// How old the tables may be while runs end; they are written as a whole each time.
 const TABLE_AGE: Duration = Duration::from_secs(2);
+/// How many times as long as writing them took they may be old at least.
+const TABLE_SHARE: u32 = 50;
 
 /// Progress on standard error.
 pub struct SweepProgress {
     bar: Option<ProgressBar>,
     runs: usize,
     ended: usize,
-    table_written: Instant,
+    /// When the tables are to be written again.
+    table_due: Instant,
     /// Runs under way by their number: since when they are heard of, and how they get on.
     courses: BTreeMap<usize, (Instant, Course)>,
 }
@@ -41,7 +44,7 @@ impl SweepProgress {
 
     /// Of so many runs, in lines alone.
     pub fn of_lines(runs: usize) -> Self {
-        Self { bar: None, runs, ended: 0, table_written: now(), courses: BTreeMap::new() }
+        Self { bar: None, runs, ended: 0, table_due: now() + TABLE_AGE, courses: BTreeMap::new() }
     }
 
     /// A run that emulates at most `duration` has come so far; where there is no terminal, each has a line every ten
@@ -86,13 +89,16 @@ impl SweepProgress {
         }
     }
 
-    /// Whether `sweep.csv` is to be written again, which it then is.
-    pub fn is_table_due(&mut self) -> bool {
-        let due = now() - self.table_written >= TABLE_AGE;
-        if due {
-            self.table_written = now();
+    /// Writes the tables again if they are old.
+    pub fn write_if_due<E>(&mut self, write: impl FnOnce() -> Result<(), E>) {
+        let before = now();
+        if before < self.table_due {
+            return;
         }
-        due
+        // What hinders it will hinder the last one, which says so.
+        let _ = write();
+        let after = now();
+        self.table_due = after + TABLE_AGE.max((after - before) * TABLE_SHARE);
     }
 
     /// The bar goes.

@@ -112,7 +112,8 @@ fn execute_one(
     let mut watch = Watch { interrupted, progress: &mut progress };
     match run::run_whole(&scenario, Some(place.path()), Threads::ONE, &mut watch) {
         Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),
-        Err(error) => return Err(failed(&error)),
+        // Where another process has run it meanwhile, that may have removed this one's half.
+        Err(error) => return folder.result(&run.id).ok_or_else(|| failed(&error)),
         Ok(outcome) => appear(folder, &place, run, &outcome.report.summary)?,
     }
     // What was written is what a later sweep will read.
@@ -120,7 +121,12 @@ fn execute_one(
 }
 
 /// A run that came to its end gets its place among the others, also if it cannot be believed: then it shows why.
-fn appear(folder: &SweepFolder, place: &Place, run: &Run, summary: &Summary) -> Result<(), Failure> {
+fn appear(
+    folder: &SweepFolder,
+    place: &Place,
+    run: &Run,
+    summary: &Summary,
+) -> Result<(), Failure> {
     let whole = folder.run_folder(&run.id);
     let arrival = place.appear(|_| folder.result(&run.id).is_some()).map_err(|error| {
         let text = format!("its results cannot appear as {}: {error}", whole.display());

@@ -9,8 +9,10 @@ use results::{Manifest, ResultsError, RunEnd, Summary, TableFormat, counted};
 
 use super::metrics::Metrics;
 use super::place::{self, Abandoned, Place};
+use super::plan::{Plan, Run};
 use super::run_id::RunId;
-use crate::replace::{PARTIAL, replace};
+use super::tables::{self, Survey};
+use crate::replace::{PARTIAL, Replacement, is_abandoned, replace};
 
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
 const SWEEP_FILE: &str = "sweep.toml";
@@ -138,14 +140,27 @@ impl SweepFolder {
         self.format
     }
 
-    /// Replaces the table of runs at once.
-    pub fn write_runs(&self, table: &[u8]) -> Result<PathBuf, ResultsError> {
-        self.replace(&self.format.file(RUNS_TABLE), table)
-    }
-
-    /// Replaces the table of cells at once.
-    pub fn write_cells(&self, table: &[u8]) -> Result<PathBuf, ResultsError> {
-        self.replace(&self.format.file(CELLS_TABLE), table)
+    /// Replaces both tables, each at once, by those of what is complete now.
+    pub fn write_tables(&self, plan: &Plan) -> Result<(Survey, [PathBuf; 2]), ResultsError> {
+        let paths = [RUNS_TABLE, CELLS_TABLE].map(|it| self.folder.join(self.format.file(it)));
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ResultsError::Write { path, source }
+        };
+        let begin = |path: &PathBuf| {
+            let begun = Replacement::begin(path).and_then(|it| Ok((it.writer()?, it)));
+            begun.map_err(failed(path))
+        };
+        let ((runs, new_runs), (cells, new_cells)) = (begin(&paths[0])?, begin(&paths[1])?);
+        let source = |run: &Run| self.result(&run.id);
+        let survey = Survey::of(plan, &source);
+        tables::write(plan, &survey, &source, self.format, [runs, cells])?;
+        new_runs.finish().map_err(failed(&paths[0]))?;
+        new_cells.finish().map_err(failed(&paths[1]))?;
+        if survey.done() == plan.runs.len() {
+            place::clear(&self.folder.join(RUNS), Abandoned::Everywhere);
+        }
+        Ok((survey, paths))
     }
 
     fn replace(&self, name: &str, text: &[u8]) -> Result<PathBuf, ResultsError> {
@@ -158,7 +173,7 @@ impl SweepFolder {
     /// Removes what killed sweeps left half written.
     fn remove_partial(&self) {
         for name in self.entries().unwrap_or_default() {
-            if name.starts_with(PARTIAL) {
+            if is_abandoned(&name) {
                 // What stays is in nobody's way.
                 let _ = fs::remove_file(self.folder.join(name));
             }
@@ -242,6 +257,7 @@ mod tests {
     use results::DropTotals;
 
     use super::*;
+    use crate::sweep::made_up;
 
     /// What a sweep finds of a run that left this summary, and a manifest.
     fn found(summary: &Summary, manifest: bool) -> Option<RunResult> {
@@ -348,7 +364,8 @@ mod tests {
     #[test]
     fn only_who_is_alone_removes_what_is_half_written() {
         let temp = tempfile::tempdir().unwrap();
-        let partial = temp.path().join(".xoff-partial-1-sweep.csv");
+        let boot = crate::replace::this_boot();
+        let partial = temp.path().join(format!(".xoff-partial-{boot}-4194304999-sweep.csv"));
         fs::write(&partial, "").unwrap();
         claim(temp.path(), Claim::Shared).unwrap();
         assert!(partial.exists(), "another sweep may be writing it");
@@ -361,7 +378,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let claim = |format, claim| SweepFolder::claim(temp.path(), "seeds = 2\n", format, claim);
         let folder = claim(TableFormat::Parquet, Claim::Alone).unwrap();
-        assert_eq!(folder.write_runs(b"").unwrap(), temp.path().join("sweep.parquet"));
+        let paths = |folder: &SweepFolder| folder.write_tables(&made_up::plan()).unwrap().1;
+        let expected = ["sweep", "summary"].map(|it| temp.path().join(format!("{it}.parquet")));
+        assert_eq!(paths(&folder), expected);
         drop(folder);
         for wanted in [Claim::Alone, Claim::Shared] {
             let error = claim(TableFormat::Csv, wanted).unwrap_err().to_string();
@@ -370,25 +389,26 @@ mod tests {
             assert_eq!(error, format!("{} has {what}", temp.path().display()));
         }
         let folder = claim(TableFormat::Parquet, Claim::Alone).unwrap();
-        assert_eq!(folder.write_cells(b"").unwrap(), temp.path().join("summary.parquet"));
+        assert_eq!(paths(&folder), expected);
     }
 
     #[test]
     fn tables_are_replaced_at_once() {
         let temp = tempfile::tempdir().unwrap();
         let folder = claim(temp.path(), Claim::Alone).unwrap();
-        for text in ["first", "second"] {
-            assert_eq!(folder.write_runs(text.as_bytes()).unwrap(), temp.path().join("sweep.csv"));
-            assert_eq!(
-                folder.write_cells(text.as_bytes()).unwrap(),
-                temp.path().join("summary.csv")
-            );
-            assert_eq!(read(temp.path(), "sweep.csv"), text);
-            assert_eq!(read(temp.path(), "summary.csv"), text);
-        }
+        let plan = made_up::plan();
+        fs::write(temp.path().join("sweep.csv"), "old").unwrap();
+        let (survey, paths) = folder.write_tables(&plan).unwrap();
+        assert_eq!(survey.done(), 0);
+        assert_eq!(paths, ["sweep.csv", "summary.csv"].map(|it| temp.path().join(it)));
+        assert_eq!(
+            read(temp.path(), "sweep.csv"),
+            "switch.buffer,seed,run,state,metric,value\n",
+            "the old one is replaced"
+        );
         fs::remove_file(temp.path().join("sweep.csv")).unwrap();
         fs::create_dir_all(temp.path().join("sweep.csv/in-the-way")).unwrap();
-        let error = folder.write_runs(b"third").unwrap_err();
+        let error = folder.write_tables(&plan).unwrap_err();
         assert!(matches!(error, ResultsError::Write { .. }), "{error}");
         let left = folder.entries().unwrap();
         assert!(!left.iter().any(|name| name.starts_with(PARTIAL)), "{left:?}");

@@ -16,6 +16,7 @@ use results::{Manifest, Summary};
 use serde_json::Value;
 
 use super::run_id::RunId;
+use crate::replace::this_boot;
 
 /// Starts the names of folders in which runs grow.
 const GROWING: &str = ".xoff-run-";
@@ -39,13 +40,7 @@ pub(super) enum Arrival {
 }
 
 /// What no other process has in its names: this boot of this machine, and the process.
-static MINE: LazyLock<String> = LazyLock::new(|| format!("{}-{}", boot(), std::process::id()));
-
-/// Eight digits that tell this boot of this machine from all others.
-pub(super) fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.chars().take(8).collect()
-}
+static MINE: LazyLock<String> = LazyLock::new(|| format!("{}-{}", this_boot(), std::process::id()));
 
 impl Place {
     /// A new one in the folder `runs`.
@@ -81,7 +76,9 @@ impl Place {
                 });
             }
             // A run that failed or was cut off makes room, and nothing else.
-            if fs::read_dir(&self.whole)?.next().is_some() && Manifest::of_run(&self.whole).is_none() {
+            if fs::read_dir(&self.whole)?.next().is_some()
+                && Manifest::of_run(&self.whole).is_none()
+            {
                 return Err(io::Error::other("it holds something that is no run of xoff"));
             }
             let name = self.growing.file_name().unwrap_or_default().to_string_lossy();
@@ -117,7 +114,7 @@ pub(super) enum Abandoned {
 
 /// Removes folders of runs that did not come to their end, as those of killed processes.
 pub(super) fn clear(runs: &Path, which: Abandoned) {
-    let ours = format!("{GROWING}{}-", boot());
+    let ours = format!("{GROWING}{}-", this_boot());
     for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = entry.path();
@@ -174,8 +171,11 @@ mod tests {
         let summary = Summary { wall_seconds, ..Summary::default() };
         let manifest = Manifest { host: "node7".into(), ..Manifest::of_this_process() };
         let manifest = serde_json::to_string(&manifest).unwrap();
-        let files =
-            [("flows.csv", flows.into()), (Summary::FILE, summary.to_json()), (Manifest::FILE, manifest)];
+        let files = [
+            ("flows.csv", flows.into()),
+            (Summary::FILE, summary.to_json()),
+            (Manifest::FILE, manifest),
+        ];
         for (name, text) in files {
             fs::write(place.path().join(name), text).unwrap();
         }
@@ -188,7 +188,8 @@ mod tests {
     }
 
     fn names(runs: &Path) -> Vec<String> {
-        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let name =
+            |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
         fs::read_dir(runs).unwrap().map(name).collect()
     }
 
@@ -267,7 +268,7 @@ mod tests {
         let place = Place::new(runs, &RunId::for_tests());
         write(&place, "a", 1.0);
         let lock = folder_lock::acquire(place.path(), Sharing::Alone).unwrap();
-        let dead = runs.join(format!("{GROWING}{}-1-0-0123", boot()));
+        let dead = runs.join(format!("{GROWING}{}-1-0-0123", this_boot()));
         let elsewhere = runs.join(format!("{GROWING}another1-1-0-0123"));
         let whole = runs.join("0123456789abcdef");
         for folder in [&dead, &elsewhere, &whole] {

@@ -1,9 +1,12 @@
 //! `sweep.csv` and `summary.csv`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::Path;
 
-use results::{Column, ColumnType, Field, Fields, Row, TableFile, TableFormat, section};
+use results::{
+    Column, ColumnType, Field, Fields, ResultsError, Row, TableFile, TableFormat, section,
+};
 
 use super::decimal::Decimal;
 use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
@@ -74,65 +77,109 @@ pub fn columns_markdown() -> String {
     text
 }
 
-/// A table that is known as a whole.
-pub struct SweepTable<'a, R> {
-    columns: Vec<Column<'a>>,
-    rows: Vec<R>,
+/// Where the results of a run are: on disk, so that not all of them are in memory.
+pub type Source<'a> = &'a dyn Fn(&Run) -> Option<RunResult>;
+
+/// What the results of a sweep say together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Which runs have results, by their indices.
+    pub done: Vec<bool>,
+    /// Runs whose state is [`RunState::Incomplete`].
+    pub incomplete: usize,
+    /// Runs whose state is [`RunState::Deadlock`].
+    pub deadlock: usize,
+    /// Runs that were not what they claim to be, by their indices, and in what.
+    pub doubts: Vec<(usize, String)>,
+    /// The metrics that any run has and that the tables are to have.
+    names: BTreeSet<String>,
 }
 
-/// `sweep.csv`. `results` has a place for each run; runs without a result have no row.
-pub fn runs<'a>(plan: &'a Plan, results: &'a [Option<RunResult>]) -> SweepTable<'a, RunRow<'a>> {
-    let mut rows = Vec::new();
-    let names = names(plan, results);
-    let axes = Axes::of(plan);
-    for (run, result) in ended(plan, results) {
-        for metric in &names {
-            let Some(value) = result.metrics.value(metric) else { continue };
-            let (axes, state) = (axes.chosen(&run.choices), result.state);
-            rows.push(RunRow { axes, run, state, metric, value });
-        }
-    }
-    SweepTable { columns: axes.columns(RunRow::COLUMNS), rows }
-}
-
-/// `summary.csv`, likewise.
-pub fn cells<'a>(plan: &'a Plan, results: &'a [Option<RunResult>]) -> SweepTable<'a, CellRow<'a>> {
-    let mut rows = Vec::new();
-    let names = names(plan, results);
-    let axes = Axes::of(plan);
-    let mut cells: BTreeMap<&[usize], Vec<&RunResult>> = BTreeMap::new();
-    for (run, result) in ended(plan, results) {
-        cells.entry(&run.choices).or_default().push(result);
-    }
-    for (choices, results) in cells {
-        let [incomplete, deadlock] = [RunState::Incomplete, RunState::Deadlock]
-            .map(|state| results.iter().filter(|run| run.state == state).count());
-        for &metric in &names {
-            let samples: Vec<Sample> =
-                results.iter().map(|run| run.metrics.sample(metric)).collect();
-            if samples.iter().all(|sample| *sample == Sample::Absent) {
-                continue;
+impl Survey {
+    /// Looks at the results of each run once.
+    pub fn of(plan: &Plan, source: Source<'_>) -> Self {
+        let mut survey = Self::default();
+        let selection = plan.selection();
+        for run in &plan.runs {
+            let result = source(run);
+            survey.done.push(result.is_some());
+            let Some(RunResult { metrics, state, doubt }) = result else { continue };
+            match state {
+                RunState::Complete => {}
+                RunState::Incomplete => survey.incomplete += 1,
+                RunState::Deadlock => survey.deadlock += 1,
             }
-            let values: Vec<Decimal> = samples.into_iter().filter_map(Sample::value).collect();
-            let axes = axes.chosen(choices);
-            rows.push(CellRow { axes, metric, incomplete, deadlock, values });
+            survey.doubts.extend(doubt.map(|why| (run.index, why)));
+            for name in metrics.0.into_keys() {
+                if !survey.names.contains(&name) && selection.contains(&name) {
+                    survey.names.insert(name);
+                }
+            }
         }
+        survey
     }
-    SweepTable { columns: axes.columns(CellRow::COLUMNS), rows }
+
+    /// How many runs have results.
+    pub fn done(&self) -> usize {
+        self.done.iter().filter(|done| **done).count()
+    }
 }
 
-impl<R: Row> SweepTable<'_, R> {
-    /// The file of it.
-    pub fn bytes(&self, format: TableFormat) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let path = Path::new(R::FILE);
-        let table = TableFile::new::<R>(format, &mut bytes, path, &self.columns);
-        let written = table.and_then(|mut table| {
-            self.rows.iter().try_for_each(|row| table.row(row))?;
-            table.finish()
-        });
-        written.expect("memory takes every write, and a sweep's integers have a sign");
-        bytes
+/// Writes `sweep.csv` to `runs` and `summary.csv` to `cells`. In memory are the numbers of one cell.
+pub fn write<W: Write + Send>(
+    plan: &Plan,
+    survey: &Survey,
+    source: Source<'_>,
+    format: TableFormat,
+    [runs, cells]: [W; 2],
+) -> Result<(), ResultsError> {
+    let axes = Axes::of(plan);
+    let mut runs =
+        TableFile::new::<RunRow>(format, runs, Path::new(RUNS_TABLE), &axes.columns(RUN_COLUMNS))?;
+    let columns = axes.columns(CELL_COLUMNS);
+    let mut cells = TableFile::new::<CellRow>(format, cells, Path::new(CELLS_TABLE), &columns)?;
+    // Seeds turn fastest, so runs of a cell follow each other.
+    for cell in plan.runs.chunk_by(|one, next| one.choices == next.choices) {
+        let mut gathered = Cell::default();
+        for run in cell.iter().filter(|run| survey.done[run.index]) {
+            let Some(result) = source(run) else { continue };
+            for metric in &survey.names {
+                if let Some(value) = result.metrics.value(metric) {
+                    let (axes, state) = (axes.chosen(&run.choices), result.state);
+                    runs.row(&RunRow { axes, run, state, metric, value })?;
+                }
+            }
+            gathered.add(&survey.names, &result);
+        }
+        let Cell { incomplete, deadlock, metrics } = gathered;
+        for (metric, values) in metrics {
+            let axes = axes.chosen(&cell[0].choices);
+            cells.row(&CellRow { axes, metric, incomplete, deadlock, values })?;
+        }
+    }
+    runs.finish()?;
+    cells.finish()
+}
+
+/// Runs with the same choices.
+#[derive(Default)]
+struct Cell<'a> {
+    incomplete: usize,
+    deadlock: usize,
+    /// The numbers of each metric that any of them has, also of those in which flows are missing.
+    metrics: BTreeMap<&'a str, Vec<Decimal>>,
+}
+
+impl<'a> Cell<'a> {
+    fn add(&mut self, names: &'a BTreeSet<String>, result: &RunResult) {
+        self.incomplete += usize::from(result.state == RunState::Incomplete);
+        self.deadlock += usize::from(result.state == RunState::Deadlock);
+        for metric in names {
+            let sample = result.metrics.sample(metric);
+            if sample != Sample::Absent {
+                self.metrics.entry(metric).or_default().extend(sample.value());
+            }
+        }
     }
 }
 
@@ -233,20 +280,6 @@ impl Row for CellRow<'_> {
     }
 }
 
-fn ended<'a>(
-    plan: &'a Plan,
-    results: &'a [Option<RunResult>],
-) -> impl Iterator<Item = (&'a Run, &'a RunResult)> {
-    plan.runs.iter().zip(results).filter_map(|(run, result)| Some((run, result.as_ref()?)))
-}
-
-/// The metrics that any run has and that the tables are to have.
-fn names<'a>(plan: &Plan, results: &'a [Option<RunResult>]) -> BTreeSet<&'a str> {
-    let names = results.iter().flatten().flat_map(|result| result.metrics.0.keys());
-    let selection = plan.selection();
-    names.map(String::as_str).filter(|name| selection.contains(name)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,8 +287,14 @@ mod tests {
     use crate::sweep::sweep_file::Pattern;
     use insta::assert_snapshot;
 
-    fn text<R: Row>(table: &SweepTable<'_, R>) -> String {
-        String::from_utf8(table.bytes(TableFormat::Csv)).unwrap()
+    /// Both tables.
+    fn texts(plan: &Plan, results: &[Option<RunResult>]) -> [String; 2] {
+        let source = |run: &Run| results[run.index].clone();
+        let mut tables = [Vec::new(), Vec::new()];
+        let [runs, cells] = &mut tables;
+        let survey = Survey::of(plan, &source);
+        write(plan, &survey, &source, TableFormat::Csv, [runs, cells]).unwrap();
+        tables.map(|table| String::from_utf8(table).unwrap())
     }
 
     #[test]
@@ -264,7 +303,8 @@ mod tests {
         let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 4));
         let stuck = RunResult { state: RunState::Deadlock, ..run(0, None, 0) };
         let results = [Some(whole), Some(cut.clone()), None, Some(cut), Some(stuck), None];
-        let runs = plan.runs.iter().fold(text(&runs(&plan, &results)), |text, run| {
+        let [runs, cells] = texts(&plan, &results);
+        let runs = plan.runs.iter().fold(runs, |text, run| {
             text.replace(&run.id.to_string(), &format!("run{}", run.index))
         });
         assert_snapshot!(runs, @"
@@ -289,7 +329,7 @@ mod tests {
         2MB,2,run4,deadlock,flows_total,2
         2MB,2,run4,deadlock,paused_ns,7000
         ");
-        assert_snapshot!(text(&cells(&plan, &results)), @"
+        assert_snapshot!(cells, @"
         switch.buffer,metric,n,incomplete,deadlock,mean,ci95_low,ci95_high,min,max
         1MB,drops.by_reason.headroom-exhausted,2,1,0,2,-23.412,27.412,0,4
         1MB,fct_ns.mean,1,1,0,30,,,30,30
@@ -313,12 +353,34 @@ mod tests {
         let results = [Some(run(2, Some(30), 0)), None, None, None, None, None];
         let metric =
             |column| move |line: &str| line.split(',').nth(column).expect("a field").to_owned();
-        let runs: Vec<String> =
-            text(&runs(&plan, &results)).lines().skip(1).map(metric(4)).collect();
+        let [runs, cells] = texts(&plan, &results);
+        let runs: Vec<String> = runs.lines().skip(1).map(metric(4)).collect();
         assert_eq!(runs, ["flows_completed", "flows_total", "paused_ns"]);
-        let cells: Vec<String> =
-            text(&cells(&plan, &results)).lines().skip(1).map(metric(1)).collect();
+        let cells: Vec<String> = cells.lines().skip(1).map(metric(1)).collect();
         assert_eq!(cells, runs);
+    }
+
+    #[test]
+    fn a_survey_counts_what_runs_say_of_themselves() {
+        let plan = plan();
+        let doubt = Some("s0 dropped 3 packets".to_owned());
+        let stuck = RunResult { state: RunState::Deadlock, ..run(0, None, 0) };
+        let lossy = RunResult { doubt, ..run(2, Some(30), 3) };
+        let results = [Some(stuck), None, Some(run(1, Some(10), 0)), None, Some(lossy), None];
+        let survey = Survey::of(&plan, &|run| results[run.index].clone());
+        assert_eq!((survey.done(), survey.incomplete, survey.deadlock), (3, 1, 1));
+        assert_eq!(survey.doubts, [(4, "s0 dropped 3 packets".to_owned())]);
+    }
+
+    #[test]
+    fn a_run_that_came_after_the_survey_waits_for_the_next() {
+        let plan = plan();
+        let survey = Survey::of(&plan, &|_| None);
+        let mut tables = [Vec::new(), Vec::new()];
+        let [runs, cells] = &mut tables;
+        let source = |_: &Run| Some(run(2, Some(30), 0));
+        write(&plan, &survey, &source, TableFormat::Csv, [runs, cells]).unwrap();
+        assert!(tables.iter().all(|table| table.iter().filter(|it| **it == b'\n').count() == 1));
     }
 
     #[test]
