@@ -383,7 +383,7 @@ fn attach_xdp(
 /// Gives an interface the queueing discipline that TC programs are attached to.
 ///
 /// By clsact and netlink: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
-fn add_clsact(interface_index: u32) -> Result<(), ProgramError> {
+pub fn add_clsact(interface_index: u32) -> Result<(), ProgramError> {
     let interface = interface_name(EGRESS_AUDITOR, interface_index)?;
     tc::qdisc_add_clsact(&interface)
         .map_err(|source| lookup_error(EGRESS_AUDITOR, &interface, source.into()))

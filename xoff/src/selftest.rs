@@ -28,6 +28,7 @@ pub mod bytecode;
 pub mod catalogue;
 pub mod evidence;
 pub mod fabric;
+mod features;
 mod hooks;
 mod live_program;
 mod numbered;

@@ -97,9 +97,15 @@ impl Apt {
     }
 }
 
-/// The folder below `folder` that holds the files of the package file `deb`.
+/// The folder below `folder` that holds the files of the package file `deb`. Another build has another folder, also if its file is
+/// called the same.
 pub fn unpacked_file(deb: &Path, folder: &Path) -> Result<PathBuf> {
     let name = deb.file_stem().context("a package's file has a name")?.to_string_lossy();
+    let digest = process::output(Command::new("sha256sum").arg("--").arg(deb))?;
+    let digest = String::from_utf8_lossy(&digest);
+    // A name with a backslash or an end of line has a backslash before its line.
+    let digest: String = digest.trim_start_matches('\\').chars().take(16).collect();
+    let name = format!("{name}-{digest}");
     unpacked(&name, folder, |work| process::run(Command::new("cp").arg(deb).arg(work)))
 }
 
@@ -122,4 +128,30 @@ fn unpacked(name: &str, folder: &Path, get: impl Fn(&Path) -> Result<()>) -> Res
     fs::rename(&root, &target)?;
     fs::remove_dir_all(&work)?;
     Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(folder: &Path, content: &str) -> PathBuf {
+        let tree = folder.join("tree");
+        fs::create_dir_all(tree.join("DEBIAN")).unwrap();
+        let control = "Package: kernel\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n";
+        fs::write(tree.join("DEBIAN/control"), control).unwrap();
+        fs::write(tree.join("vmlinuz"), content).unwrap();
+        let deb = folder.join("kernel.deb");
+        let mut dpkg = Command::new("dpkg-deb");
+        process::output(dpkg.arg("--build").arg(&tree).arg(&deb)).unwrap();
+        deb
+    }
+
+    #[test]
+    fn a_package_that_was_built_again_is_unpacked_again() {
+        let temp = tempfile::tempdir().unwrap();
+        for content in ["first", "second", "first"] {
+            let root = unpacked_file(&build(temp.path(), content), temp.path()).unwrap();
+            assert_eq!(fs::read_to_string(root.join("vmlinuz")).unwrap(), content);
+        }
+    }
 }

@@ -56,7 +56,8 @@ pub fn run(wanted: &[String], programs: bool) -> Result<()> {
         references.extend(HOOKS.map(at));
     }
     let kernels = wanted.iter().map(|wanted| KernelPackage::fetch(wanted, &laboratory.folder));
-    let kernels = kernels.collect::<Result<Vec<_>>>()?;
+    let mut kernels = kernels.collect::<Result<Vec<_>>>()?;
+    tell_apart(&mut kernels)?;
     let mut rows = Vec::new();
     let mut sound = true;
     for (kernel, ended) in laboratory.boot_all(&kernels, programs) {
@@ -81,6 +82,27 @@ pub fn run(wanted: &[String], programs: bool) -> Result<()> {
             "not every kernel does what it should; whole consoles and what selftest said are in {}",
             laboratory.folder.display()
         );
+    }
+    Ok(())
+}
+
+/// Boots a kernel that is named twice, as by its series and as the newest, once. Consoles and reports are called by releases, so two
+/// kernels of one are refused.
+fn tell_apart(kernels: &mut Vec<KernelPackage>) -> Result<()> {
+    let mut images: Vec<PathBuf> = Vec::new();
+    kernels.retain(|kernel| {
+        let image = kernel.image().to_owned();
+        let is_new = !images.contains(&image);
+        images.push(image);
+        is_new
+    });
+    for (number, kernel) in kernels.iter().enumerate() {
+        if kernels[..number].iter().any(|earlier| earlier.release() == kernel.release()) {
+            bail!(
+                "two kernels call themselves {}: boot them one after the other",
+                kernel.release()
+            );
+        }
     }
     Ok(())
 }

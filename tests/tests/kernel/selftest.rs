@@ -176,12 +176,14 @@ fn without_root_everything_is_skipped() {
 fn without_af_xdp_its_tests_are_skipped_and_others_pass() {
     isolate();
     let family = u32::try_from(libc::AF_XDP).expect("families are small");
-    let arguments = ["selftest", "--only", "xsk.*", "--only", "xdp.native", "--format", "json"];
+    let chosen = ["xsk.*", "xdp.native", "fabric.native", "qos.headroom", "tc.egress"];
+    let only = chosen.into_iter().flat_map(|test| ["--only", test]);
+    let arguments: Vec<&str> = ["selftest", "--format", "json"].into_iter().chain(only).collect();
     let call = libc::SYS_socket;
     let run = refused(call, Some(family), libc::EAFNOSUPPORT, &arguments).assert_code(0);
     let run = json(&run);
     let found = (&run["pass"], &run["fail"], &run["skip"]);
-    assert_eq!(found, (&1.into(), &0.into(), &3.into()), "{run:#}");
+    assert_eq!(found, (&1.into(), &0.into(), &6.into()), "{run:#}");
     assert!(run.to_string().contains("no AF_XDP (CONFIG_XDP_SOCKETS)"), "{run:#}");
 }
 
@@ -334,13 +336,50 @@ fn bad_input_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_has_not_seen_all_pass() {
     isolate();
     let mut command = xoff(["selftest", "--only", "xdp.native"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     drop(child.stdout.take());
     let status = thread::spawn(move || child.wait()).join().expect("it does not panic");
-    assert_eq!(status.expect("it is a child").code(), Some(0));
+    assert_eq!(status.expect("it is a child").code(), Some(130));
+}
+
+#[test]
+fn a_run_in_which_a_switch_drops_lossless_packets_is_not_sound() {
+    let folder = ScenarioFolder::new();
+    let lossy = "name = \"lossy\"\nduration = \"10ms\"\n[topology]\nkind = \"star\"\nhosts = 5\n\
+                 host_link = { rate = \"100Gbps\", delay = \"1us\" }\n[switch]\n\
+                 headroom = { kind = \"sih\", bytes = \"1200B\" }\n[datapath]\nkind = \"memory\"\n[[flows]]\n\
+                 kind = \"incast\"\nsenders = [\"h1\", \"h2\", \"h3\", \"h4\"]\nreceiver = \"h0\"\nbytes = \"2MB\"\n\
+                 [[expect]]\nsummary = \"flows_completed\"\noperator = \"==\"\nvalue = 4\n";
+    let (file, report) = (folder.write("lossy.toml", lossy), folder.path("report"));
+    let run = finish(&mut xoff(["selftest", &file, "--report", &report])).assert_code(1);
+    let words = ["# the run is sound", "no lossless packet is dropped", "headroom-exhausted"];
+    words.iter().for_each(|word| assert!(run.stdout.contains(word), "{}", run.stdout));
+    for name in ["scenario.toml", "flows.csv", "summary.json"] {
+        assert!(Path::new(&report).join("lossy").join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_users_scenario_has_the_seed_that_is_asked_for() {
+    let folder = ScenarioFolder::new();
+    let memory = USERS.replace("[topology]", "[datapath]\nkind = \"memory\"\n[topology]");
+    let file = folder.write("memory.toml", format!("{memory}value = \"1ns\"\n"));
+    for (arguments, again, seed) in [
+        (&[][..], format!("# again: xoff selftest {file}\n"), 1),
+        (&["--seed", "7"], format!("# again: xoff selftest {file} --seed 7\n"), 7),
+    ] {
+        let report = folder.path(&format!("report{seed}"));
+        let all = [&["selftest", &file, "--report", &report], arguments].concat();
+        let run = finish(&mut xoff(all)).assert_code(1);
+        assert!(run.stdout.contains(&again), "{}", run.stdout);
+        let summary =
+            std::fs::read(Path::new(&report).join("mine/summary.json")).expect("it is kept");
+        let summary: Value = serde_json::from_slice(&summary).expect("it is JSON");
+        assert_eq!(summary["seed"], seed);
+    }
 }
 
 #[test]

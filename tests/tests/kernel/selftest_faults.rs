@@ -84,18 +84,62 @@ fn a_ring_that_loses_records_is_found() {
     assert_says(&finished, "no reservation failed, for there was room", &words);
 }
 
+/// Lets frames overtake each other behind the first host's interface.
+fn reorder(test: &Paused, interface: &str) -> xoff::selftest::bytecode::Link {
+    for arguments in [
+        "qdisc add dev IF root handle 1: htb default 10",
+        "class add dev IF parent 1: classid 1:10 htb rate 10gbit quantum 4000",
+        "class add dev IF parent 1: classid 1:20 htb rate 8mbit burst 1600 cburst 1600",
+    ] {
+        let arguments = arguments.replace("IF", interface);
+        let words: Vec<&str> = ["tc"].into_iter().chain(arguments.split(' ')).collect();
+        test.run(H0, &words);
+    }
+    test.at_egress(H0, HOST, "classifies", &classifying())
+}
+
+#[test]
+fn frames_that_overtake_each_other_on_their_way_to_a_redirect_are_found() {
+    for redirects in ["map.devices", "map.processors"] {
+        let finished = disturbed(redirects, |test| reorder(test, "out"));
+        assert_says(&finished, "frames keep their order", &[" after frame "]);
+        let as_before = "interfaces are as they were set up";
+        assert_says(&finished, as_before, &["the queueing discipline was", "-sender/out"]);
+    }
+}
+
+#[test]
+fn a_redirect_that_has_become_generic_or_is_gone_is_found() {
+    for redirects in ["map.devices", "map.processors"] {
+        let finished = disturbed(redirects, |test| test.make_generic(1, PORT));
+        let step = "the kernel says that it is in the driver";
+        assert_says(&finished, step, &["native XDP (drv)", "generic XDP (skb)", "-middle/in"]);
+    }
+    // Without its program the stack gets the same frames, but none of them was on the other processor.
+    let finished = disturbed("map.processors", |test| drop(test.make_generic(1, PORT)));
+    assert_says(&finished, "no byte is changed", &["byte 11 of frame"]);
+}
+
+#[test]
+fn a_test_that_fails_leaves_its_evidence() {
+    isolate();
+    let folder = tests::command::ScenarioFolder::new();
+    let report = folder.path("report");
+    let test = Paused::start_with("xdp.native", &["--report", &report]);
+    test.run(H0, &["ip", "link", "set", "s0", "mtu", "1000"]);
+    test.go_on().assert_code(1);
+    let read = |name: &str| {
+        let path = std::path::Path::new(&report).join("xdp.native").join(name);
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    assert!(read("programs.txt").contains("name switch_port"));
+    assert!(read("maps.txt").contains("name PORTS"));
+    assert!(read("interfaces.txt").contains("mtu: 1000"), "as it was when the test failed");
+}
+
 #[test]
 fn a_queueing_discipline_that_reorders_is_found_and_named() {
-    let finished = disturbed("xdp.native", |test| {
-        let tc = |arguments: &str| {
-            let words: Vec<&str> = ["tc"].into_iter().chain(arguments.split(' ')).collect();
-            test.run(H0, &words)
-        };
-        tc("qdisc add dev s0 root handle 1: htb default 10");
-        tc("class add dev s0 parent 1: classid 1:10 htb rate 10gbit quantum 4000");
-        tc("class add dev s0 parent 1: classid 1:20 htb rate 8mbit burst 1600 cburst 1600");
-        test.at_egress(H0, HOST, "classifies", &classifying())
-    });
+    let finished = disturbed("xdp.native", |test| reorder(test, "s0"));
     let words = [" after frame ", "the queueing discipline was noqueue and is htb", "-h0/s0"];
     assert_says(&finished, "frames keep their order", &words);
     assert!(finished.stdout.contains("ok 7 - no byte is changed"), "{}", finished.stdout);

@@ -36,9 +36,9 @@ pub struct Arguments {
     /// How long a test may take before it fails.
     #[arg(long, value_name = "TIME", default_value = "45s", value_parser = time)]
     time_limit: Duration,
-    /// What the bytes of frames, and draws of scenarios, follow from.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// What the bytes of frames, and draws of scenarios, follow from. Default: 1, and for a FILE what it says.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Runs each test so many times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
@@ -55,6 +55,11 @@ pub struct Arguments {
     pause: bool,
 }
 
+/// Of the catalogue's frames and scenarios.
+const DEFAULT_SEED: u64 = 1;
+/// Of a test; the option's default.
+const TIME_LIMIT: Duration = Duration::from_secs(45);
+
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     let chosen = match chosen(arguments) {
@@ -67,15 +72,16 @@ pub fn execute(arguments: &Arguments) -> Exit {
             chosen.iter().map(|test| format!("{:width$}  {}", test.name, test.about)).collect();
         return super::print(&lines.join("\n"), Exit::Success);
     }
-    let scenarios = arguments.files.iter().map(|file| super::load(file, &[]));
+    let seed: Vec<String> = arguments.seed.map(|seed| format!("seed={seed}")).into_iter().collect();
+    let scenarios = arguments.files.iter().map(|file| super::load(file, &seed));
     let scenarios: Vec<Scenario> = match scenarios.collect() {
         Ok(scenarios) => scenarios,
         Err(exit) => return exit,
     };
     let items: Vec<Item<'_>> = if scenarios.is_empty() {
-        chosen.into_iter().map(of_catalogue).collect()
+        chosen.into_iter().map(|test| of_catalogue(test, arguments)).collect()
     } else {
-        arguments.files.iter().zip(&scenarios).map(of_file).collect()
+        arguments.files.iter().zip(&scenarios).map(|it| of_file(it, arguments)).collect()
     };
     let is_in_kernel = |it: &Scenario| it.datapath.kind == DatapathKind::Kernel;
     let needs_kernel = scenarios.is_empty() || scenarios.iter().any(is_in_kernel);
@@ -91,7 +97,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Err(message) => return super::refuse(&message),
     };
     let settings = Settings {
-        seed: arguments.seed,
+        seed: arguments.seed.unwrap_or(DEFAULT_SEED),
         time_limit: if arguments.pause { Duration::MAX } else { arguments.time_limit },
         pause: arguments.pause,
         report: arguments.report.as_deref(),
@@ -102,8 +108,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
     match runner::run(&items, &plan, missing.as_deref(), io::stdout().lock(), interrupted) {
         Ok(End::Done(tally)) => exit(tally),
         Ok(End::Interrupted) => Exit::Interrupted,
-        // A reader that has gone away (`xoff selftest | head`) has seen what it wanted.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
+        // Nobody reads (`xoff selftest | head`), and not all tests have run.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Interrupted,
         Err(error) => super::refuse(&format!(
             "cannot write to standard output: {error}; send it somewhere else"
         )),
@@ -143,19 +149,23 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, String> {
     Ok(chosen)
 }
 
-fn of_catalogue(test: &'static Test) -> Item<'static> {
-    let chosen_by = format!("--only {}", test.name);
+fn of_catalogue(test: &'static Test, arguments: &Arguments) -> Item<'static> {
+    let chosen_by = with_seed(format!("--only {}", test.name), arguments);
     Item { name: test.name.to_owned(), chosen_by, work: Work::Test(test) }
 }
 
-fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario)) -> Item<'a> {
+fn with_seed(chosen_by: String, arguments: &Arguments) -> String {
+    [Some(chosen_by), seed_option(arguments)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Arguments) -> Item<'a> {
     if scenario.expectations.is_empty() {
         super::warn(format_args!(
             "{} has no [[expect]]: only whether its run is sound is looked at",
             file.display()
         ));
     }
-    let chosen_by = quoted(&file.display().to_string());
+    let chosen_by = with_seed(quoted(&file.display().to_string()), arguments);
     Item { name: scenario.name.clone(), chosen_by, work: Work::Scenario(scenario) }
 }
 
@@ -174,13 +184,22 @@ fn again(arguments: &Arguments) -> String {
         words.extend(globs.iter().flat_map(|glob| [option.to_owned(), quoted(glob)]));
     }
     words.extend(arguments.files.iter().map(|file| quoted(&file.display().to_string())));
-    words.push(format!("--seed {}", arguments.seed));
+    words.extend(seed_option(arguments));
+    if arguments.time_limit != TIME_LIMIT {
+        words.push(format!("--time-limit {}us", arguments.time_limit.as_micros()));
+    }
     for (option, number) in [("--repeat", arguments.repeat), ("--stress", arguments.stress)] {
         if number > 1 {
             words.push(format!("{option} {number}"));
         }
     }
     words.join(" ")
+}
+
+/// The seed, which a scenario's file has itself unless another one is asked for.
+fn seed_option(arguments: &Arguments) -> Option<String> {
+    let of_catalogue = arguments.files.is_empty().then_some(DEFAULT_SEED);
+    arguments.seed.or(of_catalogue).map(|seed| format!("--seed {seed}"))
 }
 
 /// A word as a shell takes it.

@@ -12,6 +12,8 @@ const PROG_LOAD: libc::c_long = 5;
 const PROG_GET_FD_BY_ID: libc::c_long = 13;
 const MAP_GET_FD_BY_ID: libc::c_long = 14;
 const LINK_CREATE: libc::c_long = 28;
+/// `BPF_XDP_CPUMAP`.
+const XDP_CPUMAP: u32 = 35;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
 /// Bytes of `union bpf_attr` that are handed over; the kernel takes what it does not know if it is zero.
@@ -28,6 +30,8 @@ pub enum ProgramKind {
     Xdp,
     /// XDP, also for packets in several pieces.
     XdpFrags,
+    /// XDP, of an entry of a map of processors.
+    XdpOfProcessor,
 }
 
 /// The kind of a map, with its number in `enum bpf_map_type`.
@@ -134,6 +138,11 @@ pub mod instruction {
         encode(0x55, register, 0, skipped, value)
     }
 
+    /// Skips `skipped` instructions if `register` is above `other`.
+    pub const fn if_above(register: u8, other: u8, skipped: i16) -> u64 {
+        encode(0x2d, register, other, skipped, 0)
+    }
+
     /// `to` is the map with this descriptor; two instructions.
     pub const fn map(to: u8, descriptor: i32) -> [u64; 2] {
         const PSEUDO_MAP_FD: u8 = 1;
@@ -179,6 +188,7 @@ impl Program {
             ProgramKind::Classifier => (3_u32, 0),
             ProgramKind::Xdp => (6, 0),
             ProgramKind::XdpFrags => (6, HAS_FRAGS),
+            ProgramKind::XdpOfProcessor => (6, 0),
         };
         let mut log = vec![0_u8; LOG_BYTES];
         let count = u32::try_from(instructions.len()).expect("a program has few instructions");
@@ -192,8 +202,10 @@ impl Program {
         attributes.long(32, log.as_mut_ptr() as u64);
         attributes.word(44, flags);
         attributes.name(48, name);
-        if kind != ProgramKind::Classifier {
-            attributes.word(68, Attach::Xdp as u32);
+        match kind {
+            ProgramKind::Classifier => {}
+            ProgramKind::Xdp | ProgramKind::XdpFrags => attributes.word(68, Attach::Xdp as u32),
+            ProgramKind::XdpOfProcessor => attributes.word(68, XDP_CPUMAP),
         }
         // SAFETY: the instructions, the license and the log outlive the call, and their lengths are right.
         let loaded = unsafe { attributes.open(PROG_LOAD) };
@@ -202,6 +214,11 @@ impl Program {
             let log = log.trim_end_matches('\0').trim();
             if log.is_empty() { error } else { io::Error::other(format!("{error}: {log}")) }
         })
+    }
+
+    /// Its descriptor, as values of maps have it.
+    pub fn descriptor(&self) -> i32 {
+        self.descriptor.as_raw_fd()
     }
 
     /// Attaches it to an interface of the calling thread's namespace. `flags` are those of XDP ([`NATIVE`] or [`GENERIC`]), or 0.

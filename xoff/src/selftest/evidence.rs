@@ -25,6 +25,8 @@ const ARRAY: u32 = 2;
 const MOST_ROWS: u32 = 4096;
 /// Bytes of a record of the kernel's log.
 const LOG_RECORD: usize = 8192;
+/// Stands for records that were overwritten before they were read.
+const LOST: &str = "(records are lost: the kernel's log has overwritten them)";
 /// What the kernel's log says when something is wrong with the kernel, a line each.
 const ALARMS: &str = include_str!("alarms.txt");
 
@@ -55,8 +57,7 @@ impl KernelLog {
                 Ok(length) => self.lines.extend(shown(&String::from_utf8_lossy(&record[..length]))),
                 // Records that were overwritten before they were read.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    self.lines
-                        .push("(records are lost: the kernel's log has overwritten them)".into());
+                    self.lines.push(LOST.into());
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
@@ -66,12 +67,28 @@ impl KernelLog {
     }
 }
 
-/// A record of /dev/kmsg as dmesg shows it: `6,1234,5678901,-;text`, in microseconds.
+/// A record of /dev/kmsg as dmesg shows it: `6,1234,5678901,-;text`, in microseconds. What programs have written there is marked: its
+/// first number has a facility above the level's three bits.
 fn shown(record: &str) -> Option<String> {
     let (head, text) = record.split_once(';')?;
-    let micros: u64 = head.split(',').nth(2)?.parse().ok()?;
+    let mut fields = head.split(',');
+    let priority: u32 = fields.next()?.parse().ok()?;
+    let micros: u64 = fields.nth(1)?.parse().ok()?;
     let text = text.lines().next().unwrap_or_default();
-    Some(format!("[{:5}.{:06}] {text}", micros / 1_000_000, micros % 1_000_000))
+    let from = if priority >> 3 == 0 { "" } else { NOT_THE_KERNEL };
+    Some(format!("[{:5}.{:06}] {from}{text}", micros / 1_000_000, micros % 1_000_000))
+}
+
+/// Marks lines that a program wrote.
+const NOT_THE_KERNEL: &str = "(a program) ";
+
+/// The first line in which the kernel complains, or behind which a complaint may be lost.
+fn complaint(lines: &[String]) -> Option<&String> {
+    let is_alarm = |line: &&String| {
+        *line == LOST
+            || !line.contains(NOT_THE_KERNEL) && ALARMS.lines().any(|alarm| line.contains(alarm))
+    };
+    lines.iter().find(is_alarm)
 }
 
 /// From now on the kernel's log is kept.
@@ -92,11 +109,9 @@ pub fn kernel_log(bench: &mut Bench<'_>) -> Result<(), Ended> {
         log_lines().ok_or_else(|| Verdict::skip("/dev/kmsg cannot be read"))
     })?;
     bench.look("the kernel did not complain while tests ran", || {
-        let alarm = |line: &&String| ALARMS.lines().any(|alarm| line.contains(alarm));
-        match lines.iter().find(alarm) {
-            None => Ok(()),
-            Some(line) => Err(Verdict::fail("no warning and no bug", line.as_str(), "dmesg")),
-        }
+        complaint(&lines).map_or(Ok(()), |line| {
+            Err(Verdict::fail("no warning and no bug", line.as_str(), "dmesg"))
+        })
     });
     Ok(())
 }
@@ -157,9 +172,8 @@ pub fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     }
 }
 
-/// Keeps what the kernel knows of a rig, if that is asked for.
-pub fn keep(bench: &Bench<'_>, rig: &Rig) {
-    let Some(folder) = bench.folder() else { return };
+/// Keeps what the kernel knows of a rig.
+pub fn keep(folder: &Path, rig: &Rig) {
     keep_objects(folder);
     let mut interfaces = String::new();
     for namespace in rig.deployment.namespaces() {
@@ -198,13 +212,26 @@ pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
     }
 }
 
-/// Keeps a run's results, if that is asked for.
-pub fn keep_folder(bench: &Bench<'_>, results: &Path) {
-    let Some(folder) = bench.folder() else { return };
-    let Ok(files) = fs::read_dir(results) else { return };
-    for file in files.flatten() {
-        if let Ok(content) = fs::read(file.path()) {
-            write(folder, &file.file_name().to_string_lossy(), content);
+/// Keeps a run's results when it is dropped, however the test ends.
+pub struct KeptAtTheEnd {
+    folder: Option<PathBuf>,
+    results: PathBuf,
+}
+
+impl KeptAtTheEnd {
+    /// The results in a folder, if evidence is collected.
+    pub fn of(bench: &Bench<'_>, results: &Path) -> Self {
+        Self { folder: bench.folder().map(Path::to_owned), results: results.to_owned() }
+    }
+}
+
+impl Drop for KeptAtTheEnd {
+    fn drop(&mut self) {
+        let Some(folder) = &self.folder else { return };
+        for file in fs::read_dir(&self.results).into_iter().flatten().flatten() {
+            if let Ok(content) = fs::read(file.path()) {
+                write(folder, &file.file_name().to_string_lossy(), content);
+            }
         }
     }
 }
@@ -255,12 +282,38 @@ fn own_objects() -> [BTreeSet<u32>; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::*;
 
     #[test]
     fn a_record_of_the_kernels_log_reads_as_dmesg_shows_it() {
         let record = "6,339,5140900,-;NET: Registered\n SUBSYSTEM=net\n";
         assert_eq!(shown(record).as_deref(), Some("[    5.140900] NET: Registered"));
         assert_eq!(shown("nothing"), None);
+        let program = shown("12,340,5140901,-;BUG: says a program").unwrap();
+        assert_eq!(program, "[    5.140901] (a program) BUG: says a program");
+    }
+
+    #[test]
+    fn complaints_of_the_kernel_are_known_and_those_of_programs_are_not_its() {
+        for line in [
+            "BUG: KASAN: use-after-free in veth_xmit",
+            "kernel BUG at net/core/skbuff.c:116!",
+            "invalid opcode: 0000 [#1] PREEMPT SMP NOPTI",
+            "divide error: 0000 [#1] SMP",
+            "rcu: INFO: rcu_preempt self-detected stall on CPU",
+            "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:",
+            "INFO: trying to register non-static key.",
+            "WARNING: possible circular locking dependency detected",
+            "WARNING: CPU: 0 PID: 1 at net/core/dev.c:7",
+            "INFO: task kworker/0:1 blocked for more than 120 seconds.",
+            "watchdog: BUG: soft lockup - CPU#0 stuck for 22s!",
+            "unregister_netdevice: waiting for lo to become free. Usage count = 2",
+        ] {
+            let lines = |text: &str| [format!("[    5.140900] {text}")];
+            assert!(complaint(&lines(line)).is_some(), "{line}");
+            assert_eq!(complaint(&lines(&format!("{NOT_THE_KERNEL}{line}"))), None);
+        }
+        assert_eq!(complaint(&["[    1.000000] veth: renamed".into()]), None);
+        assert!(complaint(&[LOST.into()]).is_some(), "who knows what they said");
     }
 }

@@ -105,6 +105,7 @@ fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Res
         Ok([super::evidence::lend()?, super::evidence::lend()?])
     })?;
     let [kernel, memory] = lent.each_ref().map(LentFolder::path);
+    let _kept = super::evidence::KeptAtTheEnd::of(bench, kernel);
     run_scenario(bench, test, &scenario, kernel)?;
     bench.look("PAUSE counters agree at both ends of each link", || pauses_agree(kernel));
     sets.push("datapath.kind=memory".to_owned());
@@ -114,16 +115,17 @@ fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Res
         sound(run::run(&scenario, Some(memory), Threads::ONE, &mut watch), MEMORY)?;
         same(kernel, memory)
     });
-    super::evidence::keep_folder(bench, kernel);
     Ok(())
 }
 
 /// Runs a user's scenario on its datapath.
 pub fn of_user(bench: &mut Bench<'_>, name: &str, scenario: &Scenario) -> Result<(), Ended> {
     let folder = bench.step("there is room for results", super::evidence::lend)?;
-    run_scenario(bench, name, scenario, folder.path())?;
-    super::evidence::keep_folder(bench, folder.path());
-    Ok(())
+    let _kept = super::evidence::KeptAtTheEnd::of(bench, folder.path());
+    if let Some(report) = bench.folder() {
+        super::evidence::write(report, "scenario.toml", scenario.to_toml());
+    }
+    run_scenario(bench, name, scenario, folder.path())
 }
 
 /// Runs a scenario; its steps are those of the run and its expectations.
@@ -160,6 +162,10 @@ fn in_kernel(
     scenario: &Scenario,
     folder: &Path,
 ) -> Result<Summary, Ended> {
+    bench.step("the kernel has AF_XDP and clsact", || {
+        super::features::need_af_xdp()?;
+        super::features::need_clsact()
+    })?;
     let fabric = bench.step("the fabric is deployed", || {
         run::deploy(scenario, Programs::Beside).map_err(|error| {
             let why = with_causes(&error);
@@ -198,12 +204,8 @@ fn in_kernel(
     });
     let (attached, changes) = seen.into_inner();
     bench.look("the kernel says that the programs are still there", || attached);
-    let as_before = if changes.is_empty() {
-        Verdict::Pass
-    } else {
-        Verdict::fail("interfaces as they were set up", changes.join("; "), names.join(" "))
-    };
-    bench.add("interfaces are as they were set up", as_before);
+    let verdict = super::surroundings::as_before(&changes, &names);
+    bench.add("interfaces are as they were set up", verdict);
     summary
 }
 
@@ -227,6 +229,10 @@ fn sound(outcome: Result<run::Outcome, Error>, datapath: &str) -> Result<Summary
     if let Some(unfinished) = &summary.unfinished {
         let expected = "all flows complete";
         return Err(Verdict::fail(expected, unfinished.clone(), "summary.json"));
+    }
+    if !summary.is_sound() {
+        let expected = "no lossless packet is dropped by a switch";
+        return Err(Verdict::fail(expected, summary.limits_reached.join("; "), "summary.json"));
     }
     Ok(summary)
 }

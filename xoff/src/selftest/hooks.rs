@@ -81,7 +81,7 @@ fn through_the_switch(bench: &mut Bench<'_>, test: &str, place: Place) -> Result
     });
     bench.look("the kernel says that the program is still there", || is_attached(&rig));
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }
 
@@ -161,7 +161,7 @@ pub fn egress(bench: &mut Bench<'_>) -> Result<(), Ended> {
         Err(rig.explain(verdict))
     });
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }
 

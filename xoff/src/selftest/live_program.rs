@@ -76,7 +76,7 @@ pub fn test_run(bench: &mut Bench<'_>) -> Result<(), Ended> {
     });
     bench.look("the kernel says that the program is still there", || is_attached(&rig));
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }
 
@@ -195,6 +195,6 @@ pub fn mac_control(bench: &mut Bench<'_>) -> Result<(), Ended> {
         Err(Verdict::fail("no frame", format!("{found} frames"), place))
     });
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }

@@ -9,17 +9,29 @@ use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SocketTakes};
 
 use super::bench::{Bench, Ended, Patience};
-use super::bytecode::instruction::{call, exit, map, set};
+use super::bytecode::instruction::{
+    add, call, copy, exit, flip, if_above, load_byte, load_word, map, set, store_byte,
+};
 use super::bytecode::{
     Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP, XDP_PASS,
 };
 use super::numbered::{Numbered, judge};
 use super::rig::{MTU, PATIENCE, of_netns, of_program, of_socket};
-use super::surroundings::{Surroundings, explained};
+use super::surroundings::{Surroundings, as_before, explained};
 use super::verdict::Verdict;
 
 /// Frames that a test sends.
 const FRAMES: u32 = 128;
+/// How many of them are on their way at once.
+const BATCH: usize = 32;
+/// Offsets in `struct xdp_md`.
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+/// Bytes of an Ethernet header, and where its source ends.
+const ETHERNET: i32 = 14;
+const LAST_OF_SOURCE: i16 = 11;
+/// Bits that a processor's program turns.
+const MARK: u8 = 0x50;
 /// Indices of the middle's interfaces: towards the sender and the receiver.
 const IN: u32 = 2;
 const OUT: u32 = 3;
@@ -98,24 +110,32 @@ impl Line {
         self.surroundings.changes_and_drops(self.deployment.namespaces())
     }
 
+    /// Sends frames in batches, so that several are on their way at once, and takes what `receive` gives.
     fn transfer(
         &mut self,
         seed: u64,
         patience: Patience<'_>,
+        mut receive: impl FnMut(&mut Socket) -> Option<Vec<u8>>,
     ) -> Result<[Vec<Vec<u8>>; 2], Verdict> {
         let numbered = Numbered::new(seed, 1);
         let addresses = LinkAddresses { source: MACS[0], destination: MACS[1] };
         let (mut sent, mut arrived) = (Vec::new(), Vec::new());
-        for number in 0..FRAMES {
-            let frame = numbered.frame(number, &addresses, 0);
-            self.sender.send(FIRST, &frame, 0).map_err(|error| {
-                let got = crate::commands::with_causes(&error);
-                let verdict = Verdict::fail("a frame to be sent", got, "the sender's interface");
-                explained(verdict, &self.changes())
-            })?;
-            sent.push(frame);
+        let numbers: Vec<u32> = (0..FRAMES).collect();
+        for batch in numbers.chunks(BATCH) {
+            for &number in batch {
+                let frame = numbered.frame(number, &addresses, 0);
+                self.sender.send(FIRST, &frame, 0).map_err(|error| {
+                    let got = crate::commands::with_causes(&error);
+                    let verdict =
+                        Verdict::fail("a frame to be sent", got, "the sender's interface");
+                    explained(verdict, &self.changes())
+                })?;
+                sent.push(frame);
+            }
             let here = patience.wait(PATIENCE, || {
-                while self.socket.receive(|frame| arrived.push(frame.to_vec())) {}
+                while let Some(frame) = receive(&mut self.socket) {
+                    arrived.push(frame);
+                }
                 arrived.len() >= sent.len()
             })?;
             if !here {
@@ -124,15 +144,34 @@ impl Line {
         }
         Ok([sent, arrived])
     }
+
+    /// Adds what became of frames to the steps of a test, and whether all is as it was set up.
+    fn judge(&self, bench: &mut Bench<'_>, [sent, arrived]: &[Vec<Vec<u8>>; 2], way: &str) {
+        let changes = self.surroundings.changes_and_drops(self.deployment.namespaces());
+        for (name, verdict) in judge(sent, arrived, way) {
+            bench.add(name, explained(verdict, &changes));
+        }
+        let changes = self.surroundings.changes(self.deployment.namespaces());
+        bench.add("interfaces are as they were set up", as_before(&changes, &self.names()));
+        super::evidence::keep_frames(bench, [sent, arrived]);
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.deployment.namespaces().iter().map(|it| it.name().to_owned()).collect()
+    }
 }
 
 /// Attaches the middle's programs. A redirected frame leaves a veth natively only if that has a program, too.
 fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
-    let (value, bytes): (Vec<u8>, u32) = match kind {
-        // A processor's queue length, and no program of its own.
-        MapKind::Processors => ([QUEUE, 0].into_iter().flat_map(u32::to_ne_bytes).collect(), 8),
-        _ => (OUT.to_ne_bytes().to_vec(), 4),
+    let marks = Program::load(ProgramKind::XdpOfProcessor, "marks", &marking())?;
+    let value = match kind {
+        // A processor's queue length, and its program.
+        MapKind::Processors => {
+            [QUEUE, marks.descriptor().cast_unsigned()].map(u32::to_ne_bytes).concat()
+        }
+        _ => OUT.to_ne_bytes().to_vec(),
     };
+    let bytes = u32::try_from(value.len()).expect("it is short");
     let target = Map::new(kind, 1, bytes)?;
     target.set(0, &value, value.len())?;
     let [first, second] = map(1, target.descriptor());
@@ -144,34 +183,48 @@ fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
     Ok((links, target))
 }
 
+/// What a processor's program does: it turns bits of the last byte of the source's address, so that frames show where they were.
+fn marking() -> [u64; 10] {
+    [
+        load_word(2, 1, DATA),
+        load_word(3, 1, DATA_END),
+        copy(4, 2),
+        add(4, ETHERNET),
+        if_above(4, 3, 3),
+        load_byte(5, 2, LAST_OF_SOURCE),
+        flip(5, MARK.into()),
+        store_byte(2, 5, LAST_OF_SOURCE),
+        set(0, XDP_PASS),
+        exit(),
+    ]
+}
+
 /// `bpf_redirect_map` to a device map: from veth to veth.
 pub fn device_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut line = bench.step("a program that redirects to a device map is set up", || {
         Line::new(MapKind::Devices)
     })?;
     is_native(bench, &line)?;
-    let names: Vec<_> =
-        line.deployment.namespaces().iter().map(|it| it.name().to_owned()).collect();
-    bench.pause("map.devices", &names);
-    let (seed, patience) = (bench.seed(), bench.patience());
-    let [sent, arrived] = bench.step("frames are sent", || line.transfer(seed, patience))?;
-    let changes = line.changes();
-    for (name, verdict) in judge(&sent, &arrived, "veth, DEVMAP, veth, native XDP, AF_XDP") {
-        bench.add(name, explained(verdict, &changes));
-    }
-    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.pause("map.devices", &line.names());
     bench.folder().into_iter().for_each(super::evidence::keep_objects);
-    Ok(())
+    let (seed, patience) = (bench.seed(), bench.patience());
+    let moved = bench.step("frames are sent", || {
+        line.transfer(seed, patience, |socket| {
+            let mut frame = None;
+            socket.receive(|bytes| frame = Some(bytes.to_vec()));
+            frame
+        })
+    })?;
+    line.judge(bench, &moved, "veth, DEVMAP, veth, native XDP, AF_XDP");
+    is_native(bench, &line)
 }
 
-/// `bpf_redirect_map` to a processor map: the middle's stack gets the frames on processor 0.
+/// `bpf_redirect_map` to a processor map: a program on processor 0 marks frames, and the middle's stack gets them.
 pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
-    let line = bench.step("a program that redirects to a processor map is set up", || {
+    let mut line = bench.step("a program that redirects to a processor map is set up", || {
         Line::new(MapKind::Processors)
     })?;
     is_native(bench, &line)?;
-    let names: Vec<_> =
-        line.deployment.namespaces().iter().map(|it| it.name().to_owned()).collect();
     let middle = line.deployment.namespace(1);
     let taps = bench.step("a packet socket of the middle's stack", || {
         let opened = middle.enter(|| super::tap::Listener::open(IN));
@@ -179,36 +232,20 @@ pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
             .map_err(|error| of_netns(&error))?
             .map_err(|error| Verdict::fail("an AF_PACKET socket", error.to_string(), "socket()"))
     })?;
-    bench.pause("map.processors", &names);
-    let numbered = Numbered::new(bench.seed(), 1);
-    let addresses = LinkAddresses { source: MACS[0], destination: MACS[1] };
-    let patience = bench.patience();
-    let (mut sent, mut arrived) = (Vec::new(), Vec::new());
-    bench.step("frames are sent", || {
-        for number in 0..FRAMES {
-            let frame = numbered.frame(number, &addresses, 0);
-            line.sender.send(FIRST, &frame, 0).map_err(|error| {
-                let got = crate::commands::with_causes(&error);
-                let verdict = Verdict::fail("a frame to be sent", got, "the sender's interface");
-                explained(verdict, &line.changes())
-            })?;
-            sent.push(frame);
-            patience.wait(PATIENCE, || {
-                while let Some(frame) = taps.receive() {
-                    arrived.push(frame);
-                }
-                arrived.len() >= sent.len()
-            })?;
-        }
-        Ok(())
-    })?;
-    let changes = line.changes();
-    for (name, verdict) in judge(&sent, &arrived, "veth, CPUMAP, the stack, AF_PACKET") {
-        bench.add(name, explained(verdict, &changes));
-    }
-    super::evidence::keep_frames(bench, [&sent, &arrived]);
+    bench.pause("map.processors", &line.names());
     bench.folder().into_iter().for_each(super::evidence::keep_objects);
-    Ok(())
+    let (seed, patience) = (bench.seed(), bench.patience());
+    let mut moved =
+        bench.step("frames are sent", || line.transfer(seed, patience, |_| taps.receive()))?;
+    for frame in &mut moved[0] {
+        frame[LAST_OF_SOURCE.cast_unsigned() as usize] ^= MARK;
+    }
+    line.judge(
+        bench,
+        &moved,
+        "veth, CPUMAP with a program that marks frames, the stack, AF_PACKET",
+    );
+    is_native(bench, &line)
 }
 
 fn is_native(bench: &mut Bench<'_>, line: &Line) -> Result<(), Ended> {

@@ -28,12 +28,16 @@ pub struct Report<W> {
     format: Format,
     output: W,
     findings: Vec<Finding>,
+    /// Whether it ends before its time.
+    is_interrupted: bool,
 }
 
 #[derive(Serialize)]
 struct Whole<'a> {
     seed: u64,
     kernel: &'a str,
+    /// Whether tests are missing, because an interrupt came.
+    interrupted: bool,
     #[serde(flatten)]
     tally: Tally,
     tests: Vec<Told<'a>>,
@@ -66,7 +70,7 @@ impl<W: Write> Report<W> {
             Format::Junit | Format::Json => {}
         }
         output.flush()?;
-        Ok(Self { format, output, findings: Vec::new() })
+        Ok(Self { format, output, findings: Vec::new(), is_interrupted: false })
     }
 
     /// Tells of a test that has ended.
@@ -85,16 +89,18 @@ impl<W: Write> Report<W> {
     pub fn json(&self, seed: u64, kernel: &str) -> String {
         let tally = tally(&self.findings);
         let tests = self.findings.iter().map(Told::of).collect();
-        let whole = Whole { seed, kernel, tally, tests };
+        let interrupted = self.is_interrupted;
+        let whole = Whole { seed, kernel, interrupted, tally, tests };
         serde_json::to_string_pretty(&whole).expect("findings have string keys only")
     }
 
-    /// Ends the report before its time.
-    pub fn bail_out(mut self, why: &str, seed: u64, kernel: &str) -> io::Result<Tally> {
+    /// No more tests will come, and some are missing.
+    pub fn interrupt(&mut self) -> io::Result<()> {
+        self.is_interrupted = true;
         if matches!(self.format, Format::Ktap | Format::Tap13) {
-            writeln!(self.output, "Bail out! {why}")?;
+            writeln!(self.output, "Bail out! interrupted")?;
         }
-        self.end(seed, kernel)
+        Ok(())
     }
 
     /// Ends the report.
@@ -109,7 +115,8 @@ impl<W: Write> Report<W> {
                 )?;
             }
             Format::Junit => {
-                let xml = junit::render(&self.findings, seed, kernel).map_err(io::Error::other)?;
+                let xml = junit::render(&self.findings, seed, kernel, self.is_interrupted)
+                    .map_err(io::Error::other)?;
                 self.output.write_all(xml.as_bytes())?;
             }
             Format::Json => {

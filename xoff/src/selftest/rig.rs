@@ -1,7 +1,7 @@
 //! A switch between two hosts, in three namespaces: its program on veth pairs, and sockets that send numbered frames to it.
 
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use emulation::stations;
@@ -23,7 +23,7 @@ use units::Nanos;
 
 use super::bench::{Bench, Ended, Patience};
 use super::numbered::{Numbered, judge};
-use super::surroundings::{Surroundings, explained};
+use super::surroundings::{Surroundings, as_before, explained};
 use super::verdict::Verdict;
 
 /// The switch and its buffer, which nothing leaves while a test sends: so it is large.
@@ -107,11 +107,16 @@ pub struct Rig {
     addresses: Vec<LinkAddresses>,
     place: Place,
     surroundings: Option<Surroundings>,
+    /// Where evidence goes, if it is collected.
+    folder: Option<PathBuf>,
 }
 
 impl Rig {
     /// Makes the namespaces and attaches the switch's program to both of its ports.
     pub fn new(place: Place) -> Result<Self, Verdict> {
+        if place == Place::Clsact {
+            super::features::need_clsact()?;
+        }
         let scenario = Scenario::parse(STAR, Path::new("selftest.toml"), &[])
             .unwrap_or_else(|error| panic!("the embedded scenario is right: {error}"));
         let fabric = scenario.fabric();
@@ -157,6 +162,7 @@ impl Rig {
             addresses,
             place,
             surroundings: None,
+            folder: None,
         })
     }
 
@@ -201,6 +207,8 @@ impl Rig {
             Surroundings::look(self.deployment.namespaces(), &interfaces)
         })?;
         self.surroundings = Some(found);
+        self.folder = bench.folder().map(Path::to_owned);
+        self.keep();
         bench.pause(test, &self.names());
         Ok(())
     }
@@ -219,9 +227,17 @@ impl Rig {
     /// The failure with what has changed since the set-up.
     pub fn explain(&self, verdict: Verdict) -> Verdict {
         match verdict {
-            Verdict::Fail(_) => explained(verdict, &self.changes_and_drops()),
+            Verdict::Fail(_) => {
+                self.keep();
+                explained(verdict, &self.changes_and_drops())
+            }
             verdict => verdict,
         }
+    }
+
+    /// Keeps what the kernel knows of it now, if evidence is collected.
+    pub fn keep(&self) {
+        self.folder.iter().for_each(|folder| super::evidence::keep(folder, self));
     }
 
     /// Where the switch's program is.
@@ -361,13 +377,7 @@ impl Rig {
 
     /// Adds that nothing but the counters of interfaces has changed since the set-up.
     pub fn judge_surroundings(&self, bench: &mut Bench<'_>) {
-        let changes = self.changes();
-        let verdict = if changes.is_empty() {
-            Verdict::Pass
-        } else {
-            let names = self.names().join(" ");
-            Verdict::fail("interfaces as they were set up", changes.join("; "), names)
-        };
+        let verdict = as_before(&self.changes(), &self.names());
         bench.add("interfaces are as they were set up", verdict);
     }
 
@@ -440,13 +450,11 @@ pub fn of_program(error: &ProgramError) -> Verdict {
     Verdict::fail("a program that loads and attaches", text, "bpf()")
 }
 
-/// What a kernel without AF_XDP says.
+/// What a kernel without AF_XDP says, or one on which it does not work.
 pub fn of_socket(error: &af_xdp::Error) -> Verdict {
     let text = crate::commands::with_causes(error);
-    if is_absent(&text) || text.contains("(os error 97)") {
-        return Verdict::skip(format!("no AF_XDP (CONFIG_XDP_SOCKETS): {text}"));
-    }
-    Verdict::fail("an AF_XDP socket", text, "AF_XDP")
+    let lacking = super::features::need_af_xdp().err();
+    lacking.unwrap_or_else(|| Verdict::fail("an AF_XDP socket", text, "AF_XDP"))
 }
 
 /// ENOSYS.

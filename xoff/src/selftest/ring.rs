@@ -75,7 +75,7 @@ pub fn load(bench: &mut Bench<'_>) -> Result<(), Ended> {
         Err(rig.explain(Verdict::fail(expected, got, &place)))
     });
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }
 
@@ -211,6 +211,6 @@ pub fn mapped_arrays(bench: &mut Bench<'_>) -> Result<(), Ended> {
         Err(rig.explain(Verdict::fail(expected, format!("{got} counted"), &place)))
     });
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }

@@ -31,7 +31,7 @@ pub enum Work<'a> {
 pub struct Item<'a> {
     /// Its name.
     pub name: String,
-    /// The arguments that choose it.
+    /// The arguments that choose it, with its seed.
     pub chosen_by: String,
     /// What it does.
     pub work: Work<'a>,
@@ -80,8 +80,9 @@ pub fn run(
                 None => side_by_side(item, plan, names.collect(), interrupted),
             };
             if interrupted.load(Ordering::Relaxed) {
+                report.interrupt()?;
                 plan.keep(&report.json(seed, &release));
-                report.bail_out("interrupted", seed, &release)?;
+                report.end(seed, &release)?;
                 return Ok(End::Interrupted);
             }
             findings.into_iter().try_for_each(|finding| report.add(finding))?;
@@ -165,7 +166,7 @@ fn run_one(item: &Item<'_>, plan: &Plan<'_>, name: String, interrupted: &AtomicB
     });
     let mut finding = Finding { name, steps, took: began.elapsed(), again: None };
     if matches!(finding.verdict(), Verdict::Fail(_)) {
-        let again = format!("xoff selftest {} --seed {}", item.chosen_by, plan.settings.seed);
+        let again = format!("xoff selftest {}", item.chosen_by);
         finding.again = Some(again);
     }
     finding

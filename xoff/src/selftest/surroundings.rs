@@ -5,6 +5,14 @@ use switch_user::program::at_tcx;
 
 use super::verdict::{Failure, Verdict};
 
+/// That nothing has changed since the set-up, if nothing has.
+pub fn as_before(changes: &[String], namespaces: &[String]) -> Verdict {
+    if changes.is_empty() {
+        return Verdict::Pass;
+    }
+    Verdict::fail("interfaces as they were set up", changes.join("; "), namespaces.join(" "))
+}
+
 /// An interface of one of the namespaces.
 #[derive(Clone, Debug)]
 struct Interface {

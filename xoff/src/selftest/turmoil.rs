@@ -241,6 +241,6 @@ fn afterwards(bench: &mut Bench<'_>, mut rig: Rig) -> Result<(), Ended> {
     })?;
     let way = format!("native XDP at {}, afterwards", rig.interface(SWITCH, "h0"));
     rig.judge(bench, &moved, &way);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }

@@ -70,7 +70,7 @@ pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
         Err(rig.explain(Verdict::fail(expected, got, "getsockopt(XDP_STATISTICS)")))
     });
     rig.judge_surroundings(bench);
-    super::evidence::keep(bench, &rig);
+    rig.keep();
     Ok(())
 }
 

@@ -208,7 +208,14 @@ fn newest<'a>(listing: &'a str, series: &str) -> Option<&'a str> {
     let names = listing.lines().filter_map(|line| line.split(' ').next());
     let fits = |found: String| series == NEWEST || found == series;
     let of_series = names.filter(|name| series_of(name).is_some_and(fits));
-    of_series.max_by_key(|name| numbers(name))
+    of_series.max_by_key(|name| age(name))
+}
+
+/// What orders releases: the numbers before what a distribution adds, whether it is a release and no candidate, and all numbers.
+fn age(name: &str) -> (Vec<u32>, bool, Vec<u32>) {
+    let upstream = name.split(['+', '~']).next().unwrap_or_default();
+    let version = upstream.split("-rc").next().unwrap_or_default();
+    (numbers(version), version == upstream, numbers(name))
 }
 
 /// The first two numbers of a package's name; `None` if it names no exact kernel.
@@ -246,6 +253,16 @@ linux-image-6.12.94+deb12-cloud-amd64 - Linux 6.12 for x86-64 cloud (signed)
         assert_eq!(newest(LISTING, "6.12"), Some("linux-image-6.12.107+deb12-cloud-amd64"));
         assert_eq!(newest(LISTING, "6.18"), None);
         assert_eq!(newest(LISTING, NEWEST), newest(LISTING, "6.12"));
+        for (older, newer) in [
+            ("6.18+deb14", "6.18.5+deb14"),
+            ("7.3-rc4+deb14", "7.3.1+deb14"),
+            ("7.3-rc4+deb14", "7.3-rc5+deb14"),
+            ("7.3-rc4+deb14", "7.3+deb14"),
+        ] {
+            let name = |version| format!("linux-image-{version}-cloud-amd64");
+            let listing = format!("{} - a\n{} - b\n", name(newer), name(older));
+            assert_eq!(newest(&listing, NEWEST), Some(&*name(newer)));
+        }
     }
 
     #[test]

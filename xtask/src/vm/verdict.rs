@@ -156,8 +156,15 @@ fn selftest(console: &str) -> Verdict {
     match marked(console, "selftest").next() {
         None => Verdict::Missing,
         Some("0") => {
+            let (told, plan) = (results("ok ").count(), results("1..").next());
+            if plan != Some(told.to_string().as_str()) {
+                let plan = plan.unwrap_or("unknown");
+                return Verdict::NotOk(vec![format!(
+                    "{told} tests are told of; the plan is {plan}"
+                )]);
+            }
             let skipped = results("ok ").filter(|line| line.contains("# SKIP")).count();
-            Verdict::Passed { passed: results("ok ").count() - skipped, skipped }
+            Verdict::Passed { passed: told - skipped, skipped }
         }
         Some(code) => Verdict::Failed(code.to_owned()),
     }
@@ -244,6 +251,7 @@ mod tests {
         vm: kernel 6.1.0-56-cloud-amd64\r\n\
         ok    kernel: Linux 6.1.0-56-cloud-amd64\r\n\
         vm: doctor 0\r\n\
+        vm: tap 1..2\r\n\
         vm: tap # selftests: xoff: xdp.native\r\n\
         vm: tap # ok 1 - a step # time=1ms\r\n\
         vm: tap ok 1 selftests: xoff: xdp.native # time=2ms\r\n\

@@ -7,12 +7,18 @@ use quick_junit::{
 use crate::selftest::verdict::{Finding, Step, Verdict};
 
 /// A suite for each test, with a case for each of its steps.
-pub fn render(findings: &[Finding], seed: u64, kernel: &str) -> Result<String, SerializeError> {
+pub fn render(
+    findings: &[Finding],
+    seed: u64,
+    kernel: &str,
+    is_interrupted: bool,
+) -> Result<String, SerializeError> {
     let mut report = Report::new("xoff selftest");
     for finding in findings {
         let mut suite = TestSuite::new(&finding.name);
         suite.set_time(finding.took);
         suite.add_property(Property::new("seed", seed.to_string()));
+        suite.add_property(Property::new("interrupted", is_interrupted.to_string()));
         suite.add_property(Property::new("kernel", kernel));
         if let Some(again) = &finding.again {
             suite.add_property(Property::new("again", again));
