@@ -186,9 +186,8 @@ impl Program {
     pub fn load(kind: ProgramKind, name: &str, instructions: &[u64]) -> io::Result<Self> {
         let (number, flags) = match kind {
             ProgramKind::Classifier => (3_u32, 0),
-            ProgramKind::Xdp => (6, 0),
+            ProgramKind::Xdp | ProgramKind::XdpOfProcessor => (6, 0),
             ProgramKind::XdpFrags => (6, HAS_FRAGS),
-            ProgramKind::XdpOfProcessor => (6, 0),
         };
         let mut log = vec![0_u8; LOG_BYTES];
         let count = u32::try_from(instructions.len()).expect("a program has few instructions");
