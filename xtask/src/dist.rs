@@ -38,7 +38,9 @@ pub fn run(check: bool) -> Result<()> {
 
 /// Builds what lies at `sources`, and packs it.
 fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
-    let binaries = static_build::build(sources, &folder.join("build"), &BINARIES)?;
+    let commit = commit(sources)?;
+    let binaries =
+        static_build::build(sources, &folder.join("build"), &BINARIES, commit.as_deref())?;
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("xoff-{version}-{}", static_build::TARGET);
     let tree = folder.join(&name);
@@ -102,10 +104,24 @@ fn compare_with_copy(archive: &Path, folder: &Path) -> Result<()> {
     fs::remove_dir_all(&copy).with_context(|| format!("{}", copy.display()))
 }
 
+/// The commit that the sources are; none if files differ from it.
+fn commit(sources: &Path) -> Result<Option<String>> {
+    if !changes(sources)?.is_empty() {
+        return Ok(None);
+    }
+    let head =
+        process::output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(sources))?;
+    Ok(Some(String::from_utf8_lossy(&head).trim().to_owned()))
+}
+
+/// Files that differ from the last commit, as git tells of them.
+fn changes(sources: &Path) -> Result<Vec<u8>> {
+    process::output(Command::new("git").args(["status", "--porcelain"]).current_dir(sources))
+}
+
 /// Fails if the workspace is not its last commit.
 fn require_commit(root: &Path) -> Result<()> {
-    let changed =
-        process::output(Command::new("git").args(["status", "--porcelain"]).current_dir(root))?;
+    let changed = changes(root)?;
     if !changed.is_empty() {
         bail!(
             "--check builds the last commit once more, and these files differ from it; commit them first:\n{}",

@@ -52,7 +52,8 @@ pub fn write_folder(out: &Path) -> Result<()> {
         bail!("{} is not a folder: name another one", out.display());
     }
     let build = workspace::target_dir().join("dist/build");
-    let binary = static_build::build(&workspace::root(), &build, static_build::XOFF)?.join("xoff");
+    let binary =
+        static_build::build(&workspace::root(), &build, static_build::XOFF, None)?.join("xoff");
     for (name, content) in FILES {
         write(&out.join(name), content.as_bytes())?;
     }

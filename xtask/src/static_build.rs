@@ -13,13 +13,21 @@ pub const XOFF: &[(&str, &str)] = &[("xoff", "xoff")];
 
 /// What they are built for.
 pub const TARGET: &str = "x86_64-unknown-linux-musl";
+/// How a build is told its commit, by which its runs in sweeps are named.
+const COMMIT_VARIABLE: &str = "XOFF_GIT_COMMIT";
 /// The profile of `Cargo.toml`.
 const PROFILE: &str = "dist";
 /// Bytes that a binary may have: initramfs and test machines are small.
 const LIMIT: u64 = 20_000_000;
 
 /// Builds the packages of `binaries` from the workspace at `sources` into `target_dir`; returns the folder of the binaries.
-pub fn build(sources: &Path, target_dir: &Path, binaries: &[(&str, &str)]) -> Result<PathBuf> {
+/// They are of `commit` if one is named, else a development build.
+pub fn build(
+    sources: &Path,
+    target_dir: &Path,
+    binaries: &[(&str, &str)],
+    commit: Option<&str>,
+) -> Result<PathBuf> {
     if cfg!(not(target_arch = "x86_64")) {
         bail!("static binaries are built on x86-64 and for it: this machine is another one");
     }
@@ -35,6 +43,7 @@ pub fn build(sources: &Path, target_dir: &Path, binaries: &[(&str, &str)]) -> Re
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         .args(["--locked", "--profile", PROFILE, "--target", TARGET, "--target-dir"])
         .arg(target_dir);
+    cargo.envs(commit.map(|commit| (COMMIT_VARIABLE, commit)));
     cargo.args(binaries.iter().flat_map(|(package, _)| ["--package", package]));
     process::run(&mut cargo)?;
     packages::binutils()?;

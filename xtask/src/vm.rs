@@ -47,7 +47,8 @@ pub fn run(wanted: &[String], programs: bool) -> Result<()> {
     let busybox = apt.with_fresh_lists(|apt| apt.unpacked("busybox-static", &folder))?;
     let busybox = busybox.join("bin/busybox");
     let build = workspace::target_dir().join("dist/build");
-    let xoff = static_build::build(&workspace::root(), &build, static_build::XOFF)?.join("xoff");
+    let xoff =
+        static_build::build(&workspace::root(), &build, static_build::XOFF, None)?.join("xoff");
     let laboratory = Laboratory { folder, xoff, busybox };
     let mut references = BTreeMap::new();
     for scenario in SCENARIOS {

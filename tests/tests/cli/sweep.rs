@@ -1,7 +1,7 @@
 //! Sweeps as a person runs, interrupts, kills and resumes them. Needs no privilege.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -71,11 +71,12 @@ fn tables(folder: &ScenarioFolder, out: &str) -> [String; 2] {
     ["sweep.csv", "summary.csv"].map(|name| read(folder, &format!("{out}/{name}")))
 }
 
-/// Runs whose folders are whole.
+/// Runs whose folders are whole and have appeared.
 fn complete(folder: &ScenarioFolder, out: &str) -> usize {
     let Ok(entries) = fs::read_dir(folder.path(&format!("{out}/runs"))) else { return 0 };
     let paths = entries.map(|entry| entry.expect("readable").path());
-    paths.filter(|path| path.join("manifest.json").exists()).count()
+    let growing = |path: &PathBuf| path.to_string_lossy().contains("/.xoff-run-");
+    paths.filter(|path| !growing(path) && path.join("manifest.json").exists()).count()
 }
 
 /// Signals a sweep when it has completed a run; returns how many it had when it ended.

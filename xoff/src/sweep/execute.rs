@@ -14,7 +14,7 @@ use results::Summary;
 use units::Nanos;
 
 use super::folder::{RunResult, SweepFolder, distrust};
-use super::place::{Arrival, Place};
+use super::place::Arrival;
 use super::plan::Run;
 use super::sweep_file::Sweep;
 
@@ -107,6 +107,13 @@ fn execute_one(
         return Err(Failure::Failed(text.into()));
     }
     let place = folder.place(&run.id);
+    let no_room = |error: io::Error| {
+        let whole = folder.run_folder(&run.id);
+        let text = format!("its results cannot appear as {}: {error}", whole.display());
+        Failure::Failed(text)
+    };
+    // Found before the run takes its time.
+    place.check_room().map_err(no_room)?;
     let duration = scenario.duration.to_nanos();
     let mut progress = |progress| tell(News::UnderWay { progress, duration });
     let mut watch = Watch { interrupted, progress: &mut progress };
@@ -114,28 +121,27 @@ fn execute_one(
         Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),
         // Where another process has run it meanwhile, that may have removed this one's half.
         Err(error) => return folder.result(&run.id).ok_or_else(|| failed(&error)),
-        Ok(outcome) => appear(folder, &place, run, &outcome.report.summary)?,
+        Ok(outcome) => {
+            let arrival = place.appear(|_| folder.result(&run.id).is_some()).map_err(no_room)?;
+            believe(folder, run, arrival, &outcome.report.summary)?;
+        }
     }
     // What was written is what a later sweep will read.
     folder.result(&run.id).ok_or_else(|| gone(&folder.run_folder(&run.id)))
 }
 
-/// A run that came to its end gets its place among the others, also if it cannot be believed: then it shows why.
-fn appear(
+/// Whether a run that has appeared is right. It has appeared also if it cannot be believed, and shows why.
+fn believe(
     folder: &SweepFolder,
-    place: &Place,
     run: &Run,
+    arrival: Arrival,
     summary: &Summary,
 ) -> Result<(), Failure> {
-    let whole = folder.run_folder(&run.id);
-    let arrival = place.appear(|_| folder.result(&run.id).is_some()).map_err(|error| {
-        let text = format!("its results cannot appear as {}: {error}", whole.display());
-        Failure::Failed(text)
-    })?;
     if let Some(why) = distrust(summary) {
         return Err(Failure::Failed(why));
     }
     let Arrival::Differs { file, host } = arrival else { return Ok(()) };
+    let whole = folder.run_folder(&run.id);
     let text = format!(
         "{} was run on {host} at the same time, and its {file} is not what this machine makes of the run: \
          one of both computes wrong",

@@ -56,6 +56,21 @@ impl Place {
         &self.growing
     }
 
+    /// Whether the run can appear: a run that failed or was cut off makes room, an empty folder does, and nothing else.
+    pub fn check_room(&self) -> io::Result<()> {
+        let first = match fs::read_dir(&self.whole) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries?.next().transpose()?,
+        };
+        match first {
+            Some(entry) if Manifest::of_run(&self.whole).is_none() => {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                Err(io::Error::other(format!("it holds {name:?}, which no run of xoff wrote")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Lets the run appear. `counts` says whether a folder has a run that another one may not replace.
     pub fn appear(&self, counts: impl Fn(&Path) -> bool) -> io::Result<Arrival> {
         loop {
@@ -75,12 +90,7 @@ impl Place {
                     Some(file) => Arrival::Differs { file, host },
                 });
             }
-            // A run that failed or was cut off makes room, and nothing else.
-            if fs::read_dir(&self.whole)?.next().is_some()
-                && Manifest::of_run(&self.whole).is_none()
-            {
-                return Err(io::Error::other("it holds something that is no run of xoff"));
-            }
+            self.check_room()?;
             let name = self.growing.file_name().unwrap_or_default().to_string_lossy();
             let aside = self.growing.with_file_name(format!("{name}-replaced"));
             match fs::rename(&self.whole, &aside) {
@@ -231,7 +241,7 @@ mod tests {
         let place = Place::new(temp.path(), &RunId::for_tests());
         write(&place, "a", 1.0);
         let error = place.appear(|_| false).unwrap_err().to_string();
-        assert_eq!(error, "it holds something that is no run of xoff");
+        assert_eq!(error, "it holds \"thesis.tex\", which no run of xoff wrote");
         assert!(whole.join("thesis.tex").exists());
     }
 
