@@ -101,6 +101,10 @@ fn advice(source: &io::Error) -> &'static str {
             "; raise a limit of the kernel: user.max_net_namespaces or fs.mount-max (sysctl)"
         }
         Some(libc::EOPNOTSUPP) => "; the kernel may lack veth (CONFIG_VETH, `modprobe veth`)",
+        Some(libc::EBUSY) => {
+            "; where the kernel puts tunnels (sit0, tunl0) into each new namespace, they have taken the interface's index: \
+             set the sysctl net.core.fb_tunnels_only_for_init_net to 2"
+        }
         Some(libc::EROFS) => "; mount it writable, or run outside of the container",
         _ => "",
     }
@@ -121,6 +125,8 @@ mod tests {
         for part in ["leaf0/p0", "Unknown device type", "modprobe veth"] {
             assert!(message.contains(part), "{message}");
         }
+        let busy = advice(&io::Error::from_raw_os_error(libc::EBUSY));
+        assert!(busy.contains("net.core.fb_tunnels_only_for_init_net"), "{busy}");
         let source = io::Error::from_raw_os_error(libc::EMFILE);
         let message = Error::namespace("xoff-0001-leaf0", "open it", source).to_string();
         assert!(message.contains("xoff-0001-leaf0") && message.contains("ulimit"), "{message}");
