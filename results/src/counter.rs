@@ -42,6 +42,29 @@ pub enum Counter {
 }
 
 impl Counter {
+    /// All.
+    pub const ALL: [Self; 13] = [
+        Self::PfcSent,
+        Self::PfcReceived,
+        Self::ResumesSent,
+        Self::ResumesReceived,
+        Self::PauseSent,
+        Self::PauseReceived,
+        Self::Discarded,
+        Self::Packets,
+        Self::Bytes,
+        Self::Marked,
+        Self::QueueWatermark,
+        Self::SharedWatermark,
+        Self::HeadroomWatermark,
+    ];
+
+    /// What the table calls it at a priority.
+    pub fn name(self, priority: u8) -> String {
+        let (before, behind) = self.words();
+        format!("{before}_{priority}_{behind}")
+    }
+
     /// Before and behind the priority.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -144,10 +167,8 @@ impl Row for CounterRow {
     ];
 
     fn fields(&self, row: &mut impl Fields) {
-        let (before, behind) = self.counter.words();
-        let counter = format!("{before}_{}_{behind}", self.priority);
         row.add(&*self.node).add(self.port).add(&*self.peer).add(self.priority);
-        row.add(&*counter).add(self.value);
+        row.add(&*self.counter.name(self.priority)).add(self.value);
     }
 }
 

@@ -33,7 +33,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             Subject::Summary { summary } => metrics.kind(summary, &expectation.written)?,
             Subject::Table { table, column, aggregate, filter } => {
                 let table = table::Known::of(table, scenario, &expectation.written)?;
-                table.check_filter(filter, &expectation.written)?;
+                table.check_filter(filter, scenario, &expectation.written)?;
                 table.kind(column.as_deref(), *aggregate, &expectation.written)?
             }
         };

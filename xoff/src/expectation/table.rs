@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use emulation::run::table_format;
-use results::{Column, PauseRow, TABLES, TableError, TableReader, counted};
+use results::{Column, Counter, PauseRow, TABLES, TableError, TableReader, counted};
 use scenario::document::suggestion;
 use scenario::{Aggregate, Plain, Scenario, ScenarioError, Written};
 
 use super::kind::{Kind, Measure};
 use super::verdict::Finding;
 use crate::sweep::Decimal;
+
+/// The last of the eight priorities.
+const LAST_PRIORITY: Decimal = Decimal::whole(7);
 
 /// Tables that not every run has, what asks for them, and whether a scenario does.
 type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
@@ -84,6 +87,7 @@ impl Known {
     pub(super) fn check_filter(
         &self,
         filter: &BTreeMap<String, Plain>,
+        scenario: &Scenario,
         written: &Written,
     ) -> Result<(), ScenarioError> {
         for (column, value) in filter {
@@ -93,8 +97,52 @@ impl Known {
                 let (title, help) = error.split_once('\n').unwrap_or((&error, ""));
                 written.error(&key, title, help)
             })?;
+            self.check_value(column, value, scenario)
+                .map_err(|(title, help)| written.error(&key, &title, &help))?;
         }
         Ok(())
+    }
+
+    /// Whether a row can have the value, where a run has a closed set of them: a count of rows that cannot be is always 0. Else what
+    /// is wrong and what to do.
+    fn check_value(
+        &self,
+        column: &str,
+        value: &Plain,
+        scenario: &Scenario,
+    ) -> Result<(), (String, String)> {
+        let fabric = scenario.fabric();
+        let (what, names): (&str, Vec<String>) = match (column, value) {
+            ("priority", Plain::Number(number)) if Decimal(*number) > LAST_PRIORITY => {
+                let title = format!("there is no priority {}", Decimal(*number));
+                return Err((title, "priorities are 0 to 7".to_owned()));
+            }
+            ("counter", _) if self.name == "counters" => {
+                let names = |counter: Counter| (0..8).map(move |priority| counter.name(priority));
+                ("counter", Counter::ALL.into_iter().flat_map(names).collect())
+            }
+            ("node" | "peer" | "src" | "dst" | "from" | "to", _) => {
+                let mut names: Vec<String> =
+                    fabric.nodes().iter().map(|node| node.name.clone()).collect();
+                if self.name == "drops" {
+                    names.extend(fabric.wires().iter().map(|wire| wire.name.clone()));
+                }
+                ("node", names)
+            }
+            _ => return Ok(()),
+        };
+        match value {
+            Plain::Text(text) if !names.contains(text) => {
+                let known = names.iter().map(String::as_str);
+                let near = scenario::report::nearest(text, known);
+                let near = near.map_or_else(
+                    || "`xoff inspect` names them".to_owned(),
+                    |name| format!("did you mean `{name}`?"),
+                );
+                Err((format!("no {what} is called `{text}`"), near))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The kind of what becomes of a column.

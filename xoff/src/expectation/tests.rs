@@ -74,14 +74,14 @@ fn what_a_run_has_is_compared_exactly() {
         ),
         (
             column(
-                "aggregate = \"sum\"\noperator = \"==\"\nvalue = \"0B\"\nwhere = { src = \"h9\" }",
+                "aggregate = \"sum\"\noperator = \"==\"\nvalue = \"0B\"\nwhere = { src = \"h0\" }",
             ),
             true,
             "0 B",
         ),
         (
             column(
-                "aggregate = \"min\"\noperator = \"<\"\nvalue = \"1GB\"\nwhere = { src = \"h9\" }",
+                "aggregate = \"min\"\noperator = \"<\"\nvalue = \"1GB\"\nwhere = { src = \"h0\" }",
             ),
             false,
             "no number: no row is like that",
@@ -189,6 +189,21 @@ fn what_cannot_be_compared_is_found_before_a_run() {
             "table = \"pauses\"\naggregate = \"count\"\noperator = \"<\"\nvalue = 5\nwhere = { state = \"victim\" }",
             "pauses.csv has no column `state`",
             "",
+        ),
+        (
+            "table = \"drops\"\naggregate = \"count\"\noperator = \"==\"\nvalue = 0\nwhere = { node = \"sw0\" }",
+            "no node is called `sw0`",
+            "did you mean `s0`?",
+        ),
+        (
+            "table = \"drops\"\naggregate = \"count\"\noperator = \"==\"\nvalue = 0\nwhere = { priority = 33 }",
+            "there is no priority 33",
+            "priorities are 0 to 7",
+        ),
+        (
+            "table = \"counters\"\naggregate = \"count\"\noperator = \"==\"\nvalue = 0\nwhere = { counter = \"PFC_3_RX_PKT\" }",
+            "no counter is called `PFC_3_RX_PKT`",
+            "did you mean `PFC_3_RX_PKTS`?",
         ),
     ] {
         let error = check(&parse(expect, &[])).expect_err(expect).to_string();
