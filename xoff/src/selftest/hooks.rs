@@ -165,6 +165,9 @@ pub fn egress(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
+/// Frames that are on their way to a host at once.
+const TO_HOST: usize = 32;
+
 /// Sends numbered frames from the switch to host 1, whose socket takes them.
 pub fn to_host(
     patience: Patience<'_>,
@@ -174,11 +177,15 @@ pub fn to_host(
 ) -> Result<[Vec<Vec<u8>>; 2], Verdict> {
     let (numbered, addresses) = (Numbered::new(seed, 1), rig.outbound(1));
     let (mut sent, mut arrived) = (Vec::new(), Vec::new());
-    for number in 0..count {
-        let frame = numbered.frame(number, &addresses, 1);
-        rig.program.set_clock(Nanos(u64::from(number) + 1));
-        rig.send_to_host(1, &frame, number + 1)?;
-        sent.push(frame);
+    let numbers: Vec<u32> = (0..count).collect();
+    // Several on their way at once, so that their order can be wrong.
+    for batch in numbers.chunks(TO_HOST) {
+        for &number in batch {
+            let frame = numbered.frame(number, &addresses, 1);
+            rig.program.set_clock(Nanos(u64::from(number) + 1));
+            rig.send_to_host(1, &frame, number + 1)?;
+            sent.push(frame);
+        }
         let here = patience.wait(super::rig::PATIENCE, || {
             while rig.sockets[1].receive(|frame| arrived.push(frame.to_vec())) {}
             arrived.len() >= sent.len()
