@@ -92,7 +92,7 @@ enum Command {
     /// Runs a scenario.
     Run(run::Arguments),
     /// Runs a scenario over a matrix of settings and seeds; goes on where an earlier call ended.
-    Sweep(sweep::Arguments),
+    Sweep(Box<sweep::Arguments>),
     /// Reproduces a paper's figures with sweeps that ship with xoff, and compares.
     Reproduce(reproduce::Arguments),
     /// Says why flows were slow: what held them where, and which queue or host was the cause.

@@ -5,6 +5,7 @@
 //! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
 //! fabrics up, `selftest` tests the kernel below them. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
+pub mod cluster;
 pub mod commands;
 pub mod expectation;
 pub mod explain;

@@ -1,5 +1,13 @@
 //! `xoff sweep`: a scenario over a matrix of settings and seeds.
 
+mod cluster_arguments;
+mod follow;
+mod kubernetes;
+mod measure;
+mod share;
+mod slurm;
+mod status;
+
 use std::fmt::Write;
 use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -7,13 +15,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use results::ResultsError;
+use results::{ResultsError, TableFormat, counted};
 use scenario::{DatapathKind, ScenarioError};
 use serde_json::json;
 
+use self::cluster_arguments::{ClusterArguments, ManifestKind, Scheduler};
 use super::Exit;
 use super::sweep_progress::SweepProgress;
 use super::tables::Format;
+use crate::cluster;
 use crate::sweep::{
     self, Claim, Failure, News, Plan, Run, RunResult, Survey, Sweep, SweepFolder, SweepOptions,
 };
@@ -46,12 +56,27 @@ pub struct Arguments {
     /// Runs the one with this index and writes no tables: for cluster schedulers.
     #[arg(long, value_name = "INDEX", allow_hyphen_values = true, conflicts_with = "jobs")]
     only: Option<usize>,
+    /// Writes the tables of what is complete, and runs nothing.
+    #[arg(long, conflicts_with_all = ["jobs", "list", "only"])]
+    tables: bool,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 impl Arguments {
     fn options(&self) -> SweepOptions {
         let format = self.format.map(Into::into);
         SweepOptions { scale: self.scale.clone(), seeds: self.seeds, format }
+    }
+
+    /// Arguments by which another process runs the same sweep, from a file into a folder.
+    fn words(&self, file: &str, out: &str) -> Vec<String> {
+        let mut words = vec!["sweep".to_owned(), file.to_owned(), format!("--out={out}")];
+        words.extend(self.scale.iter().map(|scale| format!("--scale={scale}")));
+        let format: Option<TableFormat> = self.format.map(Into::into);
+        words.extend(format.map(|format| format!("--format={format}")));
+        words.extend(self.seeds.map(|seeds| format!("--seeds={seeds}")));
+        words
     }
 }
 
@@ -64,15 +89,34 @@ pub(super) enum CommandError {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let exit = match arguments {
-        Arguments { list: true, .. } => list(arguments),
-        Arguments { only: Some(index), .. } => run_one(arguments, *index),
+    let exit = match (arguments, &arguments.cluster) {
+        (Arguments { list: true, .. }, _) => list(arguments),
+        (Arguments { only: Some(index), .. }, _) => run_one(arguments, *index),
+        (_, ClusterArguments { on: Some(Scheduler::Slurm), .. }) => slurm::execute(arguments),
+        (_, ClusterArguments { manifest: Some(ManifestKind::Kubernetes), .. }) => {
+            kubernetes::execute(arguments)
+        }
+        (_, ClusterArguments { job: Some(job), task: Some(task), .. }) => {
+            share::task(arguments, *job, task)
+        }
+        (_, ClusterArguments { part: Some(part), .. }) => share::part(arguments, *part),
+        (_, ClusterArguments { status: true, .. }) => status::execute(arguments),
+        (Arguments { tables: true, .. }, _) => write_tables(arguments),
         _ => run_all(arguments),
     };
     exit.unwrap_or_else(|fault| fault.complain())
 }
 
 impl CommandError {
+    /// The same as text.
+    fn text(&self) -> String {
+        match self {
+            Self::Scenario(error) => error.to_string(),
+            Self::Results(error) => super::with_causes(error),
+            Self::Text(message) => message.clone(),
+        }
+    }
+
     /// Says what is wrong.
     pub(super) fn complain(&self) -> Exit {
         match self {
@@ -84,7 +128,7 @@ impl CommandError {
 }
 
 fn list(arguments: &Arguments) -> Result<Exit, CommandError> {
-    let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
+    let plan = load(arguments)?;
     let out = out(arguments);
     let mut text = String::new();
     let mut runs = Vec::new();
@@ -150,8 +194,19 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
     Ok(exit)
 }
 
+fn write_tables(arguments: &Arguments) -> Result<Exit, CommandError> {
+    let plan = load(arguments)?;
+    let out = existing_out(arguments)?;
+    let folder = SweepFolder::claim(&out, plan.sweep.text(), plan.format(), Claim::Alone)?;
+    Ok(report(&plan, &Completed::of(&plan, &folder)?))
+}
+
+fn load(arguments: &Arguments) -> Result<Plan, CommandError> {
+    Ok(Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?)
+}
+
 fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
-    let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
+    let plan = load(arguments)?;
     let interrupted = prepare(&plan.runs)?;
     let folder =
         SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Alone)?;
@@ -177,6 +232,17 @@ pub(super) struct Completed {
     pub interrupted: bool,
     /// `sweep.csv` and `summary.csv`.
     tables: [PathBuf; 2],
+    /// Folders of runs, also of those of another sweep or another xoff.
+    appeared: usize,
+}
+
+impl Completed {
+    /// What a folder holds already. Writes the tables of it.
+    fn of(plan: &Plan, folder: &SweepFolder) -> Result<Self, CommandError> {
+        let (survey, tables) = folder.write_tables(plan)?;
+        let earlier = survey.done();
+        Ok(Self { survey, earlier, interrupted: false, tables, appeared: folder.count_appeared() })
+    }
 }
 
 /// Runs what is not complete, and writes both tables of what is.
@@ -187,7 +253,7 @@ pub(super) fn run_waiting(
     interrupted: &AtomicBool,
 ) -> Result<Completed, CommandError> {
     let (survey, _) = folder.write_tables(plan)?;
-    let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.done[run.index]).collect();
+    let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
     let earlier = plan.runs.len() - waiting.len();
     let mut progress = SweepProgress::new(plan.runs.len(), earlier);
     let mut ended = earlier;
@@ -216,7 +282,7 @@ pub(super) fn run_waiting(
     progress.finish();
     let (survey, tables) = folder.write_tables(plan)?;
     let interrupted = ended < plan.runs.len() && interrupted.load(Ordering::Relaxed);
-    Ok(Completed { survey, earlier, interrupted, tables })
+    Ok(Completed { survey, earlier, interrupted, tables, appeared: folder.count_appeared() })
 }
 
 /// What is needed before anything runs; the flag is set when the user interrupts.
@@ -238,6 +304,16 @@ fn out(arguments: &Arguments) -> PathBuf {
     })
 }
 
+/// The folder, if there is one.
+fn existing_out(arguments: &Arguments) -> Result<PathBuf, CommandError> {
+    let out = out(arguments);
+    if out.is_dir() {
+        return Ok(out);
+    }
+    let text = format!("{} is no folder of a sweep: name it with --out", out.display());
+    Err(CommandError::Text(text))
+}
+
 fn report(plan: &Plan, completed: &Completed) -> Exit {
     let Completed { survey, earlier, tables, .. } = completed;
     let mut doubts = Vec::new();
@@ -250,6 +326,7 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         }
     }
     let (done, all) = (survey.done(), plan.runs.len());
+    let others = Some(completed.appeared.saturating_sub(done)).filter(|count| *count > 0);
     let sound = done == all && doubts.is_empty();
     let exit = if sound { Exit::Success } else { Exit::Unsound };
     let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
@@ -265,6 +342,9 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     if done < all {
         text += "the same command tries the others again\n";
     }
+    for line in survey.mixture().into_iter().chain(others.map(not_of_this_sweep)) {
+        writeln!(text, "{line}").expect("a String takes every write");
+    }
     let [runs, cells] = tables;
     writeln!(text, "{}\n{}", runs.display(), cells.display()).expect("a String takes every write");
     let json = json!({
@@ -274,9 +354,18 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         "incomplete": survey.incomplete,
         "deadlock": survey.deadlock,
         "doubts": doubts,
+        "not_of_this_sweep": others.unwrap_or(0),
+        "processors": survey.processors,
         "tables": tables.each_ref().map(|table| table.display().to_string()),
     });
     super::answer(&text, &json, exit)
+}
+
+fn not_of_this_sweep(runs: usize) -> String {
+    format!(
+        "{} in runs/ are of another sweep file or another build of xoff, and not in the tables",
+        counted(runs as u64, "folder")
+    )
 }
 
 pub(super) fn no_thread(error: &io::Error) -> CommandError {
@@ -291,6 +380,12 @@ pub(super) fn named(run: &Run, what: &str, why: &str) -> String {
 impl From<ScenarioError> for CommandError {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(error)
+    }
+}
+
+impl From<cluster::Error> for CommandError {
+    fn from(error: cluster::Error) -> Self {
+        Self::Text(error.to_string())
     }
 }
 

@@ -20,6 +20,8 @@ pub struct SweepProgress {
     bar: Option<ProgressBar>,
     runs: usize,
     ended: usize,
+    /// What was last said of a job.
+    last_message: String,
     /// When the tables are to be written again.
     table_due: Instant,
     /// Runs under way by their number: since when they are heard of, and how they get on.
@@ -44,7 +46,14 @@ impl SweepProgress {
 
     /// Of so many runs, in lines alone.
     pub fn of_lines(runs: usize) -> Self {
-        Self { bar: None, runs, ended: 0, table_due: now() + TABLE_AGE, courses: BTreeMap::new() }
+        Self {
+            bar: None,
+            runs,
+            ended: 0,
+            last_message: String::new(),
+            table_due: now() + TABLE_AGE,
+            courses: BTreeMap::new(),
+        }
     }
 
     /// A run that emulates at most `duration` has come so far; where there is no terminal, each has a line every ten
@@ -83,6 +92,27 @@ impl SweepProgress {
     /// A run has failed.
     pub fn failed(&mut self, run: usize, message: &str) {
         self.courses.remove(&run);
+        self.aside(message);
+    }
+
+    /// So many runs have results, and what there is to say of the others.
+    pub fn so_far(&mut self, ended: usize, message: &str) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(ended as u64);
+                bar.set_message(message.to_owned());
+            }
+            None if (ended, message) != (self.ended, &self.last_message) => {
+                super::say(format_args!("{ended} of {} runs, {message}", self.runs));
+            }
+            None => {}
+        }
+        self.ended = ended;
+        message.clone_into(&mut self.last_message);
+    }
+
+    /// Says something that is not about a run.
+    pub fn aside(&self, message: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| super::say(message)),
             None => super::say(message),

@@ -1,5 +1,6 @@
 //! Runs on several threads, each of them a function of its scenario.
 
+use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,10 +12,11 @@ use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Threads};
 
 use results::Summary;
+use scenario::Scenario;
 use units::Nanos;
 
 use super::folder::{RunResult, SweepFolder, distrust};
-use super::place::Arrival;
+use super::place::{self, Arrival};
 use super::plan::Run;
 use super::sweep_file::Sweep;
 
@@ -25,6 +27,15 @@ pub enum Failure {
     Interrupted,
     /// It failed, and why.
     Failed(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
 }
 
 /// What is heard of a run.
@@ -88,6 +99,25 @@ pub fn execute(
         }
         Ok(())
     })
+}
+
+/// Runs a scenario once more, and names the first file in which the results differ from those in `folder`, if any.
+///
+/// # Errors
+/// If it does not come to its end, or the files cannot be read.
+pub fn repeat(
+    scenario: &Scenario,
+    folder: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<String>, Failure> {
+    let temp = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let again = temp.path().join("run");
+    let mut watch = Watch { interrupted, progress: &mut |_| {} };
+    match run::run_whole(scenario, Some(&again), Threads::ONE, &mut watch) {
+        Err(run::Error::Run(RunError::Interrupted)) => Err(Failure::Interrupted),
+        Err(error) => Err(failed(&error)),
+        Ok(_) => place::first_difference(&again, folder).map_err(|error| failed(&error)),
+    }
 }
 
 fn execute_one(

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use results::folder_lock::{self, Sharing};
 use results::{Manifest, ResultsError, RunEnd, Summary, TableFormat, counted};
@@ -22,14 +23,16 @@ pub(super) const RUNS_TABLE: &str = "sweep.csv";
 pub(crate) const CELLS_TABLE: &str = "summary.csv";
 /// Where the runs' folders are.
 const RUNS: &str = "runs";
+/// Where a cluster's jobs are described.
+const JOBS: &str = "jobs";
 
 /// A sweep's folder, locked while this lives and the process does.
 #[derive(Debug)]
 pub struct SweepFolder {
     folder: PathBuf,
     format: TableFormat,
-    /// Holds the lock.
-    _lock: File,
+    /// Holds the lock, if there is one.
+    _lock: Option<File>,
 }
 
 /// What a run left that came to its end.
@@ -41,6 +44,10 @@ pub struct RunResult {
     pub state: RunState,
     /// In what it was not what it claims to be, if it was not.
     pub doubt: Option<String>,
+    /// How long it took.
+    pub wall: Duration,
+    /// The processor that it was made on.
+    pub processor: String,
 }
 
 /// How much of a run there is.
@@ -80,8 +87,11 @@ impl RunState {
 pub enum Claim {
     /// Nobody: tables are written.
     Alone,
-    /// Others that run single runs.
+    /// Others on this machine that run single runs.
     Shared,
+    /// Others on any machine that run parts of the sweep. There is no lock, because some file systems show a lock only to the
+    /// machine that holds it.
+    Everyone,
 }
 
 impl SweepFolder {
@@ -97,14 +107,16 @@ impl SweepFolder {
             return Err(ResultsError::NotAFolder(folder.to_owned()));
         }
         fs::create_dir_all(folder).map_err(ResultsError::folder("create", folder))?;
-        let sharing = match claim {
-            Claim::Alone => Sharing::Alone,
-            Claim::Shared => Sharing::Shared,
+        let acquire = |sharing| {
+            let removed =
+                || ResultsError::folder("lock", folder)(io::Error::other("it was removed"));
+            folder_lock::acquire(folder, sharing)?.ok_or_else(removed).map(Some)
         };
-        let lock = folder_lock::acquire(folder, sharing)?.ok_or_else(|| {
-            let error = io::Error::other("it was removed");
-            ResultsError::folder("lock", folder)(error)
-        })?;
+        let lock = match claim {
+            Claim::Alone => acquire(Sharing::Alone)?,
+            Claim::Shared => acquire(Sharing::Shared)?,
+            Claim::Everyone => None,
+        };
         let this = Self { folder: folder.to_owned(), format, _lock: lock };
         this.check_entries()?;
         if claim == Claim::Alone {
@@ -115,8 +127,15 @@ impl SweepFolder {
         }
         let runs = folder.join(RUNS);
         fs::create_dir_all(&runs).map_err(ResultsError::folder("create", &runs))?;
-        place::clear(&runs, Abandoned::Here);
+        if claim != Claim::Everyone {
+            place::clear(&runs, Abandoned::Here);
+        }
         Ok(this)
+    }
+
+    /// Where a cluster's jobs are described.
+    pub fn jobs(&self) -> PathBuf {
+        jobs(&self.folder)
     }
 
     /// Where a run's results go.
@@ -133,6 +152,11 @@ impl SweepFolder {
     /// its books balance.
     pub fn result(&self, id: &RunId) -> Option<RunResult> {
         result_in(&self.folder, id)
+    }
+
+    /// How many runs have appeared, whatever they hold: one listing, and no file is opened.
+    pub fn count_appeared(&self) -> usize {
+        count_appeared(&self.folder)
     }
 
     /// The format of the tables.
@@ -193,7 +217,7 @@ impl SweepFolder {
         let names = self.entries()?;
         let is_sweep = names.iter().any(|name| name == SWEEP_FILE);
         let ours = |name: &String| {
-            let whole = [SWEEP_FILE, RUNS].contains(&name.as_str()) || format(name).is_some();
+            let whole = [SWEEP_FILE, RUNS, JOBS].contains(&name.as_str()) || format(name).is_some();
             name.starts_with(PARTIAL) || is_sweep && whole
         };
         if let Some(entry) = names.iter().filter(|name| !ours(name)).min() {
@@ -219,7 +243,7 @@ fn format(name: &str) -> Option<TableFormat> {
 /// What a run of the sweep in a folder left, without a claim on it.
 pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
     let folder = run_folder(folder, id);
-    Manifest::of_run(&folder)?;
+    let manifest = Manifest::of_run(&folder)?;
     let json = fs::read(folder.join(Summary::FILE)).ok()?;
     let summary: Summary = serde_json::from_slice(&json).ok()?;
     let state = RunState::of(&summary)?;
@@ -227,7 +251,21 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
         metrics: Metrics::of(&summary),
         state,
         doubt: doubt(&summary),
+        // Bytes from a disk may be any number.
+        wall: Duration::try_from_secs_f64(summary.wall_seconds).unwrap_or_default(),
+        processor: manifest.processor,
     })
+}
+
+/// Where the jobs of the sweep in a folder are described.
+pub fn jobs(folder: &Path) -> PathBuf {
+    folder.join(JOBS)
+}
+
+/// How many runs of the sweep in a folder have appeared, whatever they hold: one listing, and no file is opened.
+pub fn count_appeared(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder.join(RUNS)).into_iter().flatten().flatten();
+    entries.filter(|entry| !place::is_growing(&entry.file_name())).count()
 }
 
 /// Why the numbers of a run say nothing, if they do not.

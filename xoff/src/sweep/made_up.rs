@@ -1,6 +1,7 @@
 //! Results of runs that never ran, for tests of what is made of them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::{Decimal, Metrics, Plan, RunResult, RunState, Sweep, SweepOptions};
 
@@ -49,5 +50,11 @@ pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
 pub fn run_with(numbers: &[(&str, i32)]) -> RunResult {
     let number = |(name, it): &(&str, i32)| ((*name).to_owned(), Decimal::whole(*it));
     let metrics = Metrics(numbers.iter().map(number).collect());
-    RunResult { metrics, state: RunState::Complete, doubt: None }
+    RunResult {
+        metrics,
+        state: RunState::Complete,
+        doubt: None,
+        wall: Duration::from_secs(1),
+        processor: "a processor".into(),
+    }
 }

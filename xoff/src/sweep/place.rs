@@ -5,6 +5,7 @@
 //! finds the first one's, which has to be the same bytes.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -109,6 +110,11 @@ impl Drop for Place {
     }
 }
 
+/// Whether a folder of this name is that of a run that has not appeared.
+pub(super) fn is_growing(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(GROWING.as_bytes())
+}
+
 fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists)
 }
@@ -141,7 +147,7 @@ pub(super) fn clear(runs: &Path, which: Abandoned) {
 }
 
 /// The first file, by name, in which two executions of a run differ, though nothing in it is of the machine.
-fn first_difference(one: &Path, other: &Path) -> io::Result<Option<String>> {
+pub fn first_difference(one: &Path, other: &Path) -> io::Result<Option<String>> {
     let names = |folder: &Path| -> io::Result<BTreeSet<String>> {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         fs::read_dir(folder)?.map(|entry| entry.map(name)).collect()

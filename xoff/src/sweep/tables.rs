@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use results::{
     Column, ColumnType, Field, Fields, ResultsError, Row, TableFile, TableFormat, section,
@@ -83,14 +84,16 @@ pub type Source<'a> = &'a dyn Fn(&Run) -> Option<RunResult>;
 /// What the results of a sweep say together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Which runs have results, by their indices.
-    pub done: Vec<bool>,
+    /// How long each run took, by its index; `None` if it has no results.
+    pub walls: Vec<Option<Duration>>,
     /// Runs whose state is [`RunState::Incomplete`].
     pub incomplete: usize,
     /// Runs whose state is [`RunState::Deadlock`].
     pub deadlock: usize,
     /// Runs that were not what they claim to be, by their indices, and in what.
     pub doubts: Vec<(usize, String)>,
+    /// How many runs were made on which kind of processor.
+    pub processors: BTreeMap<String, usize>,
     /// The metrics that any run has and that the tables are to have.
     names: BTreeSet<String>,
 }
@@ -102,8 +105,9 @@ impl Survey {
         let selection = plan.selection();
         for run in &plan.runs {
             let result = source(run);
-            survey.done.push(result.is_some());
-            let Some(RunResult { metrics, state, doubt }) = result else { continue };
+            survey.walls.push(result.as_ref().map(|it| it.wall));
+            let Some(RunResult { metrics, state, doubt, processor, .. }) = result else { continue };
+            *survey.processors.entry(processor).or_default() += 1;
             match state {
                 RunState::Complete => {}
                 RunState::Incomplete => survey.incomplete += 1,
@@ -121,7 +125,19 @@ impl Survey {
 
     /// How many runs have results.
     pub fn done(&self) -> usize {
-        self.done.iter().filter(|done| **done).count()
+        self.walls.iter().flatten().count()
+    }
+
+    /// That runs were made on several kinds of processors, if they were.
+    pub fn mixture(&self) -> Option<String> {
+        let runs = |(name, count): (&String, &usize)| format!("{count} on {name}");
+        let kinds: Vec<String> = self.processors.iter().map(runs).collect();
+        (kinds.len() > 1).then(|| format!("several kinds of processors: {}", kinds.join(", ")))
+    }
+
+    /// Whether a run has results.
+    pub fn is_done(&self, run: &Run) -> bool {
+        self.walls[run.index].is_some()
     }
 }
 
@@ -141,7 +157,7 @@ pub fn write<W: Write + Send>(
     // Seeds turn fastest, so runs of a cell follow each other.
     for cell in plan.runs.chunk_by(|one, next| one.choices == next.choices) {
         let mut gathered = Cell::default();
-        for run in cell.iter().filter(|run| survey.done[run.index]) {
+        for run in cell.iter().filter(|run| survey.is_done(run)) {
             let Some(result) = source(run) else { continue };
             for metric in &survey.names {
                 if let Some(value) = result.metrics.value(metric) {

@@ -1,0 +1,384 @@
+//! The folder of a job, `jobs/N` in the sweep's folder: what its tasks read and what they report.
+//!
+//! | file | written by | holds |
+//! | --- | --- | --- |
+//! | `job.json` | the submission | [`Description`] |
+//! | `tasks.txt` | the submission | a line for each task: `INDEX:RUN` of its runs |
+//! | `probe.sh`, `tasks.sh` | the submission | what Slurm executes |
+//! | `submitted.json` | the submission, last | [`Submitted`] |
+//! | `reports/TASK.json` | a task | [`Report`], if there is something to report |
+//! | `task-K.log` | Slurm | what task K printed |
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use results::{Manifest, build};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use crate::replace::{replace, this_boot};
+use crate::sweep::Run;
+
+const DESCRIPTION: &str = "job.json";
+const TASKS: &str = "tasks.txt";
+const SUBMITTED: &str = "submitted.json";
+const REPORTS: &str = "reports";
+
+/// What all tasks of a job have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// Version of the xoff that submitted it.
+    pub version: String,
+    /// Its build.
+    pub build: String,
+    /// The machine that submitted it.
+    pub host: String,
+    /// That machine's processor.
+    pub processor: String,
+    /// How many runs its tasks have.
+    pub runs: usize,
+    /// A complete run that other kinds of processors repeat, to compare the results.
+    pub witness: Option<Witness>,
+}
+
+/// A run whose results are known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// Its index.
+    pub index: usize,
+    /// Its name.
+    pub run: String,
+}
+
+/// The scheduler's numbers of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submitted {
+    /// Of the job that checks that tasks see the folder.
+    pub probe: u64,
+    /// Of the array of tasks.
+    pub array: u64,
+}
+
+/// What a task has to report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The machine that executed it.
+    pub host: String,
+    /// That machine's processor.
+    pub processor: String,
+    /// Why it could not execute its runs, if so.
+    pub error: Option<String>,
+    /// Runs that failed.
+    pub failures: Vec<RunFailure>,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFailure {
+    /// Its index.
+    pub index: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// A run of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRun {
+    /// Its index.
+    pub index: usize,
+    /// Its name when the job was submitted.
+    pub run: String,
+}
+
+impl Description {
+    /// Of a job that this process submits.
+    pub fn of_this_process(runs: usize, witness: Option<Witness>) -> Self {
+        let Manifest { version, host, processor, .. } = Manifest::of_this_process();
+        Self { version, build: build::name().to_owned(), host, processor, runs, witness }
+    }
+
+    /// Why this process may not execute tasks of the job, if it may not.
+    pub fn refusal(&self) -> Option<String> {
+        let own = Self::of_this_process(0, None);
+        ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {
+            format!(
+                "xoff on {} is another one than on {}, which submitted the job: version {} build {}, not version {} \
+                 build {}; install the same xoff on all machines, or submit from one with this xoff",
+                own.host, self.host, own.version, own.build, self.version, self.build
+            )
+        })
+    }
+
+    /// Whether this machine has the same kind of processor as the one that submitted the job.
+    pub fn is_of_this_processor(&self) -> bool {
+        self.processor == Manifest::of_this_process().processor
+    }
+}
+
+impl Report {
+    /// Of a task on this machine.
+    pub fn of_this_machine(error: Option<String>, failures: Vec<RunFailure>) -> Self {
+        let Manifest { host, processor, .. } = Manifest::of_this_process();
+        Self { host, processor, error, failures }
+    }
+}
+
+/// The folder of one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFolder {
+    /// Its number; jobs of a sweep count from 1.
+    pub number: u32,
+    path: PathBuf,
+}
+
+impl JobFolder {
+    /// Job `number` of those in the folder `jobs`.
+    pub fn new(jobs: &Path, number: u32) -> Self {
+        Self { number, path: jobs.join(number.to_string()) }
+    }
+
+    /// The latest of the jobs in the folder `jobs`.
+    pub fn latest(jobs: &Path) -> Result<Option<Self>, Error> {
+        let entries = match fs::read_dir(jobs) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            entries => entries.map_err(Error::file("read", jobs))?,
+        };
+        let number =
+            |entry: fs::DirEntry| entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let numbers = entries.flatten().filter_map(number);
+        Ok(numbers.max().map(|number| Self::new(jobs, number)))
+    }
+
+    /// Makes the folder of the job after `earlier`. `None` if another process has just made it.
+    pub fn claim(jobs: &Path, earlier: Option<&Self>) -> Result<Option<Self>, Error> {
+        let this = Self::new(jobs, earlier.map_or(1, |it| it.number + 1));
+        fs::create_dir_all(jobs).map_err(Error::file("create", jobs))?;
+        match fs::create_dir(&this.path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            made => made.map(|()| Some(this.clone())).map_err(Error::file("create", &this.path)),
+        }
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes what tasks read.
+    pub fn describe(&self, description: &Description, tasks: &[Vec<&Run>]) -> Result<(), Error> {
+        let reports = self.path.join(REPORTS);
+        fs::create_dir(&reports).map_err(Error::file("create", &reports))?;
+        let mut lines = String::new();
+        for task in tasks {
+            let runs: Vec<String> =
+                task.iter().map(|run| format!("{}:{}", run.index, run.id)).collect();
+            lines += &runs.join(" ");
+            lines.push('\n');
+        }
+        self.write(TASKS, lines.as_bytes())?;
+        self.write_json(DESCRIPTION, description)?;
+        // A folder of the same name on another machine does not have it.
+        self.write(&self.mark(), b"")
+    }
+
+    /// Removes the folder of a job that was not submitted.
+    pub fn discard(self) -> Result<(), Error> {
+        fs::remove_dir_all(&self.path).map_err(Error::file("remove", &self.path))
+    }
+
+    /// The name of a file by which a machine knows that its folder is that of this process.
+    pub fn mark(&self) -> String {
+        format!("shared-{}-{}", this_boot(), std::process::id())
+    }
+
+    /// Writes a script; its path.
+    pub fn write_script(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        self.write(name, text.as_bytes())?;
+        Ok(self.path.join(name))
+    }
+
+    /// Says that the job was submitted.
+    pub fn set_submitted(&self, submitted: &Submitted) -> Result<(), Error> {
+        self.write_json(SUBMITTED, submitted)
+    }
+
+    /// The scheduler's numbers; `None` if the job has not been submitted yet.
+    pub fn submitted(&self) -> Result<Option<Submitted>, Error> {
+        Self::read_json(&self.path.join(SUBMITTED))
+    }
+
+    /// What its tasks have in common.
+    pub fn description(&self) -> Result<Description, Error> {
+        let path = self.path.join(DESCRIPTION);
+        Self::read_json(&path)?.ok_or_else(|| missing(&path))
+    }
+
+    /// The runs of a task; `None` if there is no such task.
+    pub fn task(&self, task: usize) -> Result<Option<Vec<TaskRun>>, Error> {
+        let path = self.path.join(TASKS);
+        let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        let Some(line) = text.lines().nth(task) else { return Ok(None) };
+        let parse = |word: &str| {
+            let (index, run) = word.split_once(':')?;
+            Some(TaskRun { index: index.parse().ok()?, run: run.to_owned() })
+        };
+        let runs: Option<Vec<TaskRun>> = line.split(' ').map(parse).collect();
+        let damaged = || Error::damaged(&path, &format_args!("line {} names no runs", task + 1));
+        runs.map(Some).ok_or_else(damaged)
+    }
+
+    /// How many tasks it has.
+    pub fn task_count(&self) -> Result<usize, Error> {
+        let path = self.path.join(TASKS);
+        let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        Ok(text.lines().count())
+    }
+
+    /// Leaves a task's report, which replaces an earlier one of that task.
+    pub fn report(&self, task: &str, report: &Report) -> Result<(), Error> {
+        self.write_json(&report_file(task), report)
+    }
+
+    /// Removes the report of an earlier execution of a task.
+    pub fn forget_report(&self, task: &str) {
+        // There is none, or it is replaced later.
+        let _ = fs::remove_file(self.path.join(report_file(task)));
+    }
+
+    /// A task's report, if it left one.
+    pub fn report_of(&self, task: &str) -> Result<Option<Report>, Error> {
+        Self::read_json(&self.path.join(report_file(task)))
+    }
+
+    /// The reports of all tasks that left one, by the names of tasks.
+    pub fn reports(&self) -> Result<Vec<(String, Report)>, Error> {
+        let folder = self.path.join(REPORTS);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::file("read", &folder))?,
+        };
+        let task = |entry: fs::DirEntry| {
+            let name = entry.file_name().to_str()?.strip_suffix(".json")?.to_owned();
+            (!name.starts_with('.')).then_some(name)
+        };
+        let mut tasks: Vec<String> = entries.flatten().filter_map(task).collect();
+        tasks.sort_by_key(|task| (task.parse::<usize>().ok(), task.clone()));
+        let mut reports = Vec::new();
+        for task in tasks {
+            reports.extend(self.report_of(&task)?.map(|report| (task, report)));
+        }
+        Ok(reports)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let path = self.path.join(name);
+        replace(&path, bytes).map_err(Error::file("write", &path))
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(value).expect("keys are strings");
+        self.write(name, text.as_bytes())
+    }
+
+    fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+        match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file("read", path)(error)),
+            Ok(json) => serde_json::from_slice(&json).map_err(|error| Error::damaged(path, &error)),
+        }
+    }
+}
+
+fn report_file(task: &str) -> String {
+    format!("{REPORTS}/{task}.json")
+}
+
+fn missing(path: &Path) -> Error {
+    Error::file("read", path)(ErrorKind::NotFound.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::made_up;
+
+    #[test]
+    fn a_job_tells_its_tasks_what_to_run_and_they_tell_what_failed() {
+        let temp = tempfile::tempdir().unwrap();
+        let plan = made_up::plan();
+        let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
+        let witness = Some(Witness { index: 0, run: plan.runs[0].id.to_string() });
+        let description = Description::of_this_process(3, witness);
+        let tasks = [vec![&plan.runs[5]], vec![&plan.runs[2], &plan.runs[0]]];
+        job.describe(&description, &tasks).unwrap();
+        assert_eq!(job.description().unwrap(), description);
+        assert_eq!(description.refusal(), None);
+        let runs = job.task(1).unwrap().unwrap();
+        assert_eq!(runs.iter().map(|it| it.index).collect::<Vec<_>>(), [2, 0]);
+        assert_eq!(runs[1].run, plan.runs[0].id.to_string());
+        assert_eq!((job.task(2).unwrap(), job.task_count().unwrap()), (None, 2));
+
+        assert_eq!(job.submitted().unwrap(), None);
+        let submitted = Submitted { probe: 7, array: 8 };
+        job.set_submitted(&submitted).unwrap();
+        assert_eq!(job.submitted().unwrap(), Some(submitted));
+
+        assert_eq!(job.reports().unwrap(), []);
+        let failures = vec![RunFailure { index: 2, why: "no".into() }];
+        let report = Report::of_this_machine(None, failures);
+        for task in ["10", "9", "probe"] {
+            job.report(task, &report).unwrap();
+        }
+        let tasks: Vec<String> = job.reports().unwrap().into_iter().map(|(task, _)| task).collect();
+        assert_eq!(tasks, ["probe", "9", "10"]);
+        job.forget_report("9");
+        assert_eq!(job.report_of("9").unwrap(), None);
+        assert_eq!(job.report_of("10").unwrap(), Some(report));
+    }
+
+    #[test]
+    fn one_of_two_claims_a_number() {
+        let temp = tempfile::tempdir().unwrap();
+        let jobs = temp.path().join("jobs");
+        assert_eq!(JobFolder::latest(&jobs).unwrap(), None);
+        let first = JobFolder::claim(&jobs, None).unwrap().unwrap();
+        assert_eq!(JobFolder::claim(&jobs, None).unwrap(), None);
+        assert_eq!(JobFolder::latest(&jobs).unwrap().as_ref(), Some(&first));
+        for number in 2..=10 {
+            let latest = JobFolder::latest(&jobs).unwrap();
+            let next = JobFolder::claim(&jobs, latest.as_ref()).unwrap().unwrap();
+            assert_eq!(next.number, number);
+        }
+        first.discard().unwrap();
+        assert_eq!(JobFolder::latest(&jobs).unwrap().unwrap().number, 10, "by number, not by name");
+    }
+
+    #[test]
+    fn another_build_does_not_execute_tasks() {
+        let own = Description::of_this_process(1, None);
+        let other = Description { build: "0123".into(), host: "login1".into(), ..own };
+        let why = other.refusal().unwrap();
+        assert!(why.contains("login1, which submitted the job"), "{why}");
+        assert!(why.contains("build 0123"), "{why}");
+        assert!(other.is_of_this_processor());
+    }
+
+    #[test]
+    fn damaged_files_are_named() {
+        let temp = tempfile::tempdir().unwrap();
+        let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
+        let error = job.description().unwrap_err().to_string();
+        assert!(error.starts_with("cannot read ") && error.contains("1/job.json"), "{error}");
+        fs::write(job.path().join(DESCRIPTION), "{").unwrap();
+        fs::write(job.path().join(TASKS), "1:a\n1:a 2b\n").unwrap();
+        for error in [job.description().map(drop), job.task(1).map(drop)] {
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.contains("is damaged: ") && error.ends_with("and submit again"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Slurm: its scripts, and its commands `sbatch`, `squeue`, `scontrol`, `sinfo` and `scancel`.
+//!
+//! A job is two of Slurm's: a probe, which checks that a task sees the sweep's folder and runs this xoff, and an array of tasks,
+//! which waits for the probe's success. Accounting (`sacct`) need not be set up: what is complete is seen in the folder.
+
+mod answers;
+mod script;
+
+pub use answers::{State, TaskState};
+pub use script::{Call, NO_EXECUTABLE, NOT_SHARED, Request};
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::{Error, JobFolder, Submitted};
+
+/// Tasks of one array at most: Slurm's own default of `MaxArraySize`.
+const MOST_TASKS: usize = 1000;
+
+/// What the cluster allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Tasks that an array may have.
+    pub tasks: usize,
+    /// Processors of the partition, if known.
+    pub processors: Option<usize>,
+}
+
+/// Asks what the cluster allows.
+///
+/// # Errors
+/// If there is no Slurm, or it does not answer.
+pub fn capacity(partition: Option<&str>) -> Result<Capacity, Error> {
+    let config = ask(Command::new("scontrol").args(["show", "config"]))?;
+    let tasks = answers::max_array_size(&config).map_or(MOST_TASKS, |most| most.min(MOST_TASKS));
+    let partitions = ask(Command::new("sinfo").args(["--noheader", "--format=%P|%C"]))?;
+    let processors = answers::processors(&partitions, partition);
+    if let (Some(name), None) = (partition, processors) {
+        let names = answers::partitions(&partitions).join(", ");
+        let text = format!("the cluster has no partition `{name}`; `sinfo` lists {names}");
+        return Err(Error::Scheduler(text));
+    }
+    Ok(Capacity { tasks: tasks.max(1), processors })
+}
+
+/// Submits the probe and the array of `tasks` tasks.
+///
+/// # Errors
+/// What `sbatch` says. Then nothing is left submitted.
+pub fn submit(
+    job: &JobFolder,
+    call: &Call,
+    request: &Request,
+    tasks: usize,
+) -> Result<Submitted, Error> {
+    let probe = job.write_script("probe.sh", &call.probe_script(job, request))?;
+    let array = job.write_script("tasks.sh", &call.tasks_script(job, request, tasks))?;
+    let probe = sbatch(&probe, request, &[])?;
+    let after = format!("--dependency=afterok:{probe}");
+    match sbatch(&array, request, &[&after, "--kill-on-invalid-dep=yes"]) {
+        Ok(array) => Ok(Submitted { probe, array }),
+        Err(error) => {
+            cancel(&[probe])?;
+            Err(error)
+        }
+    }
+}
+
+fn sbatch(script: &Path, request: &Request, more: &[&str]) -> Result<u64, Error> {
+    let mut sbatch = Command::new("sbatch");
+    sbatch.arg("--parsable").args(&request.options).args(more).arg(script);
+    let answer = ask(&mut sbatch)?;
+    let error = || Error::Scheduler(format!("`sbatch` answered {answer:?} instead of a number"));
+    answers::job_number(&answer).ok_or_else(error)
+}
+
+/// Cancels jobs. Those that have ended stay as they are.
+///
+/// # Errors
+/// What `scancel` says.
+pub fn cancel(jobs: &[u64]) -> Result<(), Error> {
+    ask(Command::new("scancel").args(jobs.iter().map(u64::to_string))).map(drop)
+}
+
+/// The states of the probe and of all tasks that Slurm still knows. It forgets those that ended some minutes ago.
+///
+/// # Errors
+/// If Slurm does not answer.
+pub fn states(submitted: &Submitted) -> Result<Vec<TaskState>, Error> {
+    let mut all = Vec::new();
+    // An unknown job makes an answer about several fail as a whole.
+    for job in [submitted.probe, submitted.array] {
+        let mut squeue = Command::new("squeue");
+        squeue.args(["--noheader", "--array", "--states=all", "--format=%i|%T|%r"]);
+        squeue.arg(format!("--jobs={job}"));
+        let output = run(&mut squeue)?;
+        if output.status.success() {
+            all.extend(answers::states(&text(&output.stdout), submitted));
+        } else if !answers::is_unknown(&text(&output.stderr)) {
+            return Err(said(&squeue, &output));
+        }
+    }
+    Ok(all)
+}
+
+/// The exit code of a job that has ended, and the machine that executed it, if Slurm still knows.
+pub fn exit_of(job: u64) -> Option<(i32, String)> {
+    let mut scontrol = Command::new("scontrol");
+    scontrol.args(["--oneliner", "show", "job", &job.to_string()]);
+    answers::exit(&ask(&mut scontrol).ok()?)
+}
+
+fn ask(command: &mut Command) -> Result<String, Error> {
+    let output = run(command)?;
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(said(command, &output)) }
+}
+
+fn run(command: &mut Command) -> Result<Output, Error> {
+    command.stdin(Stdio::null()).output().map_err(|error| {
+        let program = command.get_program().display();
+        Error::Scheduler(match error.kind() {
+            ErrorKind::NotFound => format!(
+                "there is no `{program}` on this machine: --on slurm needs Slurm's commands; call it on a login node of the \
+                 cluster, or leave --on out to run the sweep here"
+            ),
+            _ => format!("cannot run `{program}`: {error}"),
+        })
+    })
+}
+
+fn said(command: &Command, output: &Output) -> Error {
+    let program = command.get_program().display().to_string();
+    let said = text(&output.stderr);
+    let prefix = format!("{program}: error: ");
+    let lines = said.lines().map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim());
+    let said: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let said = if said.is_empty() { output.status.to_string() } else { said.join("; ") };
+    Error::Scheduler(format!("`{program}` failed: {said}"))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_says_is_told() {
+        let mut command = Command::new("sh");
+        let script = "echo 'sh: error: invalid partition specified: x' >&2; echo 'sh: error: failed' >&2; exit 1";
+        let error = ask(command.args(["-c", script])).unwrap_err().to_string();
+        assert_eq!(error, "`sh` failed: invalid partition specified: x; failed");
+        let error = ask(Command::new("sh").args(["-c", "exit 3"])).unwrap_err().to_string();
+        assert_eq!(error, "`sh` failed: exit status: 3");
+        let error = ask(&mut Command::new("xoff-no-such-program")).unwrap_err().to_string();
+        assert!(error.starts_with("there is no `xoff-no-such-program` on this machine"), "{error}");
+    }
+}

@@ -1,0 +1,194 @@
+//! The scripts that `sbatch` takes.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::super::JobFolder;
+
+/// Exit code of a probe that does not see the sweep's folder.
+pub const NOT_SHARED: i32 = 66;
+/// Exit code of a probe that cannot execute xoff.
+pub const NO_EXECUTABLE: i32 = 67;
+/// Seconds for which a probe waits until it sees a folder that was just made: clients of NFS remember what was not there.
+const PATIENCE: u32 = 15;
+
+/// What a user asks of Slurm.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// What the job is called.
+    pub name: String,
+    /// Partition; `None` is the cluster's default.
+    pub partition: Option<String>,
+    /// Time limit of a task, as Slurm writes it.
+    pub time: Option<String>,
+    /// Processors of a task, which executes as many runs at a time.
+    pub cpus: usize,
+    /// Memory of a task, as Slurm writes it.
+    pub memory: Option<String>,
+    /// Options for `sbatch`; they win over all others.
+    pub options: Vec<String>,
+}
+
+/// How a task calls xoff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The executable.
+    pub executable: PathBuf,
+    /// Arguments before those of the task.
+    pub arguments: Vec<String>,
+    /// The working folder.
+    pub folder: PathBuf,
+}
+
+impl Call {
+    pub(super) fn probe_script(&self, job: &JobFolder, request: &Request) -> String {
+        // Whatever it prints would go to a folder that perhaps is not there.
+        let mut text = self.head(request, 1, Path::new("/dev/null"));
+        let mark = quoted(&job.path().join(job.mark()).to_string_lossy());
+        let executable = quoted(&self.executable.to_string_lossy());
+        write!(
+            text,
+            "\n# A new folder may take a while to be seen.\n\
+             seconds=0\n\
+             until [ -e {mark} ]; do\n    \
+                 [ $seconds -lt {PATIENCE} ] || exit {NOT_SHARED}\n    \
+                 seconds=$((seconds + 1))\n    \
+                 sleep 1\n\
+             done\n\
+             [ -x {executable} ] || exit {NO_EXECUTABLE}\n\
+             {} probe\n",
+            self.line(job)
+        )
+        .expect("a String takes every write");
+        text
+    }
+
+    pub(super) fn tasks_script(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
+        let log = job.path().join("task-%a.log");
+        let mut text = self.head(request, request.cpus, &log);
+        write!(
+            text,
+            "#SBATCH --array=0-{}\n#SBATCH --open-mode=append\n\n{} \"$SLURM_ARRAY_TASK_ID\"\n",
+            tasks.saturating_sub(1),
+            self.line(job)
+        )
+        .expect("a String takes every write");
+        text
+    }
+
+    /// Both scripts, for a person.
+    pub fn both(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
+        let (probe, array) =
+            (self.probe_script(job, request), self.tasks_script(job, request, tasks));
+        format!("{probe}\n{array}")
+    }
+
+    fn head(&self, request: &Request, cpus: usize, log: &Path) -> String {
+        let (name, folder) = (&request.name, self.folder.to_string_lossy());
+        // In names of logs, `%` begins what Slurm replaces. The `%a` of ours comes last.
+        let log = log.to_string_lossy();
+        let log = match log.strip_suffix("%a.log") {
+            Some(start) => format!("{}%a.log", start.replace('%', "%%")),
+            None => log.into_owned(),
+        };
+        let options = [
+            ("job-name", Some(name.as_str())),
+            ("output", Some(log.as_str())),
+            ("chdir", Some(&folder)),
+            ("partition", request.partition.as_deref()),
+            ("time", request.time.as_deref()),
+            ("mem", request.memory.as_deref()),
+        ];
+        let mut text = format!("#!/bin/sh\n#SBATCH --cpus-per-task={cpus}\n");
+        for (option, value) in options {
+            if let Some(value) = value {
+                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+                writeln!(text, "#SBATCH --{option}=\"{value}\"")
+                    .expect("a String takes every write");
+            }
+        }
+        text
+    }
+
+    fn line(&self, job: &JobFolder) -> String {
+        let executable = self.executable.to_string_lossy();
+        let words = std::iter::once(executable.as_ref())
+            .chain(self.arguments.iter().map(String::as_str))
+            .map(quoted);
+        let words: Vec<String> = words.collect();
+        format!("exec {} --job {} --task", words.join(" "), job.number)
+    }
+}
+
+/// A word for the shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn call() -> Call {
+        Call {
+            executable: "/opt/my xoff/xoff".into(),
+            arguments: ["sweep", "/home/a/it's.toml", "--out", "/home/a/50%"]
+                .map(str::to_owned)
+                .into(),
+            folder: "/home/a".into(),
+        }
+    }
+
+    #[test]
+    fn tasks_run_what_they_were_dealt() {
+        let job = JobFolder::new(Path::new("/home/a/50%/jobs"), 3);
+        let request = Request {
+            name: "it's".into(),
+            partition: Some("long".into()),
+            time: Some("1:30:00".into()),
+            cpus: 4,
+            memory: Some("2G".into()),
+            options: Vec::new(),
+        };
+        assert_snapshot!(call().tasks_script(&job, &request, 42), @r#"
+        #!/bin/sh
+        #SBATCH --cpus-per-task=4
+        #SBATCH --job-name="it's"
+        #SBATCH --output="/home/a/50%%/jobs/3/task-%a.log"
+        #SBATCH --chdir="/home/a"
+        #SBATCH --partition="long"
+        #SBATCH --time="1:30:00"
+        #SBATCH --mem="2G"
+        #SBATCH --array=0-41
+        #SBATCH --open-mode=append
+
+        exec '/opt/my xoff/xoff' sweep '/home/a/it'\''s.toml' --out '/home/a/50%' --job 3 --task "$SLURM_ARRAY_TASK_ID"
+        "#);
+    }
+
+    #[test]
+    fn the_probe_says_by_its_exit_code_what_a_task_lacks() {
+        use std::process::Command;
+
+        let temp = tempfile::tempdir().unwrap();
+        let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
+        let request = Request { cpus: 1, ..Request::default() };
+        let run = |executable: &str| {
+            let call = Call { executable: executable.into(), ..call() };
+            let script = call.probe_script(&job, &request).replace("sleep 1", ":");
+            Command::new("sh").args(["-c", &script]).status().unwrap().code()
+        };
+        assert_eq!(run("/bin/true"), Some(NOT_SHARED));
+        std::fs::write(job.path().join(job.mark()), "").unwrap();
+        assert_eq!(run("/no/such/program"), Some(NO_EXECUTABLE));
+        assert_eq!(run("/bin/true"), Some(0));
+        assert_eq!(run("/bin/false"), Some(1));
+    }
+}

@@ -1,0 +1,216 @@
+//! The options of `xoff sweep` for clusters.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use crate::cluster::kubernetes::Volume;
+
+/// Options for clusters.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "On a cluster")]
+pub struct ClusterArguments {
+    /// Submits what is not complete as a job of this scheduler, and follows it until its end. Called again, it follows that job,
+    /// or submits what is still not complete, or writes the tables. The sweep file and the results' folder must be where all
+    /// machines of the cluster see them.
+    #[arg(long, value_enum, value_name = "SCHEDULER", group = "scheduler", conflicts_with_all = ["jobs", "list", "only", "tables"])]
+    pub on: Option<Scheduler>,
+    /// Partition of the cluster. Default: the cluster's own.
+    #[arg(long, requires = "on")]
+    pub partition: Option<String>,
+    /// Time limit of a task, as Slurm takes it: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS.
+    #[arg(long, requires = "on", value_parser = TimeLimit::parse)]
+    pub time: Option<TimeLimit>,
+    /// Processors of a task, which executes as many runs at a time. Default: 1.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "scheduler")]
+    pub cpus: Option<NonZeroUsize>,
+    /// Memory of a task, with K, M, G or T, such as 2G; a task that needs more is killed.
+    #[arg(long, value_name = "SIZE", value_parser = Memory::parse, requires = "scheduler")]
+    pub memory: Option<Memory>,
+    /// Submits and returns at once.
+    #[arg(long, requires = "on")]
+    pub detach: bool,
+    /// Prints what would be submitted, and submits nothing.
+    #[arg(long, requires = "on", conflicts_with = "detach")]
+    pub dry_run: bool,
+    /// Prints what is complete and how the latest job is.
+    #[arg(long, conflicts_with_all = ["jobs", "list", "only", "tables", "on"])]
+    pub status: bool,
+    /// Runs part K of N, from 0 to N - 1, and writes no tables: for any scheduler. Parts may run at the same time on
+    /// several machines.
+    #[arg(long, value_name = "K/N", value_parser = Part::parse, conflicts_with_all = ["list", "only", "on", "status", "tables"])]
+    pub part: Option<Part>,
+    /// Prints a job of Kubernetes that runs the sweep in parts, and runs nothing.
+    #[arg(long, value_enum, value_name = "KIND", group = "scheduler", requires_all = ["image", "volume"],
+          conflicts_with_all = ["jobs", "list", "only", "on", "status", "tables", "part"])]
+    pub manifest: Option<ManifestKind>,
+    /// The image, whose entry point is xoff of this version.
+    #[arg(long, requires = "manifest")]
+    pub image: Option<String>,
+    /// Persistent volume claim that holds the sweep file and the results' folder, and where it is mounted here and in pods.
+    #[arg(long, value_name = "CLAIM=FOLDER[:FOLDER_IN_PODS]", value_parser = Volume::parse, requires = "manifest")]
+    pub volume: Option<Volume>,
+    /// Parts, and pods at a time. Default: parts of five minutes, as far as runs are complete and tell how long they take.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "manifest")]
+    pub parts: Option<NonZeroUsize>,
+    /// Job whose task this is.
+    #[arg(long, hide = true, requires = "task")]
+    pub job: Option<u32>,
+    /// The task; "probe" checks what tasks need.
+    #[arg(long, hide = true, requires = "job")]
+    pub task: Option<String>,
+    /// Options for sbatch, which win over all others.
+    #[arg(last = true, value_name = "SBATCH_OPTIONS", requires = "on")]
+    pub scheduler_options: Vec<String>,
+}
+
+impl ClusterArguments {
+    /// Processors of a task.
+    pub fn cpus(&self) -> usize {
+        self.cpus.map_or(1, NonZeroUsize::get)
+    }
+}
+
+/// A cluster's scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scheduler {
+    /// Slurm, by its commands on this machine.
+    Slurm,
+}
+
+/// A kind of manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ManifestKind {
+    /// An Indexed Job of batch/v1, for kubectl; needs Kubernetes 1.29 or later.
+    Kubernetes,
+}
+
+/// A part of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number, from 0.
+    pub number: usize,
+    /// How many parts there are.
+    pub of: usize,
+}
+
+impl Part {
+    fn parse(text: &str) -> Result<Self, String> {
+        let help = "write K/N, such as 0/8: K from 0 to N - 1";
+        let (number, of) = text.split_once('/').ok_or(help)?;
+        let parse = |text: &str| text.parse().map_err(|_| help.to_owned());
+        let this = Self { number: parse(number)?, of: parse(of)? };
+        if this.number < this.of { Ok(this) } else { Err(help.into()) }
+    }
+}
+
+/// A time limit as Slurm takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeLimit {
+    /// As the user wrote it.
+    pub text: String,
+    /// What it means; `None` is unlimited.
+    pub limit: Option<Duration>,
+}
+
+impl TimeLimit {
+    fn parse(text: &str) -> Result<Self, String> {
+        let help = "write MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED, such as 1:30:00";
+        let unlimited = ["UNLIMITED", "INFINITE"].contains(&text.to_uppercase().as_str());
+        let limit = if unlimited { None } else { Some(seconds(text).ok_or(help)?) };
+        if limit == Some(Duration::ZERO) {
+            return Err(help.into());
+        }
+        Ok(Self { text: text.into(), limit })
+    }
+}
+
+/// The formats of `man sbatch`, `--time`.
+fn seconds(text: &str) -> Option<Duration> {
+    let (days, rest) = match text.split_once('-') {
+        Some((days, rest)) => (Some(days.parse::<u64>().ok()?), rest),
+        None => (None, text),
+    };
+    let numbers: Vec<u64> = rest.split(':').map(|it| it.parse().ok()).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = match (days, numbers.as_slice()) {
+        (Some(_), &[hours]) => [hours, 0, 0],
+        (Some(_), &[hours, minutes]) => [hours, minutes, 0],
+        (None, &[minutes]) => [0, minutes, 0],
+        (None, &[minutes, seconds]) => [0, minutes, seconds],
+        (_, &[hours, minutes, seconds]) => [hours, minutes, seconds],
+        _ => return None,
+    };
+    let hours = days.unwrap_or(0).checked_mul(24)?.checked_add(hours)?;
+    let minutes = hours.checked_mul(60)?.checked_add(minutes)?;
+    Some(Duration::from_secs(minutes.checked_mul(60)?.checked_add(seconds)?))
+}
+
+/// Memory of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    number: u64,
+    unit: char,
+}
+
+impl Memory {
+    fn parse(text: &str) -> Result<Self, String> {
+        let help = "write a number with K, M, G or T, such as 2G";
+        let unit = text.chars().last().map(|it| it.to_ascii_uppercase());
+        let unit = unit.filter(|unit| "KMGT".contains(*unit)).ok_or(help)?;
+        let number = text[..text.len() - 1].parse().map_err(|_| help)?;
+        if number == 0 { Err(help.into()) } else { Ok(Self { number, unit }) }
+    }
+
+    /// As Slurm takes it: units are powers of 1024.
+    pub fn for_slurm(&self) -> String {
+        format!("{}{}", self.number, self.unit)
+    }
+
+    /// The same as Kubernetes takes it.
+    pub fn for_kubernetes(&self) -> String {
+        format!("{}{}i", self.number, self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_slurm_reads_them() {
+        let read =
+            |text: &str| TimeLimit::parse(text).ok().map(|it| it.limit.map(|it| it.as_secs()));
+        for (text, expected) in [
+            ("90", Some(Some(5400))),
+            ("1:30", Some(Some(90))),
+            ("1:30:00", Some(Some(5400))),
+            ("2-0", Some(Some(172_800))),
+            ("1-2:3", Some(Some(93_780))),
+            ("1-2:3:4", Some(Some(93_784))),
+            ("unlimited", Some(None)),
+            ("1h", None),
+            ("0", None),
+            ("", None),
+            ("1:2:3:4", None),
+            ("99999999999999999-0", None),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_needs_a_unit() {
+        let memory = Memory::parse("512m").unwrap();
+        assert_eq!((memory.for_slurm(), memory.for_kubernetes()), ("512M".into(), "512Mi".into()));
+        for text in ["512", "0G", "G", "-1G", "2GB", "é"] {
+            assert!(Memory::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_count_from_zero() {
+        assert_eq!(Part::parse("7/8"), Ok(Part { number: 7, of: 8 }));
+        for text in ["8/8", "0/0", "1", "-1/2", "a/b"] {
+            assert!(Part::parse(text).is_err(), "{text}");
+        }
+    }
+}

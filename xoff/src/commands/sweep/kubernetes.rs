@@ -1,0 +1,71 @@
+//! `xoff sweep --manifest kubernetes`.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, absolute};
+
+use super::super::{Exit, print, say};
+use super::{Arguments, CommandError, load, out};
+use crate::cluster::kubernetes::{Job, Volume};
+use crate::cluster::{self, Limits};
+use crate::sweep::{Plan, Run, Survey, result_in};
+
+/// An etcd of the usual size holds a job of as many indices without trouble.
+const MOST_PARTS: usize = 1000;
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
+    let cluster = &arguments.cluster;
+    let (Some(image), Some(volume)) = (&cluster.image, &cluster.volume) else {
+        unreachable!("clap requires both");
+    };
+    let plan = load(arguments)?;
+    let (file, out) = (in_pods(&arguments.file, volume)?, in_pods(&out(arguments), volume)?);
+    let job = Job {
+        name: arguments.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        image: image.clone(),
+        arguments: arguments.words(&file, &out),
+        volume: volume.clone(),
+        parts: cluster.parts.map_or_else(|| parts(arguments, &plan), NonZeroUsize::get),
+        cpus: cluster.cpus(),
+        memory: cluster.memory.as_ref().map(super::cluster_arguments::Memory::for_kubernetes),
+    };
+    let exit = print(&format!("{:#}", job.manifest()), Exit::Success);
+    let merge = absolute_path(&arguments.file)?;
+    let folder = absolute_path(&super::out(arguments))?;
+    let words = arguments.words(&merge.to_string_lossy(), &folder.to_string_lossy()).join(" ");
+    say(format_args!(
+        "apply it with `kubectl apply --filename -`; when the job is complete, `xoff {words} --tables` makes the tables, and \
+         `--status` in place of --tables says how far it is"
+    ));
+    Ok(exit)
+}
+
+fn in_pods(path: &Path, volume: &Volume) -> Result<String, CommandError> {
+    let path = absolute_path(path)?;
+    volume.in_pods(&path).ok_or_else(|| {
+        CommandError::Text(format!(
+            "{} is not in {}, which --volume names: pods would not see it",
+            path.display(),
+            volume.here.display()
+        ))
+    })
+}
+
+fn absolute_path(path: &Path) -> Result<std::path::PathBuf, CommandError> {
+    absolute(path).map_err(|error| CommandError::Text(format!("{}: {error}", path.display())))
+}
+
+/// As many parts as runs need, as far as complete ones tell how long they take.
+fn parts(arguments: &Arguments, plan: &Plan) -> usize {
+    let out = out(arguments);
+    let survey = Survey::of(plan, &|run| result_in(&out, &run.id));
+    let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
+    let times = cluster::estimate(plan, &waiting, &survey.walls);
+    let limits = Limits {
+        runs_at_once: arguments.cluster.cpus(),
+        tasks: MOST_PARTS,
+        tasks_at_once: None,
+        time: None,
+    };
+    cluster::deal(&times, &limits).0.len()
+}

@@ -1,0 +1,201 @@
+//! A part of a sweep, of which other machines run other parts at the same time.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::json;
+
+use super::super::sweep_progress::SweepProgress;
+use super::super::{Exit, answer, say};
+use super::cluster_arguments::Part;
+use super::{Arguments, CommandError, named, no_thread, out, prepare};
+use crate::cluster::{self, Description, JobFolder, Report, RunFailure};
+use crate::sweep::{self, Claim, Failure, News, Run, Sweep, SweepFolder};
+
+/// Runs part of a sweep.
+pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
+    let sweep = Sweep::load(&arguments.file, &arguments.options())?;
+    let indices = cluster::part(sweep.run_count(), part.number, part.of);
+    let runs = indices.into_iter().map(|index| sweep.run(index).map(|(run, _)| run));
+    let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
+    let interrupted = prepare(&runs)?;
+    let folder = claim(arguments, &sweep, &runs)?;
+    let share = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
+    Ok(share.exit())
+}
+
+/// Executes a task of a job.
+pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, CommandError> {
+    let job = JobFolder::new(&sweep::jobs(&out(arguments)), job);
+    let description = job.description()?;
+    job.forget_report(task);
+    let done = match task.parse() {
+        Ok(number) => execute_task(arguments, &job, &description, number),
+        Err(_) => probe(arguments, &description),
+    };
+    let is_probe = task.parse::<usize>().is_err();
+    let (error, failures) = match &done {
+        Ok(share) => (None, share.failures.clone()),
+        Err(error) => (Some(error.text()), Vec::new()),
+    };
+    if is_probe || error.is_some() || !failures.is_empty() {
+        job.report(task, &Report::of_this_machine(error, failures))?;
+    }
+    done.map(|share| share.exit())
+}
+
+fn execute_task(
+    arguments: &Arguments,
+    job: &JobFolder,
+    description: &Description,
+    task: usize,
+) -> Result<Share, CommandError> {
+    refuse_another_build(description)?;
+    let missing = || CommandError::Text(format!("job {} has no task {task}", job.number));
+    let wanted = job.task(task)?.ok_or_else(missing)?;
+    let sweep = Sweep::load(&arguments.file, &arguments.options())?;
+    let mut share = Share::default();
+    let mut runs = Vec::new();
+    for cluster::TaskRun { index, run: name } in wanted {
+        let (run, _) = sweep.run(index)?;
+        if run.id.to_string() == name {
+            runs.push(run);
+        } else {
+            share.failed(index, changed());
+        }
+    }
+    let interrupted = prepare(&runs)?;
+    let folder = claim(arguments, &sweep, &runs)?;
+    if !description.is_of_this_processor() {
+        compare_with_witness(&sweep, description, &folder, interrupted)?;
+    }
+    let rest = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
+    share.failures.extend(rest.failures);
+    Ok(Share { interrupted: rest.interrupted, ended: rest.ended, ..share })
+}
+
+/// Checks that a task can do its work on this machine, and that its results are those of the machine that submits.
+fn probe(arguments: &Arguments, description: &Description) -> Result<Share, CommandError> {
+    refuse_another_build(description)?;
+    let sweep = Sweep::load(&arguments.file, &arguments.options())?;
+    let runs = [sweep.run(0)?.0];
+    let interrupted = prepare(&runs)?;
+    let folder = claim(arguments, &sweep, &runs)?;
+    compare_with_witness(&sweep, description, &folder, interrupted)?;
+    Ok(Share::default())
+}
+
+fn refuse_another_build(description: &Description) -> Result<(), CommandError> {
+    description.refusal().map_or(Ok(()), |why| Err(CommandError::Text(why)))
+}
+
+/// Repeats a run of the machine that submitted the job.
+fn compare_with_witness(
+    sweep: &Sweep,
+    description: &Description,
+    folder: &SweepFolder,
+    interrupted: &AtomicBool,
+) -> Result<(), CommandError> {
+    let Some(witness) = &description.witness else { return Ok(()) };
+    let (run, scenario) = sweep.run(witness.index)?;
+    if run.id.to_string() != witness.run {
+        return Err(CommandError::Text(format!("run {}: {}", witness.index, changed())));
+    }
+    let differs = sweep::repeat(&scenario, &folder.run_folder(&run.id), interrupted);
+    match differs.map_err(|failure| CommandError::Text(failure.to_string()))? {
+        None => Ok(()),
+        Some(file) => {
+            let own = Description::of_this_process(0, None);
+            Err(CommandError::Text(format!(
+                "run {} gives another {file} on {} ({}) than on {} ({}): one of both computes wrong, or xoff does; run it \
+                 on each with `xoff sweep --only {}` and compare",
+                run.index,
+                own.host,
+                own.processor,
+                description.host,
+                description.processor,
+                run.index
+            )))
+        }
+    }
+}
+
+fn claim(arguments: &Arguments, sweep: &Sweep, runs: &[Run]) -> Result<SweepFolder, CommandError> {
+    let format = runs.first().map(|run| run.format).unwrap_or_default();
+    Ok(SweepFolder::claim(&out(arguments), sweep.text(), format, Claim::Everyone)?)
+}
+
+/// What became of a part.
+#[derive(Debug, Default)]
+struct Share {
+    /// Runs that have results.
+    ended: usize,
+    failures: Vec<RunFailure>,
+    interrupted: bool,
+}
+
+impl Share {
+    fn failed(&mut self, index: usize, why: String) {
+        say(format_args!("run {index}: {why}"));
+        self.failures.push(RunFailure { index, why });
+    }
+
+    fn exit(&self) -> Exit {
+        let Self { ended, failures, interrupted } = self;
+        let exit = match (interrupted, failures.is_empty()) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::Success,
+            (false, false) => Exit::Unsound,
+        };
+        let failed = failures.len();
+        let ending = if *interrupted { "; interrupted" } else { "" };
+        let text = format!("{ended} runs are done, {failed} failed{ending}");
+        let failures: Vec<_> =
+            failures.iter().map(|it| json!({ "index": it.index, "why": it.why })).collect();
+        let json = json!({ "done": ended, "failures": failures, "interrupted": interrupted });
+        answer(&text, &json, exit)
+    }
+}
+
+/// Runs these runs, those that are complete excepted.
+fn run_share(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    runs: &[Run],
+    folder: &SweepFolder,
+    interrupted: &AtomicBool,
+) -> Result<Share, CommandError> {
+    let waiting: Vec<&Run> = runs.iter().filter(|run| folder.result(&run.id).is_none()).collect();
+    let mut share = Share { ended: runs.len() - waiting.len(), ..Share::default() };
+    let mut progress = SweepProgress::new(runs.len(), share.ended);
+    let jobs = arguments.jobs.map_or(1, NonZeroUsize::get);
+    let mut ran = 0;
+    sweep::execute(sweep, &waiting, folder, jobs, interrupted, |run, news| {
+        let what = || sweep.describe(&run.choices, run.seed);
+        match news {
+            News::UnderWay { progress: so_far, duration } => {
+                progress.under_way(run.index, duration, so_far, |line| named(run, &what(), line));
+            }
+            News::Ended(Ok(_)) => {
+                progress.ended(run.index, &what());
+                share.ended += 1;
+                ran += 1;
+            }
+            News::Ended(Err(Failure::Failed(why))) => {
+                progress.failed(run.index, &named(run, &what(), &why));
+                share.failures.push(RunFailure { index: run.index, why });
+                ran += 1;
+            }
+            News::Ended(Err(Failure::Interrupted)) => {}
+        }
+    })
+    .map_err(|error| no_thread(&error))?;
+    progress.finish();
+    share.interrupted = ran < waiting.len();
+    Ok(share)
+}
+
+fn changed() -> String {
+    "its scenario, or a file that it names, has changed since the job was submitted: submit again"
+        .into()
+}

@@ -1,0 +1,280 @@
+//! `xoff sweep --on slurm`.
+
+use std::env;
+use std::path::absolute;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use results::span;
+use serde_json::json;
+use units::Nanos;
+
+use super::super::{Exit, answer, json_errors, print, say, warn};
+use super::cluster_arguments::{ClusterArguments, Memory};
+use super::follow::{self, Followed};
+use super::{Arguments, CommandError, Completed, load, measure, out, report};
+use crate::cluster::slurm::{self, Call, Request};
+use crate::cluster::{self, Description, JobFolder, Limits, Submitted, Witness};
+use crate::sweep::{self, Claim, Plan, Run, Survey, SweepFolder, result_in};
+
+/// How long a submission by another process may take, in looks at its folder.
+const LOOKS: u32 = 60;
+const LOOK_PERIOD: Duration = Duration::from_millis(500);
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
+    refuse_options(&arguments.cluster)?;
+    let plan = load(arguments)?;
+    if arguments.cluster.dry_run {
+        return dry_run(arguments, &plan);
+    }
+    // Whatever else is wrong: without Slurm nothing is begun.
+    let capacity = slurm::capacity(arguments.cluster.partition.as_deref())?;
+    let interrupted = super::super::prepare(false).map_err(CommandError::Text)?;
+    let folder =
+        SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Everyone)?;
+    let latest = JobFolder::latest(&folder.jobs())?;
+    if let Some(job) = &latest
+        && let Some(submitted) = await_submission(job, interrupted)?
+    {
+        if slurm::states(&submitted)?.iter().any(|it| it.state.is_active()) {
+            return attend(arguments, &plan, &folder, job, submitted, interrupted);
+        }
+        for line in follow::failures(&plan, job, &submitted)? {
+            warn(format_args!("job {}: {line}", job.number));
+        }
+    }
+    let completed = Completed::of(&plan, &folder)?;
+    if completed.survey.done() == plan.runs.len() {
+        return Ok(report(&plan, &completed));
+    }
+    let submission = Submission { arguments, plan: &plan, folder: &folder, capacity };
+    let submitted = submission.submit(latest.as_ref(), completed.survey, interrupted)?;
+    let Some((job, submitted)) = submitted else { return Ok(Exit::Interrupted) };
+    attend(arguments, &plan, &folder, &job, submitted, interrupted)
+}
+
+/// Follows a job, unless the user does not want to wait.
+fn attend(
+    arguments: &Arguments,
+    plan: &Plan,
+    folder: &SweepFolder,
+    job: &JobFolder,
+    submitted: Submitted,
+    interrupted: &AtomicBool,
+) -> Result<Exit, CommandError> {
+    if arguments.cluster.detach {
+        let Submitted { probe, array } = submitted;
+        let text = format!(
+            "job {} is Slurm's job {array} and runs after its probe {probe}; the same command follows it and makes the tables, \
+             `scancel {probe} {array}` stops it",
+            job.number
+        );
+        let json = json!({ "job": job.number, "slurm": { "probe": probe, "array": array } });
+        return Ok(answer(&text, &json, Exit::Success));
+    }
+    match follow::follow(plan, folder, &out(arguments), job, &submitted, interrupted)? {
+        Followed::Left => {
+            say(format_args!(
+                "job {} goes on as Slurm's job {array}; the same command follows it again, `scancel {} {array}` stops it",
+                job.number,
+                submitted.probe,
+                array = submitted.array
+            ));
+            Ok(Exit::Interrupted)
+        }
+        Followed::Unable(why) => Err(CommandError::Text(why)),
+        Followed::Ended => {
+            let completed = Completed::of(plan, folder)?;
+            for line in follow::failures(plan, job, &submitted)? {
+                if !json_errors::answers_in_json() {
+                    say(line);
+                }
+            }
+            Ok(report(plan, &completed))
+        }
+    }
+}
+
+/// Waits for the numbers of a job that another process is submitting. `None` if it has died instead.
+fn await_submission(
+    job: &JobFolder,
+    interrupted: &AtomicBool,
+) -> Result<Option<Submitted>, CommandError> {
+    for look in 0..LOOKS {
+        if let Some(submitted) = job.submitted()? {
+            return Ok(Some(submitted));
+        }
+        if look == 0 {
+            say(format_args!("waiting for another process to submit job {}", job.number));
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        thread::sleep(LOOK_PERIOD);
+    }
+    Ok(None)
+}
+
+/// What would break what xoff itself asks of Slurm.
+fn refuse_options(cluster: &ClusterArguments) -> Result<(), CommandError> {
+    let ours = ["--array", "-a", "--dependency", "-d", "--wrap", "--wait", "-W"];
+    for option in &cluster.scheduler_options {
+        let name = option.split('=').next().unwrap_or_default();
+        if ours.contains(&name) {
+            let text = format!(
+                "{name} cannot be given to sbatch here: xoff sets it, or cannot do with it"
+            );
+            return Err(CommandError::Text(text));
+        }
+    }
+    Ok(())
+}
+
+struct Submission<'a> {
+    arguments: &'a Arguments,
+    plan: &'a Plan,
+    folder: &'a SweepFolder,
+    capacity: slurm::Capacity,
+}
+
+impl Submission<'_> {
+    /// Submits what is not complete. `None` if the user interrupted it before.
+    fn submit(
+        &self,
+        earlier: Option<&JobFolder>,
+        mut survey: Survey,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<(JobFolder, Submitted)>, CommandError> {
+        let &Self { arguments, plan, folder, capacity } = self;
+        let walls = measure::measure(plan, &survey, folder, interrupted)?;
+        if survey.done() == 0 {
+            survey = Survey::of(plan, &|run| folder.result(&run.id));
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
+        let (tasks, longest) = deal(arguments, plan, &waiting, &walls, capacity);
+        let Some(job) = JobFolder::claim(&folder.jobs(), earlier)? else {
+            let text = "another process is submitting this sweep; the same command follows its job";
+            return Err(CommandError::Text(text.into()));
+        };
+        let witness = plan.runs.iter().filter(|run| survey.is_done(run));
+        let witness = witness.min_by_key(|run| survey.walls[run.index]);
+        let witness = witness.map(|run| Witness { index: run.index, run: run.id.to_string() });
+        let described = job
+            .describe(&Description::of_this_process(waiting.len(), witness), &tasks)
+            .map_err(CommandError::from);
+        let submitted = described.and_then(|()| {
+            let call = call(arguments)?;
+            Ok(slurm::submit(&job, &call, &request(arguments), tasks.len())?)
+        });
+        let submitted = match submitted {
+            Ok(submitted) => submitted,
+            Err(error) => {
+                // What cannot be removed counts as a submission that died.
+                let _ = job.discard();
+                return Err(error);
+            }
+        };
+        if let Err(error) = job.set_submitted(&submitted) {
+            slurm::cancel(&[submitted.probe, submitted.array])?;
+            return Err(error.into());
+        }
+        self.announce(&job, waiting.len(), tasks.len(), longest);
+        Ok(Some((job, submitted)))
+    }
+
+    fn announce(&self, job: &JobFolder, runs: usize, tasks: usize, longest: Duration) {
+        let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
+        say(format_args!(
+            "submitted job {}: {runs} runs in {tasks} tasks of at most about {about}",
+            job.number
+        ));
+        let limit = self.arguments.cluster.time.as_ref().and_then(|time| time.limit);
+        if limit.is_some_and(|limit| longest > limit) {
+            warn(
+                "tasks take longer than --time allows; what they complete until then counts, and the same command submits the rest",
+            );
+        }
+    }
+}
+
+fn deal<'a>(
+    arguments: &Arguments,
+    plan: &Plan,
+    waiting: &[&'a Run],
+    walls: &[Option<Duration>],
+    capacity: slurm::Capacity,
+) -> (Vec<Vec<&'a Run>>, Duration) {
+    let cpus = arguments.cluster.cpus();
+    let limits = Limits {
+        runs_at_once: cpus,
+        tasks: capacity.tasks,
+        tasks_at_once: capacity.processors.map(|processors| processors / cpus),
+        time: arguments.cluster.time.as_ref().and_then(|time| time.limit),
+    };
+    let times = cluster::estimate(plan, waiting, walls);
+    let (tasks, longest) = cluster::deal(&times, &limits);
+    let runs = |places: Vec<usize>| places.into_iter().map(|place| waiting[place]).collect();
+    (tasks.into_iter().map(runs).collect(), longest)
+}
+
+fn request(arguments: &Arguments) -> Request {
+    let cluster = &arguments.cluster;
+    let name = arguments.file.file_stem().unwrap_or_default().to_string_lossy();
+    Request {
+        name: format!("xoff-{name}"),
+        partition: cluster.partition.clone(),
+        time: cluster.time.as_ref().map(|time| time.text.clone()),
+        cpus: cluster.cpus(),
+        memory: cluster.memory.as_ref().map(Memory::for_slurm),
+        options: cluster.scheduler_options.clone(),
+    }
+}
+
+/// How tasks call xoff. Paths are absolute, and a task starts in the folder of this call.
+fn call(arguments: &Arguments) -> Result<Call, CommandError> {
+    let failed =
+        |error: std::io::Error| CommandError::Text(format!("this process has no paths: {error}"));
+    let (file, out) =
+        (absolute(&arguments.file).map_err(failed)?, absolute(out(arguments)).map_err(failed)?);
+    let mut words = Vec::new();
+    for path in [&file, &out] {
+        let text = path.to_str().filter(|text| !text.contains('\n'));
+        let error = || {
+            CommandError::Text(format!(
+                "{} cannot be written in a script: rename it",
+                path.display()
+            ))
+        };
+        words.push(text.ok_or_else(error)?);
+    }
+    let mut arguments_of_tasks = arguments.words(words[0], words[1]);
+    arguments_of_tasks.push(format!("--jobs={}", arguments.cluster.cpus()));
+    Ok(Call {
+        executable: env::current_exe().map_err(failed)?,
+        arguments: arguments_of_tasks,
+        folder: env::current_dir().map_err(failed)?,
+    })
+}
+
+fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
+    let out = absolute(out(arguments)).unwrap_or_else(|_| out(arguments));
+    let survey = Survey::of(plan, &|run| result_in(&out, &run.id));
+    let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
+    let capacity = slurm::capacity(arguments.cluster.partition.as_deref())?;
+    let (tasks, _) = deal(arguments, plan, &waiting, &survey.walls, capacity);
+    let jobs = sweep::jobs(&out);
+    let number = JobFolder::latest(&jobs)?.map_or(1, |job| job.number + 1);
+    let scripts =
+        call(arguments)?.both(&JobFolder::new(&jobs, number), &request(arguments), tasks.len());
+    if survey.done() == 0 {
+        say(
+            "no run is complete, so the number of tasks is that of runs of 1 s; a submission measures some first",
+        );
+    }
+    Ok(print(&scripts, Exit::Success))
+}

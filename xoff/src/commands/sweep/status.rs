@@ -1,0 +1,81 @@
+//! `xoff sweep --status`.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::super::{Exit, answer};
+use super::{Arguments, CommandError, existing_out, follow, load};
+use crate::cluster::JobFolder;
+use crate::cluster::slurm::{self, State, TaskState};
+use crate::sweep::{self, Survey, count_appeared, result_in};
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
+    let plan = load(arguments)?;
+    let out = existing_out(arguments)?;
+    let survey = Survey::of(&plan, &|run| result_in(&out, &run.id));
+    let (all, done) = (plan.runs.len(), survey.done());
+    let others = count_appeared(&out).saturating_sub(done);
+    let mut text = format!("{done} of {all} runs are done\n");
+    let mut line = |arguments: std::fmt::Arguments<'_>| {
+        writeln!(text, "{arguments}").expect("a String takes every write");
+    };
+    for (count, what) in [
+        (survey.incomplete, "were cut by their duration"),
+        (survey.deadlock, "stopped at a deadlock"),
+    ] {
+        if count > 0 {
+            line(format_args!("{count} of them {what}"));
+        }
+    }
+    if let Some(mixture) = survey.mixture() {
+        line(format_args!("{mixture}"));
+    }
+    if others > 0 {
+        line(format_args!("{}", super::not_of_this_sweep(others)));
+    }
+    let mut of_job = Value::Null;
+    if let Some(job) = JobFolder::latest(&sweep::jobs(&out))?
+        && let Some(submitted) = job.submitted()?
+    {
+        let states = slurm::states(&submitted);
+        let failures = follow::failures(&plan, &job, &submitted)?;
+        let said = match &states {
+            Ok(states) if states.is_empty() => "Slurm does not know it any more".to_owned(),
+            Ok(states) => follow::summary(states),
+            Err(error) => error.to_string(),
+        };
+        line(format_args!("job {}, Slurm's job {}: {said}", job.number, submitted.array));
+        for failure in &failures {
+            line(format_args!("{failure}"));
+        }
+        let states = states.unwrap_or_default();
+        let count = |state: State| {
+            let is_it = |it: &&TaskState| it.task.is_some() && it.state == state;
+            states.iter().filter(is_it).count()
+        };
+        of_job = json!({
+            "number": job.number,
+            "slurm": { "probe": submitted.probe, "array": submitted.array },
+            "tasks": {
+                "waiting": count(State::Waiting),
+                "running": count(State::Running),
+                "completed": count(State::Completed),
+                "failed": count(State::Failed),
+            },
+            "failures": failures,
+        });
+    }
+    let json = json!({
+        "runs": all,
+        "done": done,
+        "incomplete": survey.incomplete,
+        "deadlock": survey.deadlock,
+        "doubts": survey.doubts.len(),
+        "not_of_this_sweep": others,
+        "processors": survey.processors,
+        "job": of_job,
+    });
+    Ok(answer(&text, &json, Exit::Success))
+}
