@@ -27,6 +27,11 @@ const ATTACHMENTS: u32 = 20;
 const AFTERWARDS: u32 = 64;
 /// How long it lasts between two changes.
 const PERIOD: Duration = Duration::from_millis(10);
+/// Frames that a sender sends without a rest. Senders that never rest keep the processors from ending a grace period of RCU, and
+/// a namespace does not go before that.
+const BURST: u64 = 32;
+/// The rest.
+const REST: Duration = Duration::from_micros(100);
 /// How long the kernel may take to let go of what nobody uses any more.
 const LETTING_GO: Duration = Duration::from_secs(30);
 
@@ -44,7 +49,9 @@ impl Traffic<'_> {
         while !self.over.load(Ordering::Relaxed) {
             match socket.send(FIRST_HOST_INTERFACE, &frame, 0) {
                 Ok(()) => {
-                    self.sent.fetch_add(1, Ordering::Relaxed);
+                    if self.sent.fetch_add(1, Ordering::Relaxed).is_multiple_of(BURST) {
+                        thread::sleep(REST);
+                    }
                 }
                 Err(SendError::Send { source, .. })
                     if matches!(source.raw_os_error(), Some(libc::ENXIO | libc::ENODEV)) =>
