@@ -6,4 +6,5 @@ pub mod fabric;
 pub mod faults;
 pub mod generated;
 pub mod live;
+pub mod slurm;
 pub mod switch;

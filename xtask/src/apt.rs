@@ -65,6 +65,18 @@ impl Apt {
         })
     }
 
+    /// The same with the packages that it depends on and that are not installed.
+    pub fn unpacked_with_dependencies(&self, package: &str, folder: &Path) -> Result<PathBuf> {
+        unpacked(package, folder, |work| {
+            fs::create_dir(work.join("partial"))?;
+            let archives = format!("Dir::Cache::archives={}", work.display());
+            let mut download = self.get();
+            download.args(["--option", "APT::Sandbox::User=root", "--option", &archives]);
+            download.args(["install", "--yes", "--no-install-recommends", "--download-only"]);
+            process::run(download.arg(package))
+        })
+    }
+
     /// Names of packages that match a regular expression, with what they are, a line each.
     pub fn search(&self, expression: &str) -> Result<String> {
         let mut search = self.command("apt-cache");
@@ -123,7 +135,11 @@ fn unpacked(name: &str, folder: &Path, get: impl Fn(&Path) -> Result<()>) -> Res
     let root = work.join("root");
     get(&work)?;
     for entry in fs::read_dir(&work)? {
-        process::run(Command::new("dpkg-deb").arg("--extract").arg(entry?.path()).arg(&root))?;
+        let path = entry?.path();
+        // Beside packages, apt leaves a lock.
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            process::run(Command::new("dpkg-deb").arg("--extract").arg(path).arg(&root))?;
+        }
     }
     fs::rename(&root, &target)?;
     fs::remove_dir_all(&work)?;

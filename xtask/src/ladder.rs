@@ -1,5 +1,7 @@
 //! The test ladder, cheapest rung first.
 
+use std::env;
+
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
@@ -18,6 +20,8 @@ pub enum Rung {
     TestRun,
     /// Whole fabrics in network namespaces
     Kernel,
+    /// Sweeps on a Slurm of the tests' own
+    Cluster,
 }
 
 impl Rung {
@@ -29,11 +33,12 @@ impl Rung {
             Self::Cli => Some("cli"),
             Self::TestRun => Some("test_run"),
             Self::Kernel => Some("kernel"),
+            Self::Cluster => Some("cluster"),
         }
     }
 
     fn needs_root(self) -> bool {
-        matches!(self, Self::TestRun | Self::Kernel)
+        matches!(self, Self::TestRun | Self::Kernel | Self::Cluster)
     }
 
     /// Whether its tests call tshark and scapy, which read captures.
@@ -41,14 +46,19 @@ impl Rung {
         matches!(self, Self::Memory | Self::Kernel)
     }
 
-    /// Whether its tests make the figures of `docs/notebooks.md`.
-    fn needs_notebooks(self) -> bool {
+    /// Whether its tests make the figures of `docs/notebooks.md`, and hold a manifest against the schemas of Kubernetes.
+    fn needs_python_tools(self) -> bool {
         self == Self::Cli
     }
 
     /// Whether its tests read reports of `xoff selftest` with other people's parsers.
     fn needs_tap_parsers(self) -> bool {
         self == Self::Kernel
+    }
+
+    /// Whether its tests start Slurm and munge.
+    fn needs_slurm(self) -> bool {
+        self == Self::Cluster
     }
 
     /// Whether its tests call `ip`, `ping` and `iperf3`.
@@ -69,7 +79,7 @@ pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
         failures.extend(process::run(process::cargo("test").arg("--no-fail-fast")).err());
     }
     if only != Some(Rung::Core) {
-        eprintln!("== Across crates: memory, cli, test-run and kernel ==");
+        eprintln!("== Across crates: memory, cli, test-run, kernel and cluster ==");
         failures.extend(across_crates(only, test_threads).err());
     }
     for failure in &failures {
@@ -100,15 +110,37 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
         packages::perl()?;
         cargo.env(packages::KERNEL_TESTING_VARIABLE, packages::kernel_testing()?);
     }
-    if only.is_none_or(Rung::needs_notebooks) {
-        let python =
-            packages::python_for_notebooks().context("the tests make figures in Python")?;
-        cargo.env(packages::NOTEBOOK_PYTHON_VARIABLE, python);
+    if only.is_none_or(Rung::needs_python_tools) {
+        let python = packages::python_with_tools().context("the tests call Python with them")?;
+        cargo.env(packages::TOOLS_PYTHON_VARIABLE, python);
+    }
+    let mut skipped = None;
+    if only.is_none_or(Rung::needs_slurm) {
+        match packages::slurm() {
+            Ok(root) => {
+                packages::iproute()?;
+                cargo.env(packages::SLURM_VARIABLE, root);
+            }
+            // What is asked for by name, or by continuous integration, is not skipped.
+            Err(failure) if only.is_some() || env::var_os("CI").is_some() => {
+                return Err(failure.context("the tests start Slurm and munge"));
+            }
+            Err(failure) => skipped = Some(failure),
+        }
     }
     if let Some(folder) = only.and_then(Rung::folder) {
         cargo.args(["--test", folder]);
+    } else if skipped.is_some() {
+        let rungs = Rung::value_variants().iter().filter(|rung| !rung.needs_slurm());
+        cargo.args(rungs.filter_map(|rung| rung.folder()).flat_map(|it| ["--test", it]));
     }
-    process::run(cargo.args(["--", "--test-threads", &test_threads.to_string()]))
+    let done = process::run(cargo.args(["--", "--test-threads", &test_threads.to_string()]));
+    if let Some(failure) = skipped {
+        eprintln!(
+            "skipped: the rung cluster, because slurm-wlm and munge cannot be had here: {failure:#}"
+        );
+    }
+    done
 }
 
 #[cfg(test)]
@@ -126,9 +158,12 @@ mod tests {
             let root = rung.needs_root().then_some("root");
             let tools = rung.needs_network_tools().then_some("iproute2, ping, iperf3");
             let dissectors = rung.needs_dissectors().then_some("tshark, scapy");
-            let notebooks = rung.needs_notebooks().then_some("pandas, polars, pyarrow, matplotlib");
+            let python = rung
+                .needs_python_tools()
+                .then_some("pandas, polars, pyarrow, matplotlib, kubernetes-validate");
             let parsers = rung.needs_tap_parsers().then_some("perl, the kernel's kunit parser");
-            let all = [root, tools, dissectors, notebooks, parsers];
+            let slurm = rung.needs_slurm().then_some("Slurm, munge, iproute2");
+            let all = [root, tools, dissectors, python, parsers, slurm];
             let all: Vec<&str> = all.into_iter().flatten().collect();
             let expected = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
             assert_eq!(needs, expected, "{name}");

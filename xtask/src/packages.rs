@@ -11,10 +11,15 @@ use crate::{process, workspace};
 /// Tells tests which Python has scapy.
 pub const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
 const SCAPY: &str = "scapy==2.6.1";
-/// Tells tests which Python has what `docs/notebooks.md` imports.
-pub const NOTEBOOK_PYTHON_VARIABLE: &str = "XOFF_NOTEBOOK_PYTHON";
-const NOTEBOOK: [&str; 4] =
-    ["pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1", "matplotlib==3.11.2"];
+/// Tells tests which Python has what `docs/notebooks.md` imports, and the schemas of Kubernetes.
+pub const TOOLS_PYTHON_VARIABLE: &str = "XOFF_TOOLS_PYTHON";
+const TOOLS: [&str; 5] = [
+    "pandas==3.1.1",
+    "polars==2.1.0",
+    "pyarrow==26.0.1",
+    "matplotlib==3.11.2",
+    "kubernetes-validate==1.37.0",
+];
 /// Tells tests where the folder `tools/testing` of the kernel's source is.
 pub const KERNEL_TESTING_VARIABLE: &str = "XOFF_KERNEL_TESTING";
 /// The distribution's package of a kernel's source, and what its tests' runner and parsers need of it.
@@ -29,6 +34,8 @@ const KERNEL_PARTS: [&str; 8] = [
     "tools/testing/selftests/kselftest_install.sh",
     "tools/testing/selftests/run_kselftest.sh",
 ];
+/// Tells tests where Slurm is.
+pub const SLURM_VARIABLE: &str = "XOFF_SLURM_ROOT";
 const TAPLO: &str = "taplo==0.9.3";
 /// Succeeds under a Python that has what the tests import.
 const IMPORTS: &str = "import scapy.contrib.roce";
@@ -84,6 +91,17 @@ pub fn make_and_rsync() -> Result<()> {
     on_path("rsync", "--version", "rsync")
 }
 
+/// Below which folder Slurm and munge are: `/` if they are installed. Else their packages are unpacked into the target folder,
+/// because installed ones would start services.
+pub fn slurm() -> Result<PathBuf> {
+    let programs = ["slurmctld", "slurmd", "sbatch", "munged"];
+    if programs.into_iter().all(|it| process::succeeds(Command::new(it).arg("-V"))) {
+        return Ok(PathBuf::from("/"));
+    }
+    let folder = workspace::target_dir().join("slurm");
+    Apt::default().with_fresh_lists(|apt| apt.unpacked_with_dependencies("slurm-wlm", &folder))
+}
+
 /// The folder `tools/testing` of the kernel's source: runner and parsers of its tests.
 pub fn kernel_testing() -> Result<PathBuf> {
     let folder = workspace::target_dir().join("kernel-source");
@@ -131,14 +149,15 @@ pub fn python_with_scapy() -> Result<PathBuf> {
     bail!("scapy is installed, and yet `{IMPORTS}` fails: install {SCAPY} for python3")
 }
 
-/// The path of a Python with pandas, polars, pyarrow and matplotlib, as `docs/notebooks.md` imports them.
-pub fn python_for_notebooks() -> Result<PathBuf> {
+/// The path of a Python with pandas, polars, pyarrow and matplotlib, as `docs/notebooks.md` imports them, and with the schemas of
+/// Kubernetes.
+pub fn python_with_tools() -> Result<PathBuf> {
     let python = environment().join("bin/python3");
-    let names = NOTEBOOK.map(|it| it.split_once("==").map_or(it, |(name, _)| name));
-    let imports = format!("import {}", names.join(", "));
+    let names = TOOLS.map(|it| it.split_once("==").map_or(it, |(name, _)| name));
+    let imports = format!("import {}", names.join(", ").replace('-', "_"));
     let imported = || process::succeeds(Command::new(&python).args(["-c", &imports]));
     if !imported() {
-        for requirement in NOTEBOOK {
+        for requirement in TOOLS {
             install_in_environment(requirement)?;
         }
     }

@@ -1,6 +1,7 @@
 //! The binary `xoff` as a person calls it, without privilege.
 
 mod bad_input;
+mod cluster;
 mod commands;
 mod expect;
 mod explain;

@@ -10,7 +10,7 @@ use tests::command::{ScenarioFolder, finish, shipped, xoff};
 
 const TEXT: &str = include_str!("../../../docs/notebooks.md");
 /// A Python with what the page says to install; `cargo xtask test` sets it.
-const PYTHON_VARIABLE: &str = "XOFF_NOTEBOOK_PYTHON";
+const PYTHON_VARIABLE: &str = "XOFF_TOOLS_PYTHON";
 /// Leaves the numbers of a figure as text.
 const EPILOGUE: &str = r#"
 _frame = figure.to_pandas() if hasattr(figure, "to_pandas") else figure.reset_index()

@@ -42,8 +42,9 @@ pub struct Call {
 
 impl Call {
     pub(super) fn probe_script(&self, job: &JobFolder, request: &Request) -> String {
-        // Whatever it prints would go to a folder that perhaps is not there.
-        let mut text = self.head(request, 1, Path::new("/dev/null"));
+        // Whatever it prints would go to a folder that perhaps is not there. It asks for what tasks ask for, so that Slurm
+        // refuses at once what no node has: it takes jobs that wait for another one unseen.
+        let mut text = self.head(request, Path::new("/dev/null"));
         let mark = quoted(&job.path().join(job.mark()).to_string_lossy());
         let executable = quoted(&self.executable.to_string_lossy());
         write!(
@@ -65,7 +66,7 @@ impl Call {
 
     pub(super) fn tasks_script(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
         let log = job.path().join("task-%a.log");
-        let mut text = self.head(request, request.cpus, &log);
+        let mut text = self.head(request, &log);
         write!(
             text,
             "#SBATCH --array=0-{}\n#SBATCH --open-mode=append\n\n{} \"$SLURM_ARRAY_TASK_ID\"\n",
@@ -83,7 +84,7 @@ impl Call {
         format!("{probe}\n{array}")
     }
 
-    fn head(&self, request: &Request, cpus: usize, log: &Path) -> String {
+    fn head(&self, request: &Request, log: &Path) -> String {
         let (name, folder) = (&request.name, self.folder.to_string_lossy());
         // In names of logs, `%` begins what Slurm replaces. The `%a` of ours comes last.
         let log = log.to_string_lossy();
@@ -99,7 +100,7 @@ impl Call {
             ("time", request.time.as_deref()),
             ("mem", request.memory.as_deref()),
         ];
-        let mut text = format!("#!/bin/sh\n#SBATCH --cpus-per-task={cpus}\n");
+        let mut text = format!("#!/bin/sh\n#SBATCH --cpus-per-task={}\n", request.cpus);
         for (option, value) in options {
             if let Some(value) = value {
                 let value = value.replace('\\', "\\\\").replace('"', "\\\"");

@@ -1,6 +1,7 @@
 //! How a job on a cluster goes on.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,6 +19,8 @@ use crate::sweep::{Plan, SweepFolder, count_appeared};
 const PERIOD: Duration = Duration::from_secs(1);
 const LONGEST_PERIOD: Duration = Duration::from_secs(15);
 const SHARE: u32 = 50;
+/// How much of a log is read, in bytes from its end.
+const LOG_END: usize = 4096;
 /// How long an interrupt may wait.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -55,6 +58,11 @@ pub fn follow(
                     progress.finish();
                     return Ok(Followed::Unable(why));
                 }
+                if let Some(why) = impossible(&states) {
+                    progress.finish();
+                    slurm::cancel(&[submitted.probe, submitted.array])?;
+                    return Ok(Followed::Unable(why));
+                }
                 let done = count_appeared(out).saturating_sub(others);
                 progress.so_far(done, &summary(&states));
                 if !states.iter().any(|it| it.state.is_active()) {
@@ -89,7 +97,16 @@ pub fn summary(states: &[TaskState]) -> String {
     let mut reason = tasks.clone().filter(|it| it.state == State::Waiting);
     let reason = reason.find_map(|it| it.reason.as_deref());
     let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let probe = states.iter().find(|it| it.task.is_none() && it.state.is_active());
+    let probe = probe.map(|it| {
+        let reason = it.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        match it.state {
+            State::Running => "the probe runs".to_owned(),
+            _ => format!("the probe waits{reason}"),
+        }
+    });
     let parts = [
+        (usize::from(probe.is_some()), probe.unwrap_or_default()),
         (running, format!("{} running", counted(running as u64, "task"))),
         (waiting, format!("{waiting} waiting{reason}")),
         (completed, format!("{completed} ended")),
@@ -98,6 +115,20 @@ pub fn summary(states: &[TaskState]) -> String {
     let parts: Vec<String> =
         parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
     parts.join(", ")
+}
+
+/// Why Slurm will never start the probe, if so. Many clusters take such jobs and let them wait.
+fn impossible(states: &[TaskState]) -> Option<String> {
+    let probe = states.iter().find(|it| it.task.is_none() && it.state == State::Waiting)?;
+    let reason = probe.reason.as_deref()?;
+    let never = ["BadConstraints", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit"]
+        .contains(&reason);
+    never.then(|| {
+        format!(
+            "Slurm cannot start tasks: no node of the partition has what they ask for, or it is over the partition's limits \
+             ({reason}); ask for less with --cpus, --memory or --time, or name another partition. The job was cancelled"
+        )
+    })
 }
 
 /// Why the probe failed, if it did by itself.
@@ -176,11 +207,21 @@ pub fn failures(
             "OUT_OF_MEMORY" => "it needs more memory: give --memory".to_owned(),
             "TIMEOUT" | "DEADLINE" => "its time limit was over: give --time".to_owned(),
             "CANCELLED" | "PREEMPTED" | "NODE_FAIL" | "BOOT_FAIL" => "it was stopped".to_owned(),
-            _ => format!("see {}", log.display()),
+            _ => last_words(&log),
         };
         lines.push(format!("task {first}{more} ended as {name}: {advice}"));
     }
     Ok(lines)
+}
+
+/// What the log of a task says at its end, and what to do about it.
+fn last_words(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LOG_END)..]);
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let advice = if text.contains("memory limit") { "give tasks more with --memory; " } else { "" };
+    let said = last.map(|line| format!("{line}; ")).unwrap_or_default();
+    format!("{said}{advice}see {}", log.display())
 }
 
 #[expect(clippy::disallowed_methods, reason = "when Slurm is asked is in no result")]
@@ -209,5 +250,11 @@ mod tests {
         ];
         assert_eq!(summary(&states), "1 task running, 2 waiting (Resources), 1 failed");
         assert_eq!(summary(&[]), "");
+        let waiting =
+            [task(None, State::Waiting, Some("Priority")), task(Some(0), State::Waiting, None)];
+        assert_eq!(summary(&waiting), "the probe waits (Priority), 1 waiting");
+        assert_eq!(impossible(&waiting), None);
+        let never = [task(None, State::Waiting, Some("PartitionConfig"))];
+        assert!(impossible(&never).expect("it is").contains("(PartitionConfig)"));
     }
 }

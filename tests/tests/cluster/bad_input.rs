@@ -1,0 +1,81 @@
+//! What cannot be submitted, or not be executed.
+
+use std::fs;
+
+use tests::slurm::Slurm;
+
+use crate::sweep::Sweep;
+
+#[test]
+fn what_slurm_does_not_take_is_told_and_leaves_no_job() {
+    let slurm = Slurm::start();
+    let sweep = Sweep::new();
+    for (arguments, expected) in [
+        (vec!["--partition", "nope"], "the cluster has no partition `nope`; `sinfo` lists debug"),
+        (vec!["--memory", "2"], "write a number with K, M, G or T"),
+        (vec!["--time", "1h"], "write MINUTES, MINUTES:SECONDS"),
+        (vec!["--", "--array=1-3"], "--array cannot be given to sbatch here"),
+        (vec!["--", "--no-such-option"], "`sbatch` failed: "),
+    ] {
+        let refused = sweep.on(&slurm, "out", &arguments).finish().assert_code(2);
+        assert!(refused.stderr.contains(expected), "{arguments:?}: {}", refused.stderr);
+        let jobs = fs::read_dir(sweep.folder.path("out/jobs")).map_or(0, Iterator::count);
+        assert_eq!(jobs, 0, "{arguments:?}");
+    }
+    assert_eq!(slurm.states(), Vec::<String>::new());
+
+    // Slurm takes a job that no node can execute, and lets it wait.
+    let refused = sweep.on(&slurm, "out", &["--cpus", "64"]).finish().assert_code(2);
+    assert!(refused.stderr.contains("Slurm cannot start tasks: "), "{}", refused.stderr);
+    let refused = sweep.on(&slurm, "out", &["--memory", "9T"]).finish().assert_code(2);
+    assert!(
+        refused.stderr.contains("Memory specification can not be satisfied"),
+        "{}",
+        refused.stderr
+    );
+    assert!(slurm.states().iter().all(|state| state == "CANCELLED"), "{:?}", slurm.states());
+}
+
+#[test]
+fn a_folder_that_tasks_do_not_see_is_found_before_anything_runs() {
+    let mut slurm = Slurm::start();
+    let sweep = Sweep::new();
+    let out = sweep.folder.path("out");
+    fs::create_dir(&out).expect("a folder can be made");
+    slurm.tell(&format!("mount -t tmpfs none {out}"));
+    let refused = sweep.on(&slurm, "out", &[]).finish().assert_code(2);
+    assert!(refused.stderr.contains(&format!("does not see {out}")), "{}", refused.stderr);
+    let log = sweep.folder.path("out/jobs/1/task-0.log");
+    assert!(!fs::exists(log).expect("readable"), "a task ran");
+    slurm.tell(&format!("umount {out}"));
+    sweep.on(&slurm, "out", &[]).finish().assert_code(0);
+    assert_eq!(sweep.tables("out"), sweep.local());
+}
+
+#[test]
+fn another_build_or_a_processor_that_computes_something_else_runs_nothing() {
+    let slurm = Slurm::start();
+    let sweep = Sweep::new();
+    sweep.on(&slurm, "out", &[]).finish().assert_code(0);
+    let job = sweep.read("out/jobs/1/job.json");
+    let task = || sweep.command("out", &["--job", "1", "--task", "0"]).finish();
+    let edit = |key: &str, value: &str| {
+        let mut edited: serde_json::Value = serde_json::from_str(&job).expect("it is JSON");
+        edited[key] = value.into();
+        sweep.folder.write("out/jobs/1/job.json", edited.to_string());
+    };
+    edit("build", "0123");
+    let refused = task().assert_code(2);
+    assert!(refused.stderr.contains("which submitted the job: version "), "{}", refused.stderr);
+    assert!(sweep.read("out/jobs/1/reports/0.json").contains("install the same xoff"));
+
+    // On another kind of processor, the same results are required of the witness.
+    edit("processor", "another");
+    task().assert_code(0);
+    let job: serde_json::Value = serde_json::from_str(&job).expect("it is JSON");
+    let witness = job["witness"]["run"].as_str().expect("a run was measured");
+    let flows = format!("out/runs/{witness}/flows.csv");
+    sweep.folder.write(&flows, sweep.read(&flows) + "\n");
+    let differs = task().assert_code(2);
+    assert!(differs.stderr.contains("gives another flows.csv"), "{}", differs.stderr);
+}
