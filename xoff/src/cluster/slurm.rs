@@ -34,14 +34,17 @@ pub struct Capacity {
 pub fn capacity(partition: Option<&str>) -> Result<Capacity, Error> {
     let config = ask(Command::new("scontrol").args(["show", "config"]))?;
     let tasks = answers::max_array_size(&config).map_or(MOST_TASKS, |most| most.min(MOST_TASKS));
-    let partitions = ask(Command::new("sinfo").args(["--noheader", "--format=%P|%C"]))?;
-    let processors = answers::processors(&partitions, partition);
-    if let (Some(name), None) = (partition, processors) {
-        let names = answers::partitions(&partitions).join(", ");
-        let text = format!("the cluster has no partition `{name}`; `sinfo` lists {names}");
-        return Err(Error::Scheduler(text));
+    let partitions = ask(Command::new("sinfo").args(["--all", "--noheader", "--format=%P|%C"]))?;
+    let known = answers::partitions(&partitions);
+    // Slurm takes several, and starts a task in the one that has room first.
+    for name in partition.iter().flat_map(|names| names.split(',')) {
+        if !known.contains(&name) {
+            let known = known.join(", ");
+            let text = format!("the cluster has no partition `{name}`; `sinfo` lists {known}");
+            return Err(Error::Scheduler(text));
+        }
     }
-    Ok(Capacity { tasks: tasks.max(1), processors })
+    Ok(Capacity { tasks: tasks.max(1), processors: answers::processors(&partitions, partition) })
 }
 
 /// Submits the probe and the array of `tasks` tasks.

@@ -26,10 +26,10 @@ fn of(command: &str) -> Codes {
             ("0", "every run is complete"),
             (
                 "1",
-                "runs failed, or dropped lossless packets; the next call tries the failed ones again",
+                "runs or tasks failed, or dropped lossless packets; the next call tries again what has failed",
             ),
             REFUSED,
-            ("130", "interrupted; the next call goes on"),
+            ("130", "interrupted; the next call goes on. A job on a cluster was left alone"),
         ],
         "reproduce" => &[
             ("0", "the figures are there; with --check, numbers are as committed"),

@@ -226,8 +226,8 @@ fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
 pub(super) struct Completed {
     /// What the runs' results say together.
     survey: Survey,
-    /// Runs that were complete before.
-    earlier: usize,
+    /// Runs that were complete before; `None` if this call ran none itself.
+    earlier: Option<usize>,
     /// Whether the user interrupted it before its end.
     pub interrupted: bool,
     /// `sweep.csv` and `summary.csv`.
@@ -240,8 +240,13 @@ impl Completed {
     /// What a folder holds already. Writes the tables of it.
     fn of(plan: &Plan, folder: &SweepFolder) -> Result<Self, CommandError> {
         let (survey, tables) = folder.write_tables(plan)?;
-        let earlier = survey.done();
-        Ok(Self { survey, earlier, interrupted: false, tables, appeared: folder.count_appeared() })
+        Ok(Self {
+            survey,
+            earlier: None,
+            interrupted: false,
+            tables,
+            appeared: folder.count_appeared(),
+        })
     }
 }
 
@@ -282,7 +287,13 @@ pub(super) fn run_waiting(
     progress.finish();
     let (survey, tables) = folder.write_tables(plan)?;
     let interrupted = ended < plan.runs.len() && interrupted.load(Ordering::Relaxed);
-    Ok(Completed { survey, earlier, interrupted, tables, appeared: folder.count_appeared() })
+    Ok(Completed {
+        survey,
+        earlier: Some(earlier),
+        interrupted,
+        tables,
+        appeared: folder.count_appeared(),
+    })
 }
 
 /// What is needed before anything runs; the flag is set when the user interrupts.
@@ -329,7 +340,8 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     let others = Some(completed.appeared.saturating_sub(done)).filter(|count| *count > 0);
     let sound = done == all && doubts.is_empty();
     let exit = if sound { Exit::Success } else { Exit::Unsound };
-    let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
+    let before = earlier.map(|earlier| format!(", {earlier} of them from before"));
+    let mut text = format!("{done} of {all} runs are done{}\n", before.unwrap_or_default());
     for (count, what) in
         [(survey.incomplete, "cut by their duration"), (survey.deadlock, "stopped at a deadlock")]
     {

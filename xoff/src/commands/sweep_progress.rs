@@ -10,6 +10,8 @@ use units::Nanos;
 
 use super::run_progress::Course;
 
+/// Time between two lines about a job of which only the number of runs has changed.
+const LINE_PERIOD: Duration = Duration::from_secs(10);
 /// How old the tables may be while runs end; they are written as a whole each time.
 const TABLE_AGE: Duration = Duration::from_secs(2);
 /// How many times as long as writing them took they may be old at least.
@@ -22,6 +24,8 @@ pub struct SweepProgress {
     ended: usize,
     /// What was last said of a job.
     last_message: String,
+    /// When more runs are worth a line.
+    line_due: Instant,
     /// When the tables are to be written again.
     table_due: Instant,
     /// Runs under way by their number: since when they are heard of, and how they get on.
@@ -51,6 +55,7 @@ impl SweepProgress {
             runs,
             ended: 0,
             last_message: String::new(),
+            line_due: now(),
             table_due: now() + TABLE_AGE,
             courses: BTreeMap::new(),
         }
@@ -102,13 +107,17 @@ impl SweepProgress {
                 bar.set_position(ended as u64);
                 bar.set_message(message.to_owned());
             }
-            None if (ended, message) != (self.ended, &self.last_message) => {
-                super::say(format_args!("{ended} of {} runs, {message}", self.runs));
+            None => {
+                let now = now();
+                let is_due = ended != self.ended && now >= self.line_due;
+                if is_due || message != self.last_message {
+                    super::say(format_args!("{ended} of {} runs, {message}", self.runs));
+                    self.line_due = now + LINE_PERIOD;
+                    message.clone_into(&mut self.last_message);
+                }
             }
-            None => {}
         }
         self.ended = ended;
-        message.clone_into(&mut self.last_message);
     }
 
     /// Says something that is not about a run.

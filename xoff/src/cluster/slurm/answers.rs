@@ -93,12 +93,12 @@ pub(super) fn max_array_size(text: &str) -> Option<usize> {
     line.trim().strip_prefix('=')?.trim().parse().ok()
 }
 
-/// Processors of a partition, or of the default one, that are not out of order: of lines `NAME|ALLOCATED/IDLE/OTHER/TOTAL`.
+/// Processors of a partition, of several with commas between them, or of the default one, that are not out of order: of lines `NAME|ALLOCATED/IDLE/OTHER/TOTAL`.
 pub(super) fn processors(text: &str, partition: Option<&str>) -> Option<usize> {
     let line = |line: &str| {
         let (name, counts) = line.trim().split_once('|')?;
         let is_it = match partition {
-            Some(partition) => name.trim_end_matches('*') == partition,
+            Some(wanted) => wanted.split(',').any(|it| it == name.trim_end_matches('*')),
             None => name.ends_with('*'),
         };
         let counts: Option<Vec<usize>> =
@@ -116,7 +116,10 @@ pub(super) fn processors(text: &str, partition: Option<&str>) -> Option<usize> {
 /// Names of partitions in the same lines.
 pub(super) fn partitions(text: &str) -> Vec<&str> {
     let names = text.lines().filter_map(|line| line.trim().split_once('|'));
-    names.map(|(name, _)| name.trim_end_matches('*')).collect()
+    let mut names: Vec<&str> = names.map(|(name, _)| name.trim_end_matches('*')).collect();
+    // One with nodes of several kinds has several lines.
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
@@ -166,7 +169,8 @@ mod tests {
         assert_eq!(processors(text, None), Some(8), "the default; those out of order do not count");
         assert_eq!(processors(text, Some("debug")), Some(8));
         assert_eq!(processors(text, Some("long")), Some(66));
+        assert_eq!(processors(text, Some("debug,long")), Some(74));
         assert_eq!(processors(text, Some("lon")), None);
-        assert_eq!(partitions(text), ["debug", "long", "long"]);
+        assert_eq!(partitions(text), ["debug", "long"]);
     }
 }

@@ -153,6 +153,7 @@ impl Submission<'_> {
             survey = Survey::of(plan, &|run| folder.result(&run.id));
         }
         if interrupted.load(Ordering::Relaxed) {
+            say("interrupted; nothing was submitted");
             return Ok(None);
         }
         let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
