@@ -102,20 +102,15 @@ impl SweepProgress {
 
     /// So many runs have results, and what there is to say of the others.
     pub fn so_far(&mut self, ended: usize, message: &str) {
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position(ended as u64);
-                bar.set_message(message.to_owned());
-            }
-            None => {
-                let now = now();
-                let is_due = ended != self.ended && now >= self.line_due;
-                if is_due || message != self.last_message {
-                    super::say(format_args!("{ended} of {} runs, {message}", self.runs));
-                    self.line_due = now + LINE_PERIOD;
-                    message.clone_into(&mut self.last_message);
-                }
-            }
+        let now = now();
+        let is_due = ended != self.ended && now >= self.line_due;
+        if let Some(bar) = &self.bar {
+            bar.set_position(ended as u64);
+            bar.set_message(message.to_owned());
+        } else if is_due || message != self.last_message {
+            super::say(format_args!("{ended} of {} runs, {message}", self.runs));
+            self.line_due = now + LINE_PERIOD;
+            message.clone_into(&mut self.last_message);
         }
         self.ended = ended;
     }

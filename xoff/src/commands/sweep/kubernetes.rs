@@ -32,10 +32,11 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     let exit = print(&format!("{:#}", job.manifest()), Exit::Success);
     let merge = absolute_path(&arguments.file)?;
     let folder = absolute_path(&super::out(arguments))?;
-    let words = arguments.words(&merge.to_string_lossy(), &folder.to_string_lossy()).join(" ");
+    let words = arguments.words(&merge.to_string_lossy(), &folder.to_string_lossy());
+    let call = [&["xoff".to_owned()], &words[..]].concat().join(" ");
     say(format_args!(
-        "apply it with `kubectl apply --filename -`; when the job is complete, `xoff {words} --tables` makes the tables, and \
-         `--status` in place of --tables says how far it is"
+        "apply it with `kubectl apply --filename`; when the job is complete, `{call} --tables` makes the tables, and --status in \
+         place of --tables says how far it is"
     ));
     Ok(exit)
 }
