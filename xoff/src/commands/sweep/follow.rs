@@ -172,12 +172,19 @@ fn probe_failure(
 /// What went wrong in a job that has ended, a line each.
 pub fn failures(
     plan: &Plan,
+    out: &Path,
     job: &JobFolder,
     submitted: &Submitted,
 ) -> Result<Vec<String>, CommandError> {
+    // Without an answer of Slurm, there is what tasks reported.
+    let states = slurm::states(submitted).unwrap_or_default();
+    let reports = job.reports()?;
     let mut lines = Vec::new();
+    if !reports.iter().any(|(task, _)| task == "probe") {
+        lines.extend(probe_failure(out, job, submitted, &states)?);
+    }
     let mut reported = Vec::new();
-    for (task, report) in job.reports()? {
+    for (task, report) in reports {
         let who = if task == "probe" { "the probe".to_owned() } else { format!("task {task}") };
         lines.extend(report.error.map(|why| format!("{who} on {}: {why}", report.host)));
         for failure in report.failures {
@@ -190,8 +197,6 @@ pub fn failures(
         }
         reported.extend(task.parse::<usize>().ok());
     }
-    // Without an answer of Slurm, there is what tasks reported.
-    let states = slurm::states(submitted).unwrap_or_default();
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for state in states.iter().filter(|it| it.state == State::Failed) {
         if let Some(task) = state.task.filter(|task| !reported.contains(task)) {

@@ -41,7 +41,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         if slurm::states(&submitted)?.iter().any(|it| it.state.is_active()) {
             return attend(arguments, &plan, &folder, job, submitted, interrupted);
         }
-        for line in follow::failures(&plan, job, &submitted)? {
+        for line in follow::failures(&plan, &out(arguments), job, &submitted)? {
             warn(format_args!("job {}: {line}", job.number));
         }
     }
@@ -87,7 +87,7 @@ fn attend(
         Followed::Unable(why) => Err(CommandError::Text(why)),
         Followed::Ended => {
             let completed = Completed::of(plan, folder)?;
-            for line in follow::failures(plan, job, &submitted)? {
+            for line in follow::failures(plan, &out(arguments), job, &submitted)? {
                 if !json_errors::answers_in_json() {
                     say(line);
                 }

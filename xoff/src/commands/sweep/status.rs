@@ -40,7 +40,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         && let Some(submitted) = job.submitted()?
     {
         let states = slurm::states(&submitted);
-        let failures = follow::failures(&plan, &job, &submitted)?;
+        let failures = follow::failures(&plan, &out, &job, &submitted)?;
         let said = match &states {
             Ok(states) if states.is_empty() => "Slurm does not know it any more".to_owned(),
             Ok(states) => follow::summary(states),
