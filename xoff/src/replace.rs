@@ -1,8 +1,11 @@
 //! Files that are replaced at once.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::LazyLock;
 
 /// What a file is called while it is written.
 pub const PARTIAL: &str = ".xoff-partial-";
@@ -58,10 +61,41 @@ pub fn replace(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
 
 /// Whether a file of this name is one that a process of this machine was writing when it died.
 pub fn is_abandoned(name: &str) -> bool {
-    let process = name.strip_prefix(PARTIAL).and_then(|rest| rest.split_once('-'));
-    let Some((boot, rest)) = process else { return false };
-    let process = rest.split_once('-').map_or(rest, |(process, _)| process);
-    boot == this_boot() && !Path::new("/proc").join(process).exists()
+    name.strip_prefix(PARTIAL).is_some_and(is_of_dead_process)
+}
+
+/// What no other process has in its names: this boot of this machine, the namespace of process numbers (each container has one),
+/// the process, and a random number, because all three come again.
+pub fn this_process() -> &'static str {
+    static NAME: LazyLock<String> = LazyLock::new(|| {
+        let random = RandomState::new().hash_one(());
+        format!("{}-{}-{}-{random:016x}", this_boot(), process_namespace(), process::id())
+    });
+    &NAME
+}
+
+/// Whether a name that starts with that of a process is of one that is surely dead: it was in this namespace of process numbers,
+/// and is not there any more.
+pub fn is_of_dead_process(name: &str) -> bool {
+    let mut parts = name.splitn(4, '-');
+    let (Some(boot), Some(namespace), Some(process)) = (parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    boot == this_boot() && namespace == process_namespace() && !is_alive(process)
+}
+
+fn is_alive(process: &str) -> bool {
+    let Ok(stat) = fs::read_to_string(Path::new("/proc").join(process).join("stat")) else {
+        return false;
+    };
+    // The state follows the name, which is in parentheses and may have some in it. A zombie does nothing more.
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with('Z'))
+}
+
+fn process_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 
 /// Eight digits that tell this boot of this machine from all others.
@@ -70,9 +104,15 @@ pub fn this_boot() -> String {
     id.chars().take(8).collect()
 }
 
-/// How names of this process's partial files start: no other machine's process has the same.
+/// As [`this_process`], of one that is dead: no process has so large a number.
+#[cfg(test)]
+pub fn dead_process() -> String {
+    this_process().replace(&format!("-{}-", process::id()), "-4194304999-")
+}
+
+/// How names of this process's partial files start.
 fn own_start() -> String {
-    format!("{PARTIAL}{}-{}-", this_boot(), std::process::id())
+    format!("{PARTIAL}{}-", this_process())
 }
 
 #[cfg(test)]
@@ -93,13 +133,14 @@ mod tests {
 
     #[test]
     fn only_what_a_dead_process_of_this_machine_wrote_is_abandoned() {
-        let boot = this_boot();
+        let (boot, namespace) = (this_boot(), process_namespace());
         assert_eq!(boot.len(), 8);
         let own = format!("{}sweep.csv", own_start());
         for (name, expected) in [
             (own.as_str(), false),
-            (&format!("{PARTIAL}{boot}-4194304999-sweep.csv"), true),
-            (&format!("{PARTIAL}00000000-4194304999-sweep.csv"), false),
+            (&format!("{PARTIAL}{boot}-{namespace}-4194304999-01234567-sweep.csv"), true),
+            (&format!("{PARTIAL}{boot}-1-4194304999-01234567-sweep.csv"), false),
+            (&format!("{PARTIAL}00000000-{namespace}-4194304999-01234567-sweep.csv"), false),
             (&format!("{PARTIAL}1-sweep.csv"), false),
             ("sweep.csv", false),
         ] {

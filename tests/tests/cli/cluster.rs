@@ -100,6 +100,7 @@ fn tables_of_a_half_name_what_is_missing_and_run_nothing() {
 fn what_is_wrong_with_a_call_for_a_cluster_is_told() {
     let folder = folder();
     let volume = format!("sweeps={}", folder.path("elsewhere"));
+    let here = format!("sweeps={}", folder.path(""));
     let manifest = ["--manifest", "kubernetes", "--image", "xoff"];
     for (arguments, expected) in [
         (vec!["--on", "slurm"], "there is no `scontrol` on this machine"),
@@ -111,6 +112,7 @@ fn what_is_wrong_with_a_call_for_a_cluster_is_told() {
         (vec!["--part", "0/4", "--on", "slurm"], "cannot be used with"),
         (vec!["--tables", "--out", "missing"], "cannot be used multiple times"),
         (vec!["--manifest", "kubernetes"], "--image <IMAGE>"),
+        ([&manifest[..], &["--volume", &here, "--tasks", "7"]].concat(), "there are 6 runs"),
         ([&manifest[..], &["--volume", &volume]].concat(), "pods would not see it"),
         ([&manifest[..], &["--volume", "sweeps"]].concat(), "write CLAIM=FOLDER"),
         (vec!["--job", "1", "--task", "0"], "cannot read "),
@@ -131,21 +133,23 @@ fn a_manifest_is_what_kubernetes_takes() {
     let folder = folder();
     let volume = format!("sweeps={}:/data", folder.path(""));
     let more = ["--manifest", "kubernetes", "--image", "lab/xoff:0.2", "--volume", &volume];
-    let more = [&more[..], &["--parts", "6", "--cpus", "2", "--memory", "1G"]].concat();
+    let more = [&more[..], &["--tasks", "6", "--cpus", "2", "--memory", "1G"]].concat();
     let manifest = sweep(&folder, "out", &more).assert_code(0);
+    assert!(!fs::exists(folder.path("out")).expect("readable"), "nothing runs");
     let merge =
         format!("`xoff sweep {} --out={} --tables`", folder.path("sweep.toml"), folder.path("out"));
     assert!(manifest.stderr.contains(&merge), "{}", manifest.stderr);
     let file = folder.write("job.json", &manifest.stdout);
     finish(Command::new(python).args(["-c", VALIDATE, &file])).assert_code(0);
     let container = &json(&manifest.stdout)["spec"]["template"]["spec"]["containers"][0];
-    let expected = [
-        "sweep",
-        "/data/sweep.toml",
-        "--out=/data/out",
-        "--jobs=2",
-        "--part=$(JOB_COMPLETION_INDEX)/6",
-    ];
-    assert_eq!(container["args"], serde_json::json!(expected));
-    assert!(!fs::exists(folder.path("out")).expect("readable"), "nothing runs");
+    let expected = ["sweep", "/data/sweep.toml", "--out=/data/out", "--jobs=2"];
+    let arguments: Vec<&str> =
+        container["args"].as_array().expect("a list").iter().filter_map(|it| it.as_str()).collect();
+    assert_eq!(arguments[..4], expected);
+    assert_eq!(arguments[5..], ["--part=$(JOB_COMPLETION_INDEX)/6"]);
+
+    // Another build than the one that makes the tables runs nothing.
+    sweep(&folder, "out", &["--part", "0/6", arguments[4]]).assert_code(0);
+    let other = sweep(&folder, "out", &["--part", "1/6", "--build=0.1.0-0123"]).assert_code(2);
+    assert!(other.stderr.contains("use the same binary in the image and here"), "{}", other.stderr);
 }

@@ -14,7 +14,9 @@ fn what_slurm_does_not_take_is_told_and_leaves_no_job() {
         (vec!["--partition", "nope"], "the cluster has no partition `nope`; `sinfo` lists debug"),
         (vec!["--memory", "2"], "write a number with K, M, G or T"),
         (vec!["--time", "1h"], "write MINUTES, MINUTES:SECONDS"),
-        (vec!["--", "--array=1-3"], "--array cannot be given to sbatch here"),
+        (vec!["--", "--array=1-3"], "--array=1-3 cannot be given to sbatch here"),
+        (vec!["--", "-a1-3"], "-a1-3 cannot be given to sbatch here"),
+        (vec!["--", "--dep=singleton"], "--dep=singleton cannot be given to sbatch here"),
         (vec!["--", "--no-such-option"], "`sbatch` failed: "),
     ] {
         let refused = sweep.on(&slurm, "out", &arguments).finish().assert_code(2);
@@ -70,7 +72,9 @@ fn another_build_or_a_processor_that_computes_something_else_runs_nothing() {
     assert!(sweep.read("out/jobs/1/reports/0.json").contains("install the same xoff"));
 
     // On another kind of processor, the same results are required of the witness.
-    edit("processor", "another");
+    let mut foreign: serde_json::Value = serde_json::from_str(&job).expect("it is JSON");
+    foreign["witness"]["processor"] = "another".into();
+    sweep.folder.write("out/jobs/1/job.json", foreign.to_string());
     task().assert_code(0);
     let job: serde_json::Value = serde_json::from_str(&job).expect("it is JSON");
     let witness = job["witness"]["run"].as_str().expect("a run was measured");

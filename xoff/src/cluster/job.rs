@@ -35,8 +35,6 @@ pub struct Description {
     pub build: String,
     /// The machine that submitted it.
     pub host: String,
-    /// That machine's processor.
-    pub processor: String,
     /// How many runs its tasks have.
     pub runs: usize,
     /// A complete run that other kinds of processors repeat, to compare the results.
@@ -50,6 +48,10 @@ pub struct Witness {
     pub index: usize,
     /// Its name.
     pub run: String,
+    /// The machine that made it.
+    pub host: String,
+    /// That machine's processor.
+    pub processor: String,
 }
 
 /// The scheduler's numbers of a job.
@@ -95,8 +97,13 @@ pub struct TaskRun {
 impl Description {
     /// Of a job that this process submits.
     pub fn of_this_process(runs: usize, witness: Option<Witness>) -> Self {
-        let Manifest { version, host, processor, .. } = Manifest::of_this_process();
-        Self { version, build: build::name().to_owned(), host, processor, runs, witness }
+        let Manifest { version, host, .. } = Manifest::of_this_process();
+        Self { version, build: build::name().to_owned(), host, runs, witness }
+    }
+
+    /// The version and the build, as one word.
+    pub fn version_and_build(&self) -> String {
+        format!("{}-{}", self.version, self.build)
     }
 
     /// Why this process may not execute tasks of the job, if it may not.
@@ -111,9 +118,10 @@ impl Description {
         })
     }
 
-    /// Whether this machine has the same kind of processor as the one that submitted the job.
-    pub fn is_of_this_processor(&self) -> bool {
-        self.processor == Manifest::of_this_process().processor
+    /// The run to repeat on this machine before others, if it was made on another kind of processor.
+    pub fn foreign_witness(&self) -> Option<&Witness> {
+        let processor = Manifest::of_this_process().processor;
+        self.witness.as_ref().filter(|witness| witness.processor != processor)
     }
 }
 
@@ -309,12 +317,18 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let plan = made_up::plan();
         let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
-        let witness = Some(Witness { index: 0, run: plan.runs[0].id.to_string() });
+        let witness = Some(Witness {
+            index: 0,
+            run: plan.runs[0].id.to_string(),
+            host: "login1".into(),
+            processor: "another".into(),
+        });
         let description = Description::of_this_process(3, witness);
         let tasks = [vec![&plan.runs[5]], vec![&plan.runs[2], &plan.runs[0]]];
         job.describe(&description, &tasks).unwrap();
         assert_eq!(job.description().unwrap(), description);
         assert_eq!(description.refusal(), None);
+        assert_eq!(description.foreign_witness(), description.witness.as_ref());
         let runs = job.task(1).unwrap().unwrap();
         assert_eq!(runs.iter().map(|it| it.index).collect::<Vec<_>>(), [2, 0]);
         assert_eq!(runs[1].run, plan.runs[0].id.to_string());
@@ -362,7 +376,6 @@ mod tests {
         let why = other.refusal().unwrap();
         assert!(why.contains("login1, which submitted the job"), "{why}");
         assert!(why.contains("build 0123"), "{why}");
-        assert!(other.is_of_this_processor());
     }
 
     #[test]

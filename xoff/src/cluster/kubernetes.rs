@@ -61,6 +61,8 @@ pub struct Job {
     pub volume: Volume,
     /// How many parts.
     pub parts: usize,
+    /// The build of xoff that the image must have.
+    pub build: String,
     /// Processors of a pod, which executes as many runs at a time.
     pub cpus: usize,
     /// Memory of a pod, in Kubernetes' notation such as `2Gi`.
@@ -80,6 +82,7 @@ impl Job {
             *argument = argument.replace('$', "$$");
         }
         arguments.push(format!("--jobs={}", self.cpus));
+        arguments.push(format!("--build={}", self.build));
         arguments.push(format!("--part=$(JOB_COMPLETION_INDEX)/{}", self.parts));
         let folder = self.volume.in_pods.to_string_lossy();
         json!({
@@ -177,13 +180,19 @@ mod tests {
             arguments: vec!["sweep".into(), "/data/$(x).toml".into()],
             volume: Volume::parse("shared=/data").unwrap(),
             parts: 8,
+            build: "0.2.0-0123".into(),
             cpus: 2,
             memory: None,
         };
         let manifest = job.manifest();
         let arguments = &manifest["spec"]["template"]["spec"]["containers"][0]["args"];
-        let expected =
-            json!(["sweep", "/data/$$(x).toml", "--jobs=2", "--part=$(JOB_COMPLETION_INDEX)/8"]);
+        let expected = json!([
+            "sweep",
+            "/data/$$(x).toml",
+            "--jobs=2",
+            "--build=0.2.0-0123",
+            "--part=$(JOB_COMPLETION_INDEX)/8",
+        ]);
         assert_eq!(arguments, &expected);
     }
 }

@@ -72,7 +72,14 @@ pub fn submit(
 
 fn sbatch(script: &Path, request: &Request, more: &[&str]) -> Result<u64, Error> {
     let mut sbatch = Command::new("sbatch");
-    sbatch.arg("--parsable").args(&request.options).args(more).arg(script);
+    // sbatch reads options from its environment, too, and they win over those of the script. On its command line, those of the
+    // user come last.
+    let resources = request.resources();
+    let resources = resources.into_iter().map(|(option, value)| format!("--{option}={value}"));
+    sbatch.arg("--parsable").args(resources).args(&request.options).args(more).arg(script);
+    for variable in ["SBATCH_ARRAY_INX", "SBATCH_WAIT", "SBATCH_CLUSTERS", "SLURM_CLUSTERS"] {
+        sbatch.env_remove(variable);
+    }
     let answer = ask(&mut sbatch)?;
     let error = || Error::Scheduler(format!("`sbatch` answered {answer:?} instead of a number"));
     answers::job_number(&answer).ok_or_else(error)

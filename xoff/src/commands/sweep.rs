@@ -232,6 +232,8 @@ pub(super) struct Completed {
     pub interrupted: bool,
     /// `sweep.csv` and `summary.csv`.
     tables: [PathBuf; 2],
+    /// What went wrong in a job on a cluster, a line each.
+    failures: Vec<String>,
     /// Folders of runs, also of those of another sweep or another xoff.
     appeared: usize,
 }
@@ -243,6 +245,7 @@ impl Completed {
         Ok(Self {
             survey,
             earlier: None,
+            failures: Vec::new(),
             interrupted: false,
             tables,
             appeared: folder.count_appeared(),
@@ -290,6 +293,7 @@ pub(super) fn run_waiting(
     Ok(Completed {
         survey,
         earlier: Some(earlier),
+        failures: Vec::new(),
         interrupted,
         tables,
         appeared: folder.count_appeared(),
@@ -326,7 +330,10 @@ fn existing_out(arguments: &Arguments) -> Result<PathBuf, CommandError> {
 }
 
 fn report(plan: &Plan, completed: &Completed) -> Exit {
-    let Completed { survey, earlier, tables, .. } = completed;
+    let Completed { survey, earlier, tables, failures, .. } = completed;
+    if !super::json_errors::answers_in_json() {
+        failures.iter().for_each(super::say);
+    }
     let mut doubts = Vec::new();
     for (index, why) in &survey.doubts {
         let run = &plan.runs[*index];
@@ -366,6 +373,7 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         "incomplete": survey.incomplete,
         "deadlock": survey.deadlock,
         "doubts": doubts,
+        "failures": failures,
         "not_of_this_sweep": others.unwrap_or(0),
         "processors": survey.processors,
         "tables": tables.each_ref().map(|table| table.display().to_string()),

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -164,9 +165,24 @@ impl SweepFolder {
         self.format
     }
 
-    /// Replaces both tables, each at once, by those of what is complete now.
+    /// Replaces both tables, each at once, by those of what is complete now. Tables that another process has written meanwhile
+    /// may be of more runs, so they are not replaced by those of fewer.
     pub fn write_tables(&self, plan: &Plan) -> Result<(Survey, [PathBuf; 2]), ResultsError> {
+        loop {
+            if let Some(written) = self.try_write_tables(plan)? {
+                return Ok(written);
+            }
+        }
+    }
+
+    /// `None` if another process wrote them meanwhile.
+    fn try_write_tables(
+        &self,
+        plan: &Plan,
+    ) -> Result<Option<(Survey, [PathBuf; 2])>, ResultsError> {
         let paths = [RUNS_TABLE, CELLS_TABLE].map(|it| self.folder.join(self.format.file(it)));
+        let versions = || paths.each_ref().map(|path| version(path));
+        let found = versions();
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| ResultsError::Write { path, source }
@@ -179,12 +195,16 @@ impl SweepFolder {
         let source = |run: &Run| self.result(&run.id);
         let survey = Survey::of(plan, &source);
         tables::write(plan, &survey, &source, self.format, [runs, cells])?;
+        if versions() != found {
+            return Ok(None);
+        }
         new_runs.finish().map_err(failed(&paths[0]))?;
         new_cells.finish().map_err(failed(&paths[1]))?;
         if survey.done() == plan.runs.len() {
-            place::clear(&self.folder.join(RUNS), Abandoned::Everywhere);
+            let ids = plan.runs.iter().map(|run| run.id.to_string()).collect();
+            place::clear(&self.folder.join(RUNS), Abandoned::Of(&ids));
         }
-        Ok((survey, paths))
+        Ok(Some((survey, paths)))
     }
 
     fn replace(&self, name: &str, text: &[u8]) -> Result<PathBuf, ResultsError> {
@@ -230,6 +250,12 @@ impl SweepFolder {
             Err(ResultsError::OtherFormat { folder, found, asked })
         })
     }
+}
+
+/// What tells a file from one that replaces it. It is opened, because clients of NFS then ask the server.
+fn version(path: &Path) -> Option<(u64, i64, i64)> {
+    let metadata = File::open(path).and_then(|file| file.metadata()).ok()?;
+    Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec()))
 }
 
 /// The format of a file, if it is one of a sweep's tables.
@@ -402,8 +428,8 @@ mod tests {
     #[test]
     fn only_who_is_alone_removes_what_is_half_written() {
         let temp = tempfile::tempdir().unwrap();
-        let boot = crate::replace::this_boot();
-        let partial = temp.path().join(format!(".xoff-partial-{boot}-4194304999-sweep.csv"));
+        let dead = crate::replace::dead_process();
+        let partial = temp.path().join(format!(".xoff-partial-{dead}-sweep.csv"));
         fs::write(&partial, "").unwrap();
         claim(temp.path(), Claim::Shared).unwrap();
         assert!(partial.exists(), "another sweep may be writing it");

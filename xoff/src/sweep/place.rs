@@ -9,7 +9,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use results::folder_lock::{self, Sharing};
@@ -17,10 +16,12 @@ use results::{Manifest, Summary};
 use serde_json::Value;
 
 use super::run_id::RunId;
-use crate::replace::this_boot;
+use crate::replace::{is_of_dead_process, this_process};
 
 /// Starts the names of folders in which runs grow.
 const GROWING: &str = ".xoff-run-";
+/// Ends the names of folders that made room.
+const REPLACED: &str = "-replaced";
 
 /// A run's folder while the run is under way. Dropped, it is removed.
 #[derive(Debug)]
@@ -40,15 +41,12 @@ pub(super) enum Arrival {
     Differs { file: String, host: String },
 }
 
-/// What no other process has in its names: this boot of this machine, and the process.
-static MINE: LazyLock<String> = LazyLock::new(|| format!("{}-{}", this_boot(), std::process::id()));
-
 impl Place {
     /// A new one in the folder `runs`.
     pub fn new(runs: &Path, id: &RunId) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let growing = runs.join(format!("{GROWING}{}-{number}-{id}", *MINE));
+        let growing = runs.join(format!("{GROWING}{}-{number}-{id}", this_process()));
         Self { growing, whole: runs.join(id.to_string()) }
     }
 
@@ -93,7 +91,7 @@ impl Place {
             }
             self.check_room()?;
             let name = self.growing.file_name().unwrap_or_default().to_string_lossy();
-            let aside = self.growing.with_file_name(format!("{name}-replaced"));
+            let aside = self.growing.with_file_name(format!("{name}{REPLACED}"));
             match fs::rename(&self.whole, &aside) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 Err(_) => {}
@@ -120,24 +118,26 @@ fn is_taken(error: &io::Error) -> bool {
 }
 
 /// Which folders of runs that did not come to their end go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Abandoned {
-    /// Those of this machine that no process writes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Abandoned<'a> {
+    /// Those of this machine whose processes are dead.
     Here,
-    /// All: every run has its results.
-    Everywhere,
+    /// Those of these runs, on all machines: each of them has its results.
+    Of(&'a BTreeSet<String>),
 }
 
 /// Removes folders of runs that did not come to their end, as those of killed processes.
-pub(super) fn clear(runs: &Path, which: Abandoned) {
-    let ours = format!("{GROWING}{}-", this_boot());
+pub(super) fn clear(runs: &Path, which: Abandoned<'_>) {
     for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = entry.path();
+        let Some(rest) = name.strip_prefix(GROWING) else { continue };
+        // Processes of other users may be hidden; what they write to is locked most of the time.
         let is_idle = || folder_lock::try_acquire(&path, Sharing::Alone).is_ok();
+        let run = rest.strip_suffix(REPLACED).unwrap_or(rest).rsplit('-').next();
         let goes = match which {
-            Abandoned::Here => name.starts_with(&ours) && is_idle(),
-            Abandoned::Everywhere => name.starts_with(GROWING),
+            Abandoned::Here => is_of_dead_process(rest) && is_idle(),
+            Abandoned::Of(runs) => run.is_some_and(|run| runs.contains(run)),
         };
         if goes {
             // What stays is in nobody's way.
@@ -181,6 +181,7 @@ fn of_the_scenario(json: Option<Vec<u8>>) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replace::dead_process;
 
     fn write(place: &Place, flows: &str, wall_seconds: f64) {
         fs::create_dir(place.path()).unwrap();
@@ -283,17 +284,19 @@ mod tests {
         let runs = temp.path();
         let place = Place::new(runs, &RunId::for_tests());
         write(&place, "a", 1.0);
-        let lock = folder_lock::acquire(place.path(), Sharing::Alone).unwrap();
-        let dead = runs.join(format!("{GROWING}{}-1-0-0123", this_boot()));
-        let elsewhere = runs.join(format!("{GROWING}another1-1-0-0123"));
+        let dead = runs.join(format!("{GROWING}{}-0-0123", dead_process()));
+        let elsewhere = runs.join(format!("{GROWING}another1-1-1-01234567-0-0123"));
+        let of_another_sweep = runs.join(format!("{GROWING}another1-1-1-01234567-1-4567"));
         let whole = runs.join("0123456789abcdef");
-        for folder in [&dead, &elsewhere, &whole] {
+        for folder in [&dead, &elsewhere, &of_another_sweep, &whole] {
             fs::create_dir(folder).unwrap();
         }
         clear(runs, Abandoned::Here);
         assert!(!dead.exists() && elsewhere.exists() && whole.exists() && place.path().exists());
-        drop(lock);
-        clear(runs, Abandoned::Everywhere);
-        assert_eq!(names(runs), ["0123456789abcdef"]);
+        let of_this = ["0123".to_owned(), RunId::for_tests().to_string()].into();
+        clear(runs, Abandoned::Of(&of_this));
+        let mut left = names(runs);
+        left.sort();
+        assert_eq!(left, [".xoff-run-another1-1-1-01234567-1-4567", "0123456789abcdef"]);
     }
 }

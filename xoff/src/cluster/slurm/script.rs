@@ -29,6 +29,19 @@ pub struct Request {
     pub options: Vec<String>,
 }
 
+impl Request {
+    /// Options of `sbatch` for what tasks need, and their values.
+    pub(super) fn resources(&self) -> Vec<(&'static str, String)> {
+        let optional =
+            [("partition", &self.partition), ("time", &self.time), ("mem", &self.memory)];
+        let mut options = vec![("cpus-per-task", self.cpus.to_string())];
+        options.extend(
+            optional.into_iter().filter_map(|(option, value)| Some((option, value.clone()?))),
+        );
+        options
+    }
+}
+
 /// How a task calls xoff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -92,21 +105,12 @@ impl Call {
             Some(start) => format!("{}%a.log", start.replace('%', "%%")),
             None => log.into_owned(),
         };
-        let options = [
-            ("job-name", Some(name.as_str())),
-            ("output", Some(log.as_str())),
-            ("chdir", Some(&folder)),
-            ("partition", request.partition.as_deref()),
-            ("time", request.time.as_deref()),
-            ("mem", request.memory.as_deref()),
-        ];
-        let mut text = format!("#!/bin/sh\n#SBATCH --cpus-per-task={}\n", request.cpus);
-        for (option, value) in options {
-            if let Some(value) = value {
-                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-                writeln!(text, "#SBATCH --{option}=\"{value}\"")
-                    .expect("a String takes every write");
-            }
+        let fixed = [("job-name", name.as_str()), ("output", &log), ("chdir", &folder)];
+        let fixed = fixed.map(|(option, value)| (option, value.to_owned()));
+        let mut text = "#!/bin/sh\n".to_owned();
+        for (option, value) in request.resources().into_iter().chain(fixed) {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            writeln!(text, "#SBATCH --{option}=\"{value}\"").expect("a String takes every write");
         }
         text
     }
@@ -160,13 +164,13 @@ mod tests {
         };
         assert_snapshot!(call().tasks_script(&job, &request, 42), @r#"
         #!/bin/sh
-        #SBATCH --cpus-per-task=4
-        #SBATCH --job-name="it's"
-        #SBATCH --output="/home/a/50%%/jobs/3/task-%a.log"
-        #SBATCH --chdir="/home/a"
+        #SBATCH --cpus-per-task="4"
         #SBATCH --partition="long"
         #SBATCH --time="1:30:00"
         #SBATCH --mem="2G"
+        #SBATCH --job-name="it's"
+        #SBATCH --output="/home/a/50%%/jobs/3/task-%a.log"
+        #SBATCH --chdir="/home/a"
         #SBATCH --array=0-41
         #SBATCH --open-mode=append
 

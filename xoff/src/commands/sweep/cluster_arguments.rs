@@ -49,9 +49,13 @@ pub struct ClusterArguments {
     /// Persistent volume claim that holds the sweep file and the results' folder, and where it is mounted here and in pods.
     #[arg(long, value_name = "CLAIM=FOLDER[:FOLDER_IN_PODS]", value_parser = Volume::parse, requires = "manifest")]
     pub volume: Option<Volume>,
-    /// Parts, and pods at a time. Default: parts of five minutes, as far as runs are complete and tell how long they take.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "manifest")]
-    pub parts: Option<NonZeroUsize>,
+    /// Tasks: on Slurm at most, on Kubernetes parts, and pods at a time. Default: tasks of five minutes, as far as runs are complete
+    /// and tell how long they take.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "scheduler")]
+    pub tasks: Option<NonZeroUsize>,
+    /// The build that is to run the part.
+    #[arg(long, hide = true, requires = "part")]
+    pub build: Option<String>,
     /// Job whose task this is.
     #[arg(long, hide = true, requires = "task")]
     pub job: Option<u32>,

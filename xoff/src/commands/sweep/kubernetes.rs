@@ -6,7 +6,7 @@ use std::path::{Path, absolute};
 use super::super::{Exit, print, say};
 use super::{Arguments, CommandError, load, out};
 use crate::cluster::kubernetes::{Job, Volume};
-use crate::cluster::{self, Limits};
+use crate::cluster::{self, Description, Limits};
 use crate::sweep::{Plan, Run, Survey, result_in};
 
 /// An etcd of the usual size holds a job of as many indices without trouble.
@@ -25,7 +25,18 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         image: image.clone(),
         arguments: arguments.words(&file, &out),
         volume: volume.clone(),
-        parts: cluster.parts.map_or_else(|| parts(arguments, &plan), NonZeroUsize::get),
+        parts: match cluster.tasks.map(NonZeroUsize::get) {
+            None => parts(arguments, &plan),
+            Some(parts) if parts <= plan.runs.len().min(MOST_PARTS) => parts,
+            Some(parts) => {
+                let (runs, most) = (plan.runs.len(), MOST_PARTS);
+                let text = format!(
+                    "--tasks {parts}: there are {runs} runs, and a job has at most {most} tasks"
+                );
+                return Err(CommandError::Text(text));
+            }
+        },
+        build: Description::of_this_process(0, None).version_and_build(),
         cpus: cluster.cpus(),
         memory: cluster.memory.as_ref().map(super::cluster_arguments::Memory::for_kubernetes),
     };

@@ -9,15 +9,27 @@ use super::super::sweep_progress::SweepProgress;
 use super::super::{Exit, answer, say};
 use super::cluster_arguments::Part;
 use super::{Arguments, CommandError, named, no_thread, out, prepare};
-use crate::cluster::{self, Description, JobFolder, Report, RunFailure};
+use crate::cluster::{self, Description, JobFolder, Report, RunFailure, Witness};
 use crate::sweep::{self, Claim, Failure, News, Run, Sweep, SweepFolder};
 
 /// Runs part of a sweep.
 pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
+    if let Some(wanted) = &arguments.cluster.build {
+        let own = Description::of_this_process(0, None).version_and_build();
+        if *wanted != own {
+            return Err(CommandError::Text(format!(
+                "this xoff is {own}, and the tables are to be made by {wanted}, which would not count its runs: use the same \
+                 binary in the image and here"
+            )));
+        }
+    }
     let sweep = Sweep::load(&arguments.file, &arguments.options())?;
     let indices = cluster::part(sweep.run_count(), part.number, part.of);
     let runs = indices.into_iter().map(|index| sweep.run(index).map(|(run, _)| run));
     let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
+    if runs.is_empty() {
+        return Ok(Share::default().exit());
+    }
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
     let share = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
@@ -64,10 +76,13 @@ fn execute_task(
             share.failed(index, changed());
         }
     }
+    if runs.is_empty() {
+        return Ok(share);
+    }
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
-    if !description.is_of_this_processor() {
-        compare_with_witness(&sweep, description, &folder, interrupted)?;
+    if let Some(witness) = description.foreign_witness() {
+        compare_with_witness(&sweep, witness, &folder, interrupted)?;
     }
     let rest = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
     share.failures.extend(rest.failures);
@@ -81,7 +96,9 @@ fn probe(arguments: &Arguments, description: &Description) -> Result<Share, Comm
     let runs = [sweep.run(0)?.0];
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
-    compare_with_witness(&sweep, description, &folder, interrupted)?;
+    if let Some(witness) = &description.witness {
+        compare_with_witness(&sweep, witness, &folder, interrupted)?;
+    }
     Ok(Share::default())
 }
 
@@ -89,14 +106,13 @@ fn refuse_another_build(description: &Description) -> Result<(), CommandError> {
     description.refusal().map_or(Ok(()), |why| Err(CommandError::Text(why)))
 }
 
-/// Repeats a run of the machine that submitted the job.
+/// Repeats a run of another machine, perhaps of this one.
 fn compare_with_witness(
     sweep: &Sweep,
-    description: &Description,
+    witness: &Witness,
     folder: &SweepFolder,
     interrupted: &AtomicBool,
 ) -> Result<(), CommandError> {
-    let Some(witness) = &description.witness else { return Ok(()) };
     let (run, scenario) = sweep.run(witness.index)?;
     if run.id.to_string() != witness.run {
         return Err(CommandError::Text(format!("run {}: {}", witness.index, changed())));
@@ -105,16 +121,11 @@ fn compare_with_witness(
     match differs.map_err(|failure| CommandError::Text(failure.to_string()))? {
         None => Ok(()),
         Some(file) => {
-            let own = Description::of_this_process(0, None);
+            let own = Report::of_this_machine(None, Vec::new());
             Err(CommandError::Text(format!(
                 "run {} gives another {file} on {} ({}) than on {} ({}): one of both computes wrong, or xoff does; run it \
                  on each with `xoff sweep --only {}` and compare",
-                run.index,
-                own.host,
-                own.processor,
-                description.host,
-                description.processor,
-                run.index
+                run.index, own.host, own.processor, witness.host, witness.processor, run.index
             )))
         }
     }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use results::span;
+use results::{Manifest, span};
 use serde_json::json;
 use units::Nanos;
 
-use super::super::{Exit, answer, json_errors, print, say, warn};
+use super::super::{Exit, answer, print, say, warn};
 use super::cluster_arguments::{ClusterArguments, Memory};
 use super::follow::{self, Followed};
 use super::{Arguments, CommandError, Completed, load, measure, out, report};
@@ -86,13 +86,8 @@ fn attend(
         }
         Followed::Unable(why) => Err(CommandError::Text(why)),
         Followed::Ended => {
-            let completed = Completed::of(plan, folder)?;
-            for line in follow::failures(plan, &out(arguments), job, &submitted)? {
-                if !json_errors::answers_in_json() {
-                    say(line);
-                }
-            }
-            Ok(report(plan, &completed))
+            let failures = follow::failures(plan, &out(arguments), job, &submitted)?;
+            Ok(report(plan, &Completed { failures, ..Completed::of(plan, folder)? }))
         }
     }
 }
@@ -117,14 +112,17 @@ fn await_submission(
     Ok(None)
 }
 
-/// What would break what xoff itself asks of Slurm.
+/// What would break what xoff itself asks of Slurm. sbatch takes beginnings of long options, and values behind short ones.
 fn refuse_options(cluster: &ClusterArguments) -> Result<(), CommandError> {
-    let ours = ["--array", "-a", "--dependency", "-d", "--wrap", "--wait", "-W"];
+    let long = ["--array", "--dependency", "--wrap", "--wait", "--clusters"];
+    let short = ["-a", "-d", "-W", "-M"];
     for option in &cluster.scheduler_options {
         let name = option.split('=').next().unwrap_or_default();
-        if ours.contains(&name) {
+        // `--wait-all-nodes` is another option.
+        let is_long = name.len() >= 4 && long.iter().any(|it| it.starts_with(name));
+        if is_long || short.iter().any(|it| option.starts_with(it)) {
             let text = format!(
-                "{name} cannot be given to sbatch here: xoff sets it, or cannot do with it"
+                "{option} cannot be given to sbatch here: xoff sets it itself, or could not follow the job"
             );
             return Err(CommandError::Text(text));
         }
@@ -164,7 +162,10 @@ impl Submission<'_> {
         };
         let witness = plan.runs.iter().filter(|run| survey.is_done(run));
         let witness = witness.min_by_key(|run| survey.walls[run.index]);
-        let witness = witness.map(|run| Witness { index: run.index, run: run.id.to_string() });
+        let witness = witness.and_then(|run| {
+            let Manifest { host, processor, .. } = Manifest::of_run(&folder.run_folder(&run.id))?;
+            Some(Witness { index: run.index, run: run.id.to_string(), host, processor })
+        });
         let described = job
             .describe(&Description::of_this_process(waiting.len(), witness), &tasks)
             .map_err(CommandError::from);
@@ -213,7 +214,10 @@ fn deal<'a>(
     let cpus = arguments.cluster.cpus();
     let limits = Limits {
         runs_at_once: cpus,
-        tasks: capacity.tasks,
+        tasks: arguments
+            .cluster
+            .tasks
+            .map_or(capacity.tasks, |most| most.get().min(capacity.tasks)),
         tasks_at_once: capacity.processors.map(|processors| processors / cpus),
         time: arguments.cluster.time.as_ref().and_then(|time| time.limit),
     };

@@ -50,20 +50,23 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         for failure in &failures {
             line(format_args!("{failure}"));
         }
-        let states = states.unwrap_or_default();
-        let count = |state: State| {
-            let is_it = |it: &&TaskState| it.task.is_some() && it.state == state;
-            states.iter().filter(is_it).count()
+        let count = |states: &[TaskState], state: State| {
+            states.iter().filter(|it| it.task.is_some() && it.state == state).count()
         };
+        // Without an answer, or if Slurm has forgotten the job, there are no counts.
+        let counted = states.as_ref().ok().filter(|states| !states.is_empty()).map(|states| {
+            json!({
+                "waiting": count(states, State::Waiting),
+                "running": count(states, State::Running),
+                "completed": count(states, State::Completed),
+                "failed": count(states, State::Failed),
+            })
+        });
         of_job = json!({
             "number": job.number,
             "slurm": { "probe": submitted.probe, "array": submitted.array },
-            "tasks": {
-                "waiting": count(State::Waiting),
-                "running": count(State::Running),
-                "completed": count(State::Completed),
-                "failed": count(State::Failed),
-            },
+            "tasks": counted,
+            "error": states.as_ref().err().map(ToString::to_string),
             "failures": failures,
         });
     }
