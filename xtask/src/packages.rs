@@ -1,5 +1,6 @@
 //! Programs that tests and checks call: found, or installed, or an error.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -99,7 +100,17 @@ pub fn slurm() -> Result<PathBuf> {
         return Ok(PathBuf::from("/"));
     }
     let folder = workspace::target_dir().join("slurm");
-    Apt::default().with_fresh_lists(|apt| apt.unpacked_with_dependencies("slurm-wlm", &folder))
+    let root = Apt::default()
+        .with_fresh_lists(|apt| apt.unpacked_with_dependencies("slurm-wlm", &folder))?;
+    // Their names are those of Debian's alternatives, which are links that an installation makes.
+    for name in ["slurmctld", "slurmd", "slurmstepd"] {
+        let link = root.join("usr/sbin").join(name);
+        if !link.exists() {
+            symlink(format!("{name}-wlm"), &link)
+                .with_context(|| format!("making {}", link.display()))?;
+        }
+    }
+    Ok(root)
 }
 
 /// The folder `tools/testing` of the kernel's source: runner and parsers of its tests.

@@ -60,7 +60,6 @@ pub fn follow(
                 }
                 if let Some(why) = impossible(&states) {
                     progress.finish();
-                    slurm::cancel(&[submitted.probe, submitted.array])?;
                     return Ok(Followed::Unable(why));
                 }
                 let done = count_appeared(out).saturating_sub(others);

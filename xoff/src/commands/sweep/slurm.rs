@@ -84,7 +84,11 @@ fn attend(
             ));
             Ok(Exit::Interrupted)
         }
-        Followed::Unable(why) => Err(CommandError::Text(why)),
+        Followed::Unable(why) => {
+            // Slurm itself takes seconds to see that the array waits in vain.
+            slurm::cancel(&[submitted.probe, submitted.array])?;
+            Err(CommandError::Text(why))
+        }
         Followed::Ended => {
             let failures = follow::failures(plan, &out(arguments), job, &submitted)?;
             Ok(report(plan, &Completed { failures, ..Completed::of(plan, folder)? }))
