@@ -47,13 +47,13 @@ pub struct Arguments {
     /// Seeds 1 to N instead of the file's.
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
-    /// Runs at a time. Default: one for each processor.
+    /// Runs at a time. Default: one for each processor; with --part, one.
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
     /// Prints the runs with their indices and runs none.
     #[arg(long, conflicts_with_all = ["jobs", "only"])]
     list: bool,
-    /// Runs the one with this index and writes no tables: for cluster schedulers.
+    /// Runs the one with this index and writes no tables.
     #[arg(long, value_name = "INDEX", allow_hyphen_values = true, conflicts_with = "jobs")]
     only: Option<usize>,
     /// Writes the tables of what is complete, and runs nothing.

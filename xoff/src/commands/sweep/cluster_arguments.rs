@@ -43,7 +43,7 @@ pub struct ClusterArguments {
     #[arg(long, value_enum, value_name = "KIND", group = "scheduler", requires_all = ["image", "volume"],
           conflicts_with_all = ["jobs", "list", "only", "on", "status", "tables", "part"])]
     pub manifest: Option<ManifestKind>,
-    /// The image, whose entry point is xoff of this version.
+    /// The image, whose entry point is the same binary as this one.
     #[arg(long, requires = "manifest")]
     pub image: Option<String>,
     /// Persistent volume claim that holds the sweep file and the results' folder, and where it is mounted here and in pods.
