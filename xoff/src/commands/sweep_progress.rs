@@ -36,7 +36,8 @@ impl SweepProgress {
     /// Of a sweep of `runs`, of which `earlier` need not run again.
     pub fn new(runs: usize, earlier: usize) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
-            let template = "{bar:30} {pos} of {len} runs  {elapsed}, {eta} left  {msg}";
+            // Cut to the width of the terminal: a second line would stay.
+            let template = "{bar:30} {pos} of {len} runs  {elapsed}, {eta} left  {wide_msg}";
             let style = ProgressStyle::with_template(template).expect("it is well-formed");
             let bar = ProgressBar::new(runs as u64).with_style(style);
             bar.set_position(earlier as u64);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use results::{Manifest, span};
+use results::{Manifest, counted, span};
 use serde_json::json;
 use units::Nanos;
 
@@ -196,8 +196,10 @@ impl Submission<'_> {
     fn announce(&self, job: &JobFolder, runs: usize, tasks: usize, longest: Duration) {
         let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
         say(format_args!(
-            "submitted job {}: {runs} runs in {tasks} tasks of at most about {about}",
-            job.number
+            "submitted job {}: {} in {} of at most about {about}",
+            job.number,
+            counted(runs as u64, "run"),
+            counted(tasks as u64, "task")
         ));
         let limit = self.arguments.cluster.time.as_ref().and_then(|time| time.limit);
         if limit.is_some_and(|limit| longest > limit) {
