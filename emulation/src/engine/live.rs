@@ -2,6 +2,7 @@
 
 mod programs;
 mod storms;
+mod waiters;
 mod wires;
 
 use std::collections::BTreeMap;
@@ -12,11 +13,10 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use results::{DeadlineCount, FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
-use scenario::{CaptureFilter, MAX_FLOWS, ON_DEMAND};
+use results::{DeadlineCount, FidelitySummary, ResultsError, RunEnd};
+use scenario::CaptureFilter;
 use topology::{HostId, WireId};
 use units::Picos;
-use workload::Flow;
 
 use super::agenda::Task;
 use super::crew::Crew;
@@ -26,8 +26,8 @@ use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
 use crate::live::captures::{self, Captures};
-use crate::live::clock::{RealClock, nanos, wall};
-use crate::live::desk::{Delivery, Desk, Meanwhile, NoNumber, Order, Request};
+use crate::live::clock::{RealClock, wall};
+use crate::live::desk::{Desk, Request};
 use crate::live::lateness::Punctuality;
 use crate::live::pauses::Pauses;
 use crate::live::stacks::Stacks;
@@ -35,6 +35,7 @@ use crate::live::view::View;
 use crate::partition::Place;
 
 use storms::StormEvents;
+use waiters::Waiter;
 
 /// Windows that run before programs and users are asked again, while the engine is behind the wall clock.
 const WINDOWS_AT_ONCE: u32 = 16;
@@ -70,16 +71,6 @@ pub struct Live {
     rests: bool,
     /// Where results go at the end.
     pub folder: Option<PathBuf>,
-}
-
-/// Who waits for a flow.
-#[derive(Debug)]
-struct Waiter {
-    answer: Sender<Result<Delivery, NoNumber>>,
-    /// How punctual the fabric was when the flow began.
-    deadlines: DeadlineCount,
-    sleeps: DeadlineCount,
-    lost: Duration,
 }
 
 /// What a live engine works with.
@@ -354,25 +345,6 @@ impl Engine<'_, KernelWires> {
         Ok(Some(window.end))
     }
 
-    /// Starts a flow that a user asks for.
-    fn order(&mut self, at: Picos, order: &Order, answer: &Sender<Result<Delivery, NoNumber>>) {
-        let Order { source, destination, bytes, priority } = *order;
-        let pair = (source, destination);
-        if self.stream.numbers_taken() as usize >= MAX_FLOWS {
-            // Whoever asked for it may have gone.
-            let _ = answer.send(Err(NoNumber));
-            return;
-        }
-        let mut flow = Flow::new(ON_DEMAND.into(), pair, bytes, at, priority);
-        flow.id = self.stream.take_number();
-        flow.workload = self.scenario.on_demand_workload();
-        let (deadlines, Live { sleeps, lost, .. }) = (self.deadlines(), &self.live);
-        let waiter = Waiter { answer: answer.clone(), deadlines, sleeps: *sleeps, lost: *lost };
-        self.live.waiting.insert(flow.id, waiter);
-        self.start_flow(flow);
-        self.wake_resting(at);
-    }
-
     /// Schedules tasks again that rest while there is no traffic: when they would have been due without a rest.
     fn wake_resting(&mut self, at: Picos) {
         for (task, period) in std::mem::take(&mut self.resting) {
@@ -444,25 +416,6 @@ impl<W: Wires> Engine<'_, W> {
         false
     }
 
-    /// Tells whoever waits for a flow that it is done.
-    pub(super) fn tell_waiter(&mut self, row: &FlowRow<'_>) {
-        let Some(waiter) = self.live.waiting.remove(&row.flow) else { return };
-        let Waiter { answer, deadlines, sleeps, lost } = waiter;
-        let deadlines = self.deadlines().since(deadlines);
-        let sleeps = self.live.sleeps.since(sleeps);
-        let lost = self.live.lost.saturating_sub(lost);
-        let meanwhile = Meanwhile {
-            is_good: is_good(deadlines, sleeps, lost),
-            deadlines: deadlines.deadlines,
-            late: deadlines.late,
-            sleeps: sleeps.deadlines,
-            late_sleeps: sleeps.late,
-            lost_ns: nanos(lost),
-        };
-        // Whoever asked for it may have gone.
-        let _ = answer.send(Ok(delivery(row, meanwhile)));
-    }
-
     /// Whether a task of the whole fabric that is due now, and every `period`, rests: nothing that it looks at changes until
     /// something starts. If the next flow is known, the task is scheduled for its start.
     pub(super) fn lets_rest(&mut self, task: Task, period: Picos) -> bool {
@@ -483,22 +436,5 @@ impl<W: Wires> Engine<'_, W> {
     fn is_at_rest(&self) -> bool {
         let waits = |node: &HostNode| node.stack().is_some_and(|stack| stack.waiting() > 0);
         self.has_drained_so_far() && !self.parts.iter().any(|part| part.hosts.iter().any(waits))
-    }
-}
-
-/// What is told of a flow that is done.
-fn delivery(row: &FlowRow<'_>, meanwhile: Meanwhile) -> Delivery {
-    let fct = row.fct.unwrap_or_default();
-    Delivery {
-        flow: row.flow,
-        src: row.src.to_owned(),
-        dst: row.dst.to_owned(),
-        bytes: row.bytes.0,
-        priority: row.priority,
-        fct_ns: fct.0,
-        ideal_ns: row.ideal.0,
-        slowdown: Slowdown::of(fct, row.ideal).into(),
-        retransmitted_packets: row.retransmitted_packets,
-        fidelity: meanwhile,
     }
 }
