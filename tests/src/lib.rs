@@ -7,4 +7,5 @@ pub mod faults;
 pub mod generated;
 pub mod live;
 pub mod slurm;
+pub mod sweep;
 pub mod switch;

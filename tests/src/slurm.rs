@@ -202,6 +202,7 @@ MessageTimeout=5
 KillWait=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=2000 State=UNKNOWN
 PartitionName=debug Nodes={host} Default=YES MaxTime=INFINITE State=UP
+PartitionName=short Nodes={host} MaxTime=1 State=UP
 ",
         plugins = plugins.display(),
     );

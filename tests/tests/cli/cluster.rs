@@ -4,28 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use tests::command::{Finished, ScenarioFolder, finish, json, xoff};
-
-const SWEEP: &str = r#"
-scenario = "base.toml"
-seeds = 3
-[matrix]
-"switch.threshold.alpha" = ["1/8", "1"]
-"#;
-
-const BASE: &str = r#"
-duration = "5ms"
-[topology]
-kind = "star"
-hosts = 3
-host_link = { rate = "100Gbps", delay = "1us" }
-[switch]
-threshold = { kind = "dt", alpha = "1/8" }
-[[flows]]
-kind = "one"
-src = "h0"
-dst = "h1"
-bytes = "100kB"
-"#;
+use tests::sweep::{SWEEP, appeared, sweep_folder, tables};
 
 /// A Python with kubernetes-validate; `cargo xtask test` sets it.
 const PYTHON_VARIABLE: &str = "XOFF_TOOLS_PYTHON";
@@ -37,13 +16,6 @@ for version in ['1.29', kubernetes_validate.latest_version()]:
     kubernetes_validate.validate(manifest, version, strict=True)
 ";
 
-fn folder() -> ScenarioFolder {
-    let folder = ScenarioFolder::new();
-    folder.write("base.toml", BASE);
-    folder.write("sweep.toml", SWEEP);
-    folder
-}
-
 fn sweep(folder: &ScenarioFolder, out: &str, more: &[&str]) -> Finished {
     let (file, out) = (folder.path("sweep.toml"), folder.path(out));
     let mut command = xoff(["sweep", &file, "--out", &out]);
@@ -52,16 +24,9 @@ fn sweep(folder: &ScenarioFolder, out: &str, more: &[&str]) -> Finished {
     finish(&mut command)
 }
 
-fn tables(folder: &ScenarioFolder, out: &str) -> [String; 2] {
-    ["sweep.csv", "summary.csv"].map(|name| {
-        let path = folder.path(&format!("{out}/{name}"));
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-    })
-}
-
 #[test]
 fn parts_make_the_tables_of_the_whole() {
-    let folder = folder();
+    let folder = sweep_folder();
     sweep(&folder, "whole", &[]).assert_code(0);
     for part in ["0/4", "1/4", "2/4", "3/4"] {
         let done = sweep(&folder, "parts", &["--part", part]).assert_code(0);
@@ -71,26 +36,31 @@ fn parts_make_the_tables_of_the_whole() {
     }
     let status = sweep(&folder, "parts", &["--status", "--json"]).assert_code(0);
     let status = json(&status.stdout);
-    assert_eq!((&status["done"], &status["job"]), (&6.into(), &serde_json::Value::Null));
+    assert_eq!((&status["done"], &status["job"]), (&12.into(), &serde_json::Value::Null));
     sweep(&folder, "parts", &["--tables"]).assert_code(0);
     assert_eq!(tables(&folder, "parts"), tables(&folder, "whole"));
 }
 
 #[test]
 fn tables_of_a_half_name_what_is_missing_and_run_nothing() {
-    let folder = folder();
+    let folder = sweep_folder();
     sweep(&folder, "out", &["--part", "1/2"]).assert_code(0);
     let half = sweep(&folder, "out", &["--tables"]).assert_code(1);
-    assert!(half.stdout.contains("3 of 6 runs are done"), "{}", half.stdout);
-    assert_eq!(fs::read_dir(folder.path("out/runs")).expect("it is there").count(), 3);
+    assert!(half.stdout.contains("6 of 12 runs are done"), "{}", half.stdout);
+    assert!(
+        half.stdout.contains("the same command without --tables runs the others"),
+        "{}",
+        half.stdout
+    );
+    assert_eq!(appeared(&folder, "out"), 6);
     let status = sweep(&folder, "out", &["--status"]).assert_code(0);
-    assert!(status.stdout.contains("3 of 6 runs are done"), "{}", status.stdout);
+    assert!(status.stdout.contains("6 of 12 runs are done"), "{}", status.stdout);
 
     // Runs of another sweep in the same folder are counted apart.
-    folder.write("sweep.toml", SWEEP.replace("seeds = 3", "seeds = [7]"));
+    folder.write("sweep.toml", SWEEP.replace("[1, 2, 3]", "[7]"));
     let other = sweep(&folder, "out", &["--status"]).assert_code(0);
     assert!(
-        other.stdout.contains("3 folders in runs/ are of another sweep file"),
+        other.stdout.contains("6 folders in runs/ are of another sweep file"),
         "{}",
         other.stdout
     );
@@ -98,21 +68,25 @@ fn tables_of_a_half_name_what_is_missing_and_run_nothing() {
 
 #[test]
 fn what_is_wrong_with_a_call_for_a_cluster_is_told() {
-    let folder = folder();
+    let folder = sweep_folder();
     let volume = format!("sweeps={}", folder.path("elsewhere"));
     let here = format!("sweeps={}", folder.path(""));
     let manifest = ["--manifest", "kubernetes", "--image", "xoff"];
     for (arguments, expected) in [
         (vec!["--on", "slurm"], "there is no `scontrol` on this machine"),
         (vec!["--on", "pbs"], "invalid value 'pbs'"),
-        (vec!["--partition", "long"], "--on <SCHEDULER>"),
-        (vec!["--cpus", "2"], "required arguments"),
+        (vec!["--partition", "long"], "--partition is for --on alone"),
+        (vec!["--cpus", "2"], "--cpus is for --on or --manifest alone"),
+        (vec!["--part", "0/3", "--", "--account=lab"], "what follows -- is for --on alone"),
+        (
+            [&manifest[..], &["--volume", &here, "--time", "30"]].concat(),
+            "--time is for --on alone",
+        ),
         (vec!["--on", "slurm", "--cpus", "0"], "invalid value '0'"),
         (vec!["--part", "4/4"], "write K/N, such as 0/8"),
         (vec!["--part", "0/4", "--on", "slurm"], "cannot be used with"),
         (vec!["--tables", "--out", "missing"], "cannot be used multiple times"),
         (vec!["--manifest", "kubernetes"], "--image <IMAGE>"),
-        ([&manifest[..], &["--volume", &here, "--tasks", "7"]].concat(), "there are 6 runs"),
         ([&manifest[..], &["--volume", &volume]].concat(), "pods would not see it"),
         ([&manifest[..], &["--volume", "sweeps"]].concat(), "write CLAIM=FOLDER"),
         (vec!["--job", "1", "--task", "0"], "cannot read "),
@@ -130,7 +104,7 @@ fn what_is_wrong_with_a_call_for_a_cluster_is_told() {
 fn a_manifest_is_what_kubernetes_takes() {
     let python = std::env::var(PYTHON_VARIABLE)
         .unwrap_or_else(|_| panic!("{PYTHON_VARIABLE} is not set: `cargo xtask test` sets it"));
-    let folder = folder();
+    let folder = sweep_folder();
     let volume = format!("sweeps={}:/data", folder.path(""));
     let more = ["--manifest", "kubernetes", "--image", "lab/xoff:0.2", "--volume", &volume];
     let more = [&more[..], &["--tasks", "6", "--cpus", "2", "--memory", "1G"]].concat();

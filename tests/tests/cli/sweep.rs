@@ -1,53 +1,14 @@
 //! Sweeps as a person runs, interrupts, kills and resumes them. Needs no privilege.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use tests::command::{Finished, Running, ScenarioFolder, finish, shipped_sweep, terminal, xoff};
-
-/// Twelve runs, each long enough to be interrupted.
-const SWEEP: &str = r#"
-scenario = "base.toml"
-seeds = [1, 2, 3]
-[matrix]
-"switch.threshold.alpha" = ["1/8", "1"]
-[[variants]]
-name = "dcqcn"
-set = {}
-[[variants]]
-name = "pfc"
-set = { "host.transport.congestion_control" = "none" }
-"#;
-
-const BASE: &str = r#"
-duration = "50ms"
-[topology]
-kind = "star"
-hosts = 5
-host_link = { rate = "100Gbps", delay = "1us" }
-[switch]
-buffer = "1MB"
-threshold = { kind = "dt", alpha = "1/8" }
-ecn = { kmin = "100kB", kmax = "400kB", pmax = 0.2, mark_at = "dequeue" }
-[host]
-transport = { kind = "roce-rc", congestion_control = "dcqcn", dcqcn = { profile = "hpcc" } }
-[[flows]]
-kind = "poisson"
-load = 0.2
-sizes = "64kB"
-stop = "4ms"
-"#;
+use tests::sweep::{BASE, SWEEP, appeared, sweep_folder, tables};
 
 const RUNS: usize = 12;
-
-fn folder() -> ScenarioFolder {
-    let folder = ScenarioFolder::new();
-    folder.write("base.toml", BASE);
-    folder.write("sweep.toml", SWEEP);
-    folder
-}
 
 fn arguments(folder: &ScenarioFolder, out: &str, more: &[&str]) -> Vec<String> {
     let (file, out) = (folder.path("sweep.toml"), folder.path(out));
@@ -67,33 +28,21 @@ fn read(folder: &ScenarioFolder, path: &str) -> String {
     fs::read_to_string(folder.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn tables(folder: &ScenarioFolder, out: &str) -> [String; 2] {
-    ["sweep.csv", "summary.csv"].map(|name| read(folder, &format!("{out}/{name}")))
-}
-
-/// Runs whose folders are whole and have appeared.
-fn complete(folder: &ScenarioFolder, out: &str) -> usize {
-    let Ok(entries) = fs::read_dir(folder.path(&format!("{out}/runs"))) else { return 0 };
-    let paths = entries.map(|entry| entry.expect("readable").path());
-    let growing = |path: &PathBuf| path.to_string_lossy().contains("/.xoff-run-");
-    paths.filter(|path| !growing(path) && path.join("manifest.json").exists()).count()
-}
-
 /// Signals a sweep when it has completed a run; returns how many it had when it ended.
 fn signalled(folder: &ScenarioFolder, out: &str, signal: libc::c_int, code: i32) -> usize {
-    let earlier = complete(folder, out);
+    let earlier = appeared(folder, out);
     let mut running = start(folder, out);
-    while complete(folder, out) == earlier && running.is_alive() {
+    while appeared(folder, out) == earlier && running.is_alive() {
         thread::sleep(Duration::from_millis(1));
     }
     running.signal(signal);
     running.finish().assert_code(code);
-    complete(folder, out)
+    appeared(folder, out)
 }
 
 #[test]
 fn an_interrupted_sweep_resumes_to_the_same_bytes() {
-    let folder = folder();
+    let folder = sweep_folder();
     sweep(&folder, "whole", &["--jobs", "2"]).assert_code(0);
     let expected = tables(&folder, "whole");
     let metrics = expected[0].lines().filter(|line| line.contains(",fct_ns.mean,")).count();
@@ -120,7 +69,7 @@ fn an_interrupted_sweep_resumes_to_the_same_bytes() {
 
 #[test]
 fn the_count_of_jobs_and_single_runs_change_nothing() {
-    let folder = folder();
+    let folder = sweep_folder();
     sweep(&folder, "one", &["--jobs", "1"]).assert_code(0);
     sweep(&folder, "two", &["--jobs", "2"]).assert_code(0);
     let listed = sweep(&folder, "three", &["--list"]).assert_code(0).stdout;
@@ -146,7 +95,7 @@ fn the_count_of_jobs_and_single_runs_change_nothing() {
 
 #[test]
 fn a_run_that_fails_is_named_and_tried_again() {
-    let folder = folder();
+    let folder = sweep_folder();
     let listed = sweep(&folder, "out", &["--list"]).assert_code(0).stdout;
     let name = listed.lines().nth(4).and_then(|line| line.split('\t').nth(1)).expect("it has 12");
     // A folder that no run wrote is in the place of one.
@@ -169,7 +118,7 @@ fn a_run_that_fails_is_named_and_tried_again() {
 
 #[test]
 fn a_run_that_is_not_what_it_claims_has_its_rows_and_is_named() {
-    let folder = folder();
+    let folder = sweep_folder();
     folder.write("base.toml", BASE.replace("\"50ms\"", "\"4ms\"").replace("0.2", "0.9"));
     let text = "scenario = \"base.toml\"\nmetrics = [\"flows_*\"]\n";
     folder.write("sweep.toml", text);
@@ -199,7 +148,7 @@ fn a_run_that_is_not_what_it_claims_has_its_rows_and_is_named() {
 /// Losses are results, and the sweep says which runs had them.
 #[test]
 fn a_run_that_loses_lossless_packets_has_its_rows_and_is_named() {
-    let folder = folder();
+    let folder = sweep_folder();
     let scenario = BASE.replace("[host]", "headroom = { kind = \"sih\" }\n[host]");
     folder.write("base.toml", scenario.replace("1/8", "1/64"));
     let text = "scenario = \"base.toml\"\nmetrics = [\"drops.policy\", \"lossless\"]\n\
@@ -220,10 +169,10 @@ fn a_run_that_loses_lossless_packets_has_its_rows_and_is_named() {
 }
 
 #[test]
-fn two_sweeps_do_not_share_a_folder() {
-    let folder = folder();
+fn two_sweeps_do_not_share_a_sweep_folder() {
+    let folder = sweep_folder();
     let mut first = start(&folder, "out");
-    while complete(&folder, "out") == 0 && first.is_alive() {
+    while appeared(&folder, "out") == 0 && first.is_alive() {
         thread::sleep(Duration::from_millis(1));
     }
     assert!(first.is_alive(), "twelve runs take longer than one");
@@ -249,7 +198,7 @@ fn wrong_sweeps_run_nothing() {
         ("\"pfc\"", "\"dcqcn\"", &["two variants are called `dcqcn`", "sweep.toml:10:8"]),
         ("\"none\"", "\"some\"", &["cannot be `some`", "sweep.toml:11:"]),
     ] {
-        let folder = folder();
+        let folder = sweep_folder();
         assert!(SWEEP.contains(from), "{from}");
         folder.write("sweep.toml", SWEEP.replacen(from, to, 1));
         let before = folder.entries();
@@ -257,10 +206,10 @@ fn wrong_sweeps_run_nothing() {
         sweep(&folder, "out", &["--list"]).assert_refused(words);
         assert_eq!(folder.entries(), before, "{to} left something behind");
     }
-    let folder = folder();
+    let folder = sweep_folder();
     folder.write("base.toml", BASE.replace("hosts = 5", "hosts = 1"));
     sweep(&folder, "out", &[]).assert_refused(&["base.toml:"]);
-    let folder = self::folder();
+    let folder = sweep_folder();
     fs::create_dir(folder.path("out")).expect("a folder can be made");
     folder.write("out/summary.csv", "mine");
     sweep(&folder, "out", &[]).assert_refused(&["summary.csv", "no run of xoff wrote", "--out"]);
@@ -304,7 +253,7 @@ fn the_schema_of_sweeps_describes_every_key() {
 #[test]
 fn a_terminal_sees_a_bar_with_the_time_left() {
     use std::io::Read;
-    let folder = folder();
+    let folder = sweep_folder();
     let (mut master, slave) = terminal();
     let output = || std::process::Stdio::from(slave.try_clone().expect("it can be copied"));
     let mut command = xoff(arguments(&folder, "out", &[]).iter().map(String::as_str));

@@ -72,16 +72,52 @@ fn others_may_sweep_the_same_folder_at_the_same_time() {
 }
 
 #[test]
-fn of_two_submissions_at_once_one_submits() {
+fn of_two_submissions_at_once_one_submits_and_both_follow() {
     let slurm = Slurm::start();
     let sweep = Sweep::new();
     let both = [(); 2].map(|()| sweep.on(&slurm, "out", &[]).start());
-    let both = both.map(tests::command::Running::finish);
+    let both = both.map(|call| call.finish().assert_code(0));
     let submitted = both.iter().filter(|it| it.stderr.contains("submitted job")).count();
     assert_eq!(submitted, 1, "{both:#?}");
-    for call in both {
-        let lost = call.stderr.contains("another process is submitting this sweep");
-        call.assert_code(if lost { 2 } else { 0 });
-    }
+    assert_eq!(sweep.tables("out"), sweep.local());
+}
+
+#[test]
+fn a_sweep_that_is_complete_once_it_is_measured_needs_no_job() {
+    let slurm = Slurm::start();
+    let sweep = Sweep::of("scenario = \"base.toml\"\nseeds = 3\n");
+    let whole = sweep.on(&slurm, "out", &[]).finish().assert_code(0);
+    assert!(whole.stdout.contains("3 of 3 runs are done"), "{}", whole.stdout);
+    assert_eq!(slurm.states(), Vec::<String>::new());
+    assert_eq!(fs::read_dir(sweep.folder.path("out/jobs")).expect("it is there").count(), 0);
+}
+
+#[test]
+fn runs_are_found_by_their_names_where_the_sweep_was_changed_meanwhile() {
+    let slurm = Slurm::start();
+    let sweep = Sweep::new();
+    sweep.on(&slurm, "out", &["--detach"]).finish().assert_code(0);
+    let text = sweep.read("sweep.toml");
+    sweep.folder.write("sweep.toml", text.replace("seeds = 10", "seeds = 12"));
+    let followed = sweep.on(&slurm, "out", &["--memory", "1G"]).finish().assert_code(1);
+    let said = &followed.stderr;
+    assert!(
+        said.contains("under way as it was submitted; to change its options, `scancel "),
+        "{said}"
+    );
+    assert!(followed.stdout.contains("40 of 48 runs are done"), "{}", followed.stdout);
+    sweep.on(&slurm, "out", &[]).finish().assert_code(0);
+    assert_eq!(sweep.tables("out"), sweep.local());
+}
+
+#[test]
+fn a_job_whose_submission_was_killed_is_found() {
+    let slurm = Slurm::start();
+    let sweep = Sweep::new();
+    sweep.on(&slurm, "out", &["--detach"]).finish().assert_code(0);
+    // As a call leaves it that is killed before it has noted the job's numbers.
+    fs::remove_file(sweep.folder.path("out/jobs/1/submitted.json")).expect("it is there");
+    let followed = sweep.on(&slurm, "out", &[]).finish().assert_code(0);
+    assert!(!followed.stderr.contains("submitted job"), "{}", followed.stderr);
     assert_eq!(sweep.tables("out"), sweep.local());
 }

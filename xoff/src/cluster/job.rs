@@ -4,11 +4,13 @@
 //! | --- | --- | --- |
 //! | `job.json` | the submission | [`Description`] |
 //! | `tasks.txt` | the submission | a line for each task: `INDEX:RUN` of its runs |
+//! | `shared-PROCESS` | the submission, first | nothing: tasks see by it that the folder is the same |
 //! | `probe.sh`, `tasks.sh` | the submission | what Slurm executes |
 //! | `submitted.json` | the submission, last | [`Submitted`] |
 //! | `reports/TASK.json` | a task | [`Report`], if there is something to report |
 //! | `task-K.log` | Slurm | what task K printed |
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,13 +20,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use crate::replace::{replace, this_boot};
+use crate::replace::{is_of_dead_process, replace, this_process};
 use crate::sweep::Run;
 
 const DESCRIPTION: &str = "job.json";
 const TASKS: &str = "tasks.txt";
 const SUBMITTED: &str = "submitted.json";
 const REPORTS: &str = "reports";
+/// Starts the name of a file that has the submitting process in it.
+const MARK: &str = "shared-";
 
 /// What all tasks of a job have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,11 +114,17 @@ impl Description {
     pub fn refusal(&self) -> Option<String> {
         let own = Self::of_this_process(0, None);
         ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {
-            format!(
-                "xoff on {} is another one than on {}, which submitted the job: version {} build {}, not version {} \
-                 build {}; install the same xoff on all machines, or submit from one with this xoff",
-                own.host, self.host, own.version, own.build, self.version, self.build
-            )
+            let (this, that) = (own.version_and_build(), self.version_and_build());
+            if own.host == self.host {
+                format!(
+                    "xoff was replaced since the job was submitted, by {this}; put {that} back, or cancel the job and submit again"
+                )
+            } else {
+                format!(
+                    "xoff on {} is {this}, and the job was submitted on {} by {that}; install the same xoff on all machines",
+                    own.host, self.host
+                )
+            }
         })
     }
 
@@ -164,9 +174,22 @@ impl JobFolder {
         let this = Self::new(jobs, earlier.map_or(1, |it| it.number + 1));
         fs::create_dir_all(jobs).map_err(Error::file("create", jobs))?;
         match fs::create_dir(&this.path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            made => made.map(|()| Some(this.clone())).map_err(Error::file("create", &this.path)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+            made => made.map_err(Error::file("create", &this.path))?,
         }
+        // A folder of the same name on another machine does not have it.
+        this.write(&this.mark(), b"")?;
+        Ok(Some(this))
+    }
+
+    /// Whether another process may still be submitting the job: the folder is there, and its process is not known to be dead.
+    pub fn is_being_submitted(&self) -> bool {
+        let Ok(entries) = fs::read_dir(&self.path) else { return false };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let dead = |name: OsString| {
+            name.to_str().and_then(|name| name.strip_prefix(MARK)).is_some_and(is_of_dead_process)
+        };
+        !names.into_iter().any(dead)
     }
 
     /// The path of the folder.
@@ -186,9 +209,7 @@ impl JobFolder {
             lines.push('\n');
         }
         self.write(TASKS, lines.as_bytes())?;
-        self.write_json(DESCRIPTION, description)?;
-        // A folder of the same name on another machine does not have it.
-        self.write(&self.mark(), b"")
+        self.write_json(DESCRIPTION, description)
     }
 
     /// Removes the folder of a job that was not submitted.
@@ -198,13 +219,25 @@ impl JobFolder {
 
     /// The name of a file by which a machine knows that its folder is that of this process.
     pub fn mark(&self) -> String {
-        format!("shared-{}-{}", this_boot(), std::process::id())
+        format!("{MARK}{}", this_process())
     }
 
-    /// Writes a script; its path.
-    pub fn write_script(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
-        self.write(name, text.as_bytes())?;
-        Ok(self.path.join(name))
+    /// The script of the probe.
+    pub fn probe_script(&self) -> PathBuf {
+        self.path.join("probe.sh")
+    }
+
+    /// The script of the tasks.
+    pub fn tasks_script(&self) -> PathBuf {
+        self.path.join("tasks.sh")
+    }
+
+    /// Writes both scripts.
+    pub fn write_scripts(&self, probe: &str, tasks: &str) -> Result<(), Error> {
+        for (path, text) in [(self.probe_script(), probe), (self.tasks_script(), tasks)] {
+            replace(&path, text).map_err(Error::file("write", &path))?;
+        }
+        Ok(())
     }
 
     /// Says that the job was submitted.
@@ -360,6 +393,10 @@ mod tests {
         let first = JobFolder::claim(&jobs, None).unwrap().unwrap();
         assert_eq!(JobFolder::claim(&jobs, None).unwrap(), None);
         assert_eq!(JobFolder::latest(&jobs).unwrap().as_ref(), Some(&first));
+        assert!(first.is_being_submitted());
+        let dead = format!("{MARK}{}", crate::replace::dead_process());
+        fs::rename(first.path().join(first.mark()), first.path().join(dead)).unwrap();
+        assert!(!first.is_being_submitted());
         for number in 2..=10 {
             let latest = JobFolder::latest(&jobs).unwrap();
             let next = JobFolder::claim(&jobs, latest.as_ref()).unwrap().unwrap();
@@ -374,8 +411,11 @@ mod tests {
         let own = Description::of_this_process(1, None);
         let other = Description { build: "0123".into(), host: "login1".into(), ..own };
         let why = other.refusal().unwrap();
-        assert!(why.contains("login1, which submitted the job"), "{why}");
-        assert!(why.contains("build 0123"), "{why}");
+        assert!(why.contains("submitted on login1 by "), "{why}");
+        assert!(why.contains("-0123; install the same xoff"), "{why}");
+        let replaced =
+            Description { build: "0123".into(), ..Description::of_this_process(1, None) };
+        assert!(replaced.refusal().unwrap().contains("xoff was replaced"));
     }
 
     #[test]

@@ -7,8 +7,9 @@ mod answers;
 mod script;
 
 pub use answers::{State, TaskState};
-pub use script::{Call, NO_EXECUTABLE, NOT_SHARED, Request};
+pub use script::{Call, NO_EXECUTABLE, NOT_SHARED, Request, quoted};
 
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -57,11 +58,12 @@ pub fn submit(
     request: &Request,
     tasks: usize,
 ) -> Result<Submitted, Error> {
-    let probe = job.write_script("probe.sh", &call.probe_script(job, request))?;
-    let array = job.write_script("tasks.sh", &call.tasks_script(job, request, tasks))?;
-    let probe = sbatch(&probe, request, &[])?;
-    let after = format!("--dependency=afterok:{probe}");
-    match sbatch(&array, request, &[&after, "--kill-on-invalid-dep=yes"]) {
+    let [probe, array] = call.scripts(job, request, tasks);
+    job.write_scripts(&probe, &array)?;
+    let probe = number(&ask(sbatch(request, &[]).arg(job.probe_script()))?)?;
+    let array = after(probe);
+    let array = ask(sbatch(request, &array.each_ref().map(String::as_str)).arg(job.tasks_script()));
+    match array.and_then(|answer| number(&answer)) {
         Ok(array) => Ok(Submitted { probe, array }),
         Err(error) => {
             cancel(&[probe])?;
@@ -70,19 +72,69 @@ pub fn submit(
     }
 }
 
-fn sbatch(script: &Path, request: &Request, more: &[&str]) -> Result<u64, Error> {
+/// Options by which the array waits for the probe, and goes if that fails.
+fn after(probe: impl Display) -> [String; 2] {
+    [format!("--dependency=afterok:{probe}"), "--kill-on-invalid-dep=yes".to_owned()]
+}
+
+/// What would be submitted, for a person: both scripts, each with its command.
+pub fn described(call: &Call, job: &JobFolder, request: &Request, tasks: usize) -> String {
+    let [probe, array] = call.scripts(job, request, tasks);
+    let line = |more: &[&str], script: &Path| {
+        let command = sbatch(request, more);
+        let words = command.get_args().map(|word| quoted(&word.to_string_lossy()));
+        let words: Vec<String> = words.collect();
+        format!("# sbatch {} {}", words.join(" "), quoted(&script.to_string_lossy()))
+    };
+    let after = after("PROBE");
+    let after = after.each_ref().map(String::as_str);
+    let (first, second) = (line(&[], &job.probe_script()), line(&after, &job.tasks_script()));
+    format!("{first}\n{probe}\n{second}\n{array}")
+}
+
+/// Asks whether Slurm would take tasks such as these. Nodes that are down or reserved are no reason against it: they come back.
+///
+/// # Errors
+/// What `sbatch` says.
+pub fn check(request: &Request) -> Result<(), Error> {
+    let output = run(sbatch(request, &["--test-only"]).arg("--wrap=true"))?;
+    if output.status.success() || text(&output.stderr).contains("not available (down") {
+        return Ok(());
+    }
+    Err(said("sbatch", &output))
+}
+
+fn sbatch(request: &Request, more: &[&str]) -> Command {
     let mut sbatch = Command::new("sbatch");
     // sbatch reads options from its environment, too, and they win over those of the script. On its command line, those of the
     // user come last.
     let resources = request.resources();
     let resources = resources.into_iter().map(|(option, value)| format!("--{option}={value}"));
-    sbatch.arg("--parsable").args(resources).args(&request.options).args(more).arg(script);
+    sbatch.arg("--parsable").args(resources).args(&request.options).args(more);
     for variable in ["SBATCH_ARRAY_INX", "SBATCH_WAIT", "SBATCH_CLUSTERS", "SLURM_CLUSTERS"] {
         sbatch.env_remove(variable);
     }
-    let answer = ask(&mut sbatch)?;
+    sbatch
+}
+
+fn number(answer: &str) -> Result<u64, Error> {
     let error = || Error::Scheduler(format!("`sbatch` answered {answer:?} instead of a number"));
-    answers::job_number(&answer).ok_or_else(error)
+    answers::job_number(answer).ok_or_else(error)
+}
+
+/// The numbers of a job whose submission died before it could note them. A probe whose array was not submitted is cancelled.
+///
+/// # Errors
+/// If Slurm does not answer.
+pub fn find(job: &JobFolder) -> Result<Option<Submitted>, Error> {
+    let listing =
+        ask(Command::new("squeue").args(["--noheader", "--states=all", "--format=%F|%o"]))?;
+    let number = |script: &Path| answers::job_of_script(&listing, script);
+    let (probe, array) = (number(&job.probe_script()), number(&job.tasks_script()));
+    if let (Some(probe), None) = (probe, array) {
+        cancel(&[probe])?;
+    }
+    Ok(probe.zip(array).map(|(probe, array)| Submitted { probe, array }))
 }
 
 /// Cancels jobs. Those that have ended stay as they are.
@@ -108,7 +160,7 @@ pub fn states(submitted: &Submitted) -> Result<Vec<TaskState>, Error> {
         if output.status.success() {
             all.extend(answers::states(&text(&output.stdout), submitted));
         } else if !answers::is_unknown(&text(&output.stderr)) {
-            return Err(said(&squeue, &output));
+            return Err(said("squeue", &output));
         }
     }
     Ok(all)
@@ -123,7 +175,8 @@ pub fn exit_of(job: u64) -> Option<(i32, String)> {
 
 fn ask(command: &mut Command) -> Result<String, Error> {
     let output = run(command)?;
-    if output.status.success() { Ok(text(&output.stdout)) } else { Err(said(command, &output)) }
+    let program = command.get_program().to_string_lossy().into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(said(&program, &output)) }
 }
 
 fn run(command: &mut Command) -> Result<Output, Error> {
@@ -139,8 +192,7 @@ fn run(command: &mut Command) -> Result<Output, Error> {
     })
 }
 
-fn said(command: &Command, output: &Output) -> Error {
-    let program = command.get_program().display().to_string();
+fn said(program: &str, output: &Output) -> Error {
     let said = text(&output.stderr);
     let prefix = format!("{program}: error: ");
     let lines = said.lines().map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim());

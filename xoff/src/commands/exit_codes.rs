@@ -26,7 +26,7 @@ fn of(command: &str) -> Codes {
             ("0", "every run is complete"),
             (
                 "1",
-                "runs or tasks failed, or dropped lossless packets; the next call tries again what has failed",
+                "runs failed, were cut by their duration or dropped lossless packets; the next call goes on",
             ),
             REFUSED,
             ("130", "interrupted; the next call goes on. A job on a cluster was left alone"),

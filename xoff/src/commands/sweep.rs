@@ -80,6 +80,8 @@ impl Arguments {
     }
 }
 
+const SAME_COMMAND: &str = "the same command tries the others again";
+
 /// Why a sweep could not go on.
 pub(super) enum CommandError {
     Scenario(ScenarioError),
@@ -89,6 +91,9 @@ pub(super) enum CommandError {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    if let Err(why) = arguments.cluster.check() {
+        return super::refuse(&why);
+    }
     let exit = match (arguments, &arguments.cluster) {
         (Arguments { list: true, .. }, _) => list(arguments),
         (Arguments { only: Some(index), .. }, _) => run_one(arguments, *index),
@@ -111,7 +116,10 @@ impl CommandError {
     /// The same as text.
     fn text(&self) -> String {
         match self {
-            Self::Scenario(error) => error.to_string(),
+            Self::Scenario(error) => {
+                let text = error.to_string();
+                text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+            }
             Self::Results(error) => super::with_causes(error),
             Self::Text(message) => message.clone(),
         }
@@ -198,7 +206,8 @@ fn write_tables(arguments: &Arguments) -> Result<Exit, CommandError> {
     let plan = load(arguments)?;
     let out = existing_out(arguments)?;
     let folder = SweepFolder::claim(&out, plan.sweep.text(), plan.format(), Claim::Alone)?;
-    Ok(report(&plan, &Completed::of(&plan, &folder)?))
+    let advice = "the same command without --tables runs the others";
+    Ok(report(&plan, &Completed { advice, ..Completed::of(&plan, &folder)? }))
 }
 
 fn load(arguments: &Arguments) -> Result<Plan, CommandError> {
@@ -232,6 +241,8 @@ pub(super) struct Completed {
     pub interrupted: bool,
     /// `sweep.csv` and `summary.csv`.
     tables: [PathBuf; 2],
+    /// What to do about runs that are not done.
+    advice: &'static str,
     /// What went wrong in a job on a cluster, a line each.
     failures: Vec<String>,
     /// Folders of runs, also of those of another sweep or another xoff.
@@ -245,6 +256,7 @@ impl Completed {
         Ok(Self {
             survey,
             earlier: None,
+            advice: SAME_COMMAND,
             failures: Vec::new(),
             interrupted: false,
             tables,
@@ -293,6 +305,7 @@ pub(super) fn run_waiting(
     Ok(Completed {
         survey,
         earlier: Some(earlier),
+        advice: SAME_COMMAND,
         failures: Vec::new(),
         interrupted,
         tables,
@@ -330,7 +343,7 @@ fn existing_out(arguments: &Arguments) -> Result<PathBuf, CommandError> {
 }
 
 fn report(plan: &Plan, completed: &Completed) -> Exit {
-    let Completed { survey, earlier, tables, failures, .. } = completed;
+    let Completed { survey, earlier, advice, tables, failures, .. } = completed;
     if !super::json_errors::answers_in_json() {
         failures.iter().for_each(super::say);
     }
@@ -359,7 +372,8 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         }
     }
     if done < all {
-        text += "the same command tries the others again\n";
+        text += advice;
+        text += "\n";
     }
     for line in survey.mixture().into_iter().chain(others.map(not_of_this_sweep)) {
         writeln!(text, "{line}").expect("a String takes every write");

@@ -35,9 +35,17 @@ pub struct SweepProgress {
 impl SweepProgress {
     /// Of a sweep of `runs`, of which `earlier` need not run again.
     pub fn new(runs: usize, earlier: usize) -> Self {
+        Self::of_template(runs, earlier, "{bar:12} {pos} of {len} runs, {eta} left  {wide_msg}")
+    }
+
+    /// Of a job on a cluster, of which it is not known when it goes on.
+    pub fn of_job(runs: usize, earlier: usize) -> Self {
+        Self::of_template(runs, earlier, "{bar:12} {pos} of {len} runs, {wide_msg}")
+    }
+
+    /// The message is cut to the width of the terminal: a second line would stay.
+    fn of_template(runs: usize, earlier: usize, template: &str) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
-            // Cut to the width of the terminal: a second line would stay.
-            let template = "{bar:30} {pos} of {len} runs  {elapsed}, {eta} left  {wide_msg}";
             let style = ProgressStyle::with_template(template).expect("it is well-formed");
             let bar = ProgressBar::new(runs as u64).with_style(style);
             bar.set_position(earlier as u64);

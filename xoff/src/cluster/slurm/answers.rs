@@ -1,5 +1,7 @@
 //! What Slurm's commands print, read.
 
+use std::path::Path;
+
 use super::Submitted;
 
 /// How a task is.
@@ -76,6 +78,14 @@ pub(super) fn is_unknown(error: &str) -> bool {
 /// The number in the answer of `sbatch --parsable`, `NUMBER[;CLUSTER]`.
 pub(super) fn job_number(text: &str) -> Option<u64> {
     text.trim().split(';').next()?.parse().ok()
+}
+
+/// The number of the job that executes a script, in lines `NUMBER|COMMAND`.
+pub(super) fn job_of_script(text: &str, script: &Path) -> Option<u64> {
+    let is_it = |line: &&str| {
+        line.split_once('|').is_some_and(|(_, command)| Path::new(command.trim()) == script)
+    };
+    text.lines().find(is_it)?.split('|').next()?.trim().parse().ok()
 }
 
 /// `ExitCode` and `BatchHost` of `scontrol --oneliner show job`.
@@ -159,6 +169,9 @@ mod tests {
         let job = "JobId=3 JobState=FAILED Requeue=1 ExitCode=66:0 BatchHost=node7 NumNodes=1";
         assert_eq!(exit(job), Some((66, "node7".into())));
         assert_eq!(exit("JobId=3"), None);
+        let jobs = "7|/nfs/a/jobs/1/probe.sh\n8|/nfs/a/jobs/1/tasks.sh\n9|(null)\n";
+        assert_eq!(job_of_script(jobs, Path::new("/nfs/a/jobs/1/tasks.sh")), Some(8));
+        assert_eq!(job_of_script(jobs, Path::new("/nfs/a/jobs/2/tasks.sh")), None);
         assert!(is_unknown("slurm_load_jobs error: Invalid job id specified"));
         assert!(!is_unknown("slurm_load_jobs error: Unable to contact slurm controller"));
     }

@@ -54,7 +54,7 @@ pub struct Call {
 }
 
 impl Call {
-    pub(super) fn probe_script(&self, job: &JobFolder, request: &Request) -> String {
+    fn probe_script(&self, job: &JobFolder, request: &Request) -> String {
         // Whatever it prints would go to a folder that perhaps is not there. It asks for what tasks ask for, so that Slurm
         // refuses at once what no node has: it takes jobs that wait for another one unseen.
         let mut text = self.head(request, Path::new("/dev/null"));
@@ -77,7 +77,7 @@ impl Call {
         text
     }
 
-    pub(super) fn tasks_script(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
+    fn tasks_script(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
         let log = job.path().join("task-%a.log");
         let mut text = self.head(request, &log);
         write!(
@@ -90,11 +90,9 @@ impl Call {
         text
     }
 
-    /// Both scripts, for a person.
-    pub fn both(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
-        let (probe, array) =
-            (self.probe_script(job, request), self.tasks_script(job, request, tasks));
-        format!("{probe}\n{array}")
+    /// The probe's script and that of the tasks.
+    pub(super) fn scripts(&self, job: &JobFolder, request: &Request, tasks: usize) -> [String; 2] {
+        [self.probe_script(job, request), self.tasks_script(job, request, tasks)]
     }
 
     fn head(&self, request: &Request, log: &Path) -> String {
@@ -126,7 +124,7 @@ impl Call {
 }
 
 /// A word for the shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -190,8 +188,10 @@ mod tests {
             let script = call.probe_script(&job, &request).replace("sleep 1", ":");
             Command::new("sh").args(["-c", &script]).status().unwrap().code()
         };
+        let (mark, hidden) = (job.path().join(job.mark()), job.path().join("hidden"));
+        std::fs::rename(&mark, &hidden).unwrap();
         assert_eq!(run("/bin/true"), Some(NOT_SHARED));
-        std::fs::write(job.path().join(job.mark()), "").unwrap();
+        std::fs::rename(&hidden, &mark).unwrap();
         assert_eq!(run("/no/such/program"), Some(NO_EXECUTABLE));
         assert_eq!(run("/bin/true"), Some(0));
         assert_eq!(run("/bin/false"), Some(1));

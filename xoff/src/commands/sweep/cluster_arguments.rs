@@ -10,27 +10,27 @@ use crate::cluster::kubernetes::Volume;
 #[command(next_help_heading = "On a cluster")]
 pub struct ClusterArguments {
     /// Submits what is not complete as a job of this scheduler, and follows it until its end. Called again, it follows that job,
-    /// or submits what is still not complete, or writes the tables. The sweep file and the results' folder must be where all
-    /// machines of the cluster see them.
-    #[arg(long, value_enum, value_name = "SCHEDULER", group = "scheduler", conflicts_with_all = ["jobs", "list", "only", "tables"])]
+    /// or submits what is still not complete, or writes the tables. The sweep file, its scenario, the results' folder and xoff itself
+    /// must be where all machines of the cluster see them.
+    #[arg(long, value_enum, value_name = "SCHEDULER", conflicts_with_all = ["jobs", "list", "only", "tables"])]
     pub on: Option<Scheduler>,
     /// Partition of the cluster. Default: the cluster's own.
-    #[arg(long, requires = "on")]
+    #[arg(long)]
     pub partition: Option<String>,
-    /// Time limit of a task, as Slurm takes it: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS.
-    #[arg(long, requires = "on", value_parser = TimeLimit::parse)]
+    /// Time limit of a task, as Slurm takes it: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED.
+    #[arg(long, value_parser = TimeLimit::parse)]
     pub time: Option<TimeLimit>,
     /// Processors of a task, which executes as many runs at a time. Default: 1.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "scheduler")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub cpus: Option<NonZeroUsize>,
     /// Memory of a task, with K, M, G or T, such as 2G; a task that needs more is killed.
-    #[arg(long, value_name = "SIZE", value_parser = Memory::parse, requires = "scheduler")]
+    #[arg(long, value_name = "SIZE", value_parser = Memory::parse)]
     pub memory: Option<Memory>,
     /// Submits and returns at once.
-    #[arg(long, requires = "on")]
+    #[arg(long)]
     pub detach: bool,
     /// Prints what would be submitted, and submits nothing.
-    #[arg(long, requires = "on", conflicts_with = "detach")]
+    #[arg(long, conflicts_with = "detach")]
     pub dry_run: bool,
     /// Prints what is complete and how the latest job is.
     #[arg(long, conflicts_with_all = ["jobs", "list", "only", "tables", "on"])]
@@ -40,18 +40,18 @@ pub struct ClusterArguments {
     #[arg(long, value_name = "K/N", value_parser = Part::parse, conflicts_with_all = ["list", "only", "on", "status", "tables"])]
     pub part: Option<Part>,
     /// Prints a job of Kubernetes that runs the sweep in parts, and runs nothing.
-    #[arg(long, value_enum, value_name = "KIND", group = "scheduler", requires_all = ["image", "volume"],
+    #[arg(long, value_enum, value_name = "KIND", requires_all = ["image", "volume"],
           conflicts_with_all = ["jobs", "list", "only", "on", "status", "tables", "part"])]
     pub manifest: Option<ManifestKind>,
     /// The image, whose entry point is the same binary as this one.
-    #[arg(long, requires = "manifest")]
+    #[arg(long)]
     pub image: Option<String>,
     /// Persistent volume claim that holds the sweep file and the results' folder, and where it is mounted here and in pods.
-    #[arg(long, value_name = "CLAIM=FOLDER[:FOLDER_IN_PODS]", value_parser = Volume::parse, requires = "manifest")]
+    #[arg(long, value_name = "CLAIM=FOLDER[:FOLDER_IN_PODS]", value_parser = Volume::parse)]
     pub volume: Option<Volume>,
-    /// Tasks: on Slurm at most, on Kubernetes parts, and pods at a time. Default: tasks of five minutes, as far as runs are complete
-    /// and tell how long they take.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "scheduler")]
+    /// On Slurm, N tasks at most; on Kubernetes, N parts, all at once. Default: as many as make tasks of five minutes, by how long
+    /// complete runs took.
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub tasks: Option<NonZeroUsize>,
     /// The build that is to run the part.
     #[arg(long, hide = true, requires = "part")]
@@ -62,12 +62,38 @@ pub struct ClusterArguments {
     /// The task; "probe" checks what tasks need.
     #[arg(long, hide = true, requires = "job")]
     pub task: Option<String>,
-    /// Options for sbatch, which win over all others.
-    #[arg(last = true, value_name = "SBATCH_OPTIONS", requires = "on")]
+    /// Options for sbatch. They win over all others, but --array, --dependency, --wait, --wrap and --clusters are refused.
+    #[arg(last = true, value_name = "SBATCH_OPTIONS")]
     pub scheduler_options: Vec<String>,
 }
 
 impl ClusterArguments {
+    /// Whether each option has what it belongs to. clap does not look where that conflicts with another option.
+    pub fn check(&self) -> Result<(), String> {
+        let (on, manifest) = (self.on.is_some(), self.manifest.is_some());
+        let options = [
+            ("--partition", self.partition.is_some(), on, "--on"),
+            ("--time", self.time.is_some(), on, "--on"),
+            ("--detach", self.detach, on, "--on"),
+            ("--dry-run", self.dry_run, on, "--on"),
+            ("what follows --", !self.scheduler_options.is_empty(), on, "--on"),
+            ("--cpus", self.cpus.is_some(), on || manifest, "--on or --manifest"),
+            ("--memory", self.memory.is_some(), on || manifest, "--on or --manifest"),
+            ("--tasks", self.tasks.is_some(), on || manifest, "--on or --manifest"),
+            ("--image", self.image.is_some(), manifest, "--manifest"),
+            ("--volume", self.volume.is_some(), manifest, "--manifest"),
+        ];
+        match options
+            .into_iter()
+            .find(|(_, is_given, has_what_it_needs, _)| *is_given && !has_what_it_needs)
+        {
+            Some((option, .., needs)) => {
+                Err(format!("{option} is for {needs} alone: give that, or leave it out"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Processors of a task.
     pub fn cpus(&self) -> usize {
         self.cpus.map_or(1, NonZeroUsize::get)

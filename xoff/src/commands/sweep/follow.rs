@@ -1,13 +1,11 @@
 //! How a job on a cluster goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use results::counted;
 
 use super::super::sweep_progress::SweepProgress;
 use super::{CommandError, named};
@@ -48,32 +46,34 @@ pub fn follow(
     let done = plan.runs.iter().filter(|run| folder.result(&run.id).is_some()).count();
     // Folders of other sweeps or builds.
     let others = count_appeared(out).saturating_sub(done);
-    let mut progress = SweepProgress::new(plan.runs.len(), done);
-    let mut silent = false;
+    let mut progress = SweepProgress::of_job(plan.runs.len(), done);
+    let mut failed = 0;
+    let mut told = BTreeSet::new();
     loop {
-        match slurm::states(submitted) {
+        let (over, answer) = match slurm::states(submitted) {
             Ok(states) => {
-                silent = false;
-                if let Some(why) = probe_failure(out, job, submitted, &states)? {
+                if let Some(why) =
+                    probe_failure(out, job, submitted, &states)?.or_else(|| impossible(&states))
+                {
                     progress.finish();
                     return Ok(Followed::Unable(why));
                 }
-                if let Some(why) = impossible(&states) {
-                    progress.finish();
-                    return Ok(Followed::Unable(why));
+                let now_failed = states.iter().filter(|it| it.state == State::Failed).count();
+                if now_failed > failed {
+                    failed = now_failed;
+                    let errors = job.reports()?.into_iter().filter_map(|(_, report)| report.error);
+                    errors
+                        .filter(|error| told.insert(error.clone()))
+                        .for_each(|error| progress.aside(&error));
                 }
-                let done = count_appeared(out).saturating_sub(others);
-                progress.so_far(done, &summary(&states));
-                if !states.iter().any(|it| it.state.is_active()) {
-                    progress.finish();
-                    return Ok(Followed::Ended);
-                }
+                (!states.iter().any(|it| it.state.is_active()), summary(&states))
             }
-            Err(error) if !silent => {
-                silent = true;
-                progress.aside(&format!("{error}; asking again"));
-            }
-            Err(_) => {}
+            Err(error) => (false, format!("{error}; asking again")),
+        };
+        progress.so_far(count_appeared(out).saturating_sub(others), &answer);
+        if over {
+            progress.finish();
+            return Ok(Followed::Ended);
         }
         let period = (begun.elapsed() / SHARE).clamp(PERIOD, LONGEST_PERIOD);
         let asked = now();
@@ -87,7 +87,7 @@ pub fn follow(
     }
 }
 
-/// How many tasks are in which state: `2 running, 5 waiting (Resources), 3 ended`.
+/// How many tasks are in which state: `tasks: 2 running, 5 waiting (Resources), 3 ended`.
 pub fn summary(states: &[TaskState]) -> String {
     let tasks = states.iter().filter(|it| it.task.is_some());
     let count = |state: State| tasks.clone().filter(|it| it.state == state).count();
@@ -105,15 +105,16 @@ pub fn summary(states: &[TaskState]) -> String {
         }
     });
     let parts = [
-        (usize::from(probe.is_some()), probe.unwrap_or_default()),
-        (running, format!("{} running", counted(running as u64, "task"))),
+        (running, format!("{running} running")),
         (waiting, format!("{waiting} waiting{reason}")),
         (completed, format!("{completed} ended")),
         (failed, format!("{failed} failed")),
     ];
     let parts: Vec<String> =
         parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    parts.join(", ")
+    let tasks = (!parts.is_empty()).then(|| format!("tasks: {}", parts.join(", ")));
+    let all: Vec<String> = probe.into_iter().chain(tasks).collect();
+    all.join("; ")
 }
 
 /// Why Slurm will never start the probe, if so. Many clusters take such jobs and let them wait.
@@ -142,8 +143,10 @@ fn probe_failure(
     if !failed {
         return Ok(None);
     }
-    if let Some(error) = job.report_of("probe")?.and_then(|report| report.error) {
-        return Ok(Some(error));
+    if let Some(report) = job.report_of("probe")?
+        && let Some(error) = report.error
+    {
+        return Ok(Some(format!("a task on {} cannot run the sweep: {error}", report.host)));
     }
     let number = submitted.probe;
     let out = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
@@ -178,42 +181,53 @@ pub fn failures(
     // Without an answer of Slurm, there is what tasks reported.
     let states = slurm::states(submitted).unwrap_or_default();
     let reports = job.reports()?;
-    let mut lines = Vec::new();
-    if !reports.iter().any(|(task, _)| task == "probe") {
-        lines.extend(probe_failure(out, job, submitted, &states)?);
+    let of_probe = reports.iter().find(|(task, _)| task == "probe");
+    let of_probe = match of_probe.and_then(|(_, report)| report.error.as_ref()) {
+        Some(error) => Some(format!("the probe: {error}")),
+        None => probe_failure(out, job, submitted, &states)?,
+    };
+    if let Some(why) = of_probe {
+        // No task has begun: Slurm or xoff stopped them all.
+        return Ok(vec![why]);
     }
-    let mut reported = Vec::new();
+    let mut lines = Vec::new();
+    // Tasks that failed in the same way, by what there is to say of them.
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut reported = BTreeSet::new();
     for (task, report) in reports {
-        let who = if task == "probe" { "the probe".to_owned() } else { format!("task {task}") };
-        lines.extend(report.error.map(|why| format!("{who} on {}: {why}", report.host)));
+        let Ok(task) = task.parse::<usize>() else { continue };
+        reported.insert(task);
+        if let Some(error) = report.error {
+            alike.entry(format!("on {}: {error}", report.host)).or_default().push(task);
+        }
         for failure in report.failures {
-            let run = plan.runs.get(failure.index);
-            let what = run.map(|run| plan.sweep.describe(&run.choices, run.seed));
-            lines.push(match run {
-                Some(run) => named(run, &what.unwrap_or_default(), &failure.why),
+            lines.push(match plan.runs.get(failure.index) {
+                Some(run) => named(run, &plan.sweep.describe(&run.choices, run.seed), &failure.why),
                 None => format!("run {}: {}", failure.index, failure.why),
             });
         }
-        reported.extend(task.parse::<usize>().ok());
     }
-    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for state in states.iter().filter(|it| it.state == State::Failed) {
         if let Some(task) = state.task.filter(|task| !reported.contains(task)) {
-            by_name.entry(&state.name).or_default().push(task);
+            let log = job.path().join(format!("task-{task}.log"));
+            let what = match state.name.as_str() {
+                "OUT_OF_MEMORY" => "it needs more memory: give --memory".to_owned(),
+                "TIMEOUT" | "DEADLINE" => "its time limit was over: give --time".to_owned(),
+                "CANCELLED" | "PREEMPTED" | "NODE_FAIL" | "BOOT_FAIL" => {
+                    "it was stopped".to_owned()
+                }
+                _ => last_words(&log),
+            };
+            alike.entry(format!("ended as {}: {what}", state.name)).or_default().push(task);
         }
     }
-    for (name, tasks) in by_name {
-        let first = tasks[0];
-        let more =
-            if tasks.len() > 1 { format!(" and {} more", tasks.len() - 1) } else { String::new() };
-        let log = job.path().join(format!("task-{first}.log"));
-        let advice = match name {
-            "OUT_OF_MEMORY" => "it needs more memory: give --memory".to_owned(),
-            "TIMEOUT" | "DEADLINE" => "its time limit was over: give --time".to_owned(),
-            "CANCELLED" | "PREEMPTED" | "NODE_FAIL" | "BOOT_FAIL" => "it was stopped".to_owned(),
-            _ => last_words(&log),
+    for (what, mut tasks) in alike {
+        tasks.sort_unstable();
+        let more = match tasks.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        lines.push(format!("task {first}{more} ended as {name}: {advice}"));
+        lines.push(format!("task {}{more} {what}", tasks[0]));
     }
     Ok(lines)
 }
@@ -252,11 +266,11 @@ mod tests {
             task(Some(2), State::Waiting, Some("Resources")),
             task(Some(3), State::Failed, None),
         ];
-        assert_eq!(summary(&states), "1 task running, 2 waiting (Resources), 1 failed");
+        assert_eq!(summary(&states), "tasks: 1 running, 2 waiting (Resources), 1 failed");
         assert_eq!(summary(&[]), "");
         let waiting =
             [task(None, State::Waiting, Some("Priority")), task(Some(0), State::Waiting, None)];
-        assert_eq!(summary(&waiting), "the probe waits (Priority), 1 waiting");
+        assert_eq!(summary(&waiting), "the probe waits (Priority); tasks: 1 waiting");
         assert_eq!(impossible(&waiting), None);
         let never = [task(None, State::Waiting, Some("PartitionConfig"))];
         assert!(impossible(&never).expect("it is").contains("(PartitionConfig)"));

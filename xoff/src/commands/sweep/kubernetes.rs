@@ -1,11 +1,13 @@
 //! `xoff sweep --manifest kubernetes`.
 
+use std::iter;
 use std::num::NonZeroUsize;
 use std::path::{Path, absolute};
 
 use super::super::{Exit, print, say};
 use super::{Arguments, CommandError, load, out};
 use crate::cluster::kubernetes::{Job, Volume};
+use crate::cluster::slurm::quoted;
 use crate::cluster::{self, Description, Limits};
 use crate::sweep::{Plan, Run, Survey, result_in};
 
@@ -27,14 +29,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         volume: volume.clone(),
         parts: match cluster.tasks.map(NonZeroUsize::get) {
             None => parts(arguments, &plan),
-            Some(parts) if parts <= plan.runs.len().min(MOST_PARTS) => parts,
-            Some(parts) => {
-                let (runs, most) = (plan.runs.len(), MOST_PARTS);
-                let text = format!(
-                    "--tasks {parts}: there are {runs} runs, and a job has at most {most} tasks"
-                );
-                return Err(CommandError::Text(text));
-            }
+            Some(parts) => parts.min(plan.runs.len()).min(MOST_PARTS),
         },
         build: Description::of_this_process(0, None).version_and_build(),
         cpus: cluster.cpus(),
@@ -44,7 +39,8 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     let merge = absolute_path(&arguments.file)?;
     let folder = absolute_path(&super::out(arguments))?;
     let words = arguments.words(&merge.to_string_lossy(), &folder.to_string_lossy());
-    let call = [&["xoff".to_owned()], &words[..]].concat().join(" ");
+    let words = words.iter().map(|word| quoted(word));
+    let call = iter::once("xoff".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     say(format_args!(
         "apply it with `kubectl apply --filename`; when the job is complete, `{call} --tables` makes the tables, and --status in \
          place of --tables says how far it is"

@@ -19,7 +19,8 @@ const ENOUGH: Duration = Duration::from_secs(10);
 const AT_MOST: Duration = Duration::from_secs(30);
 
 /// How long each run takes, as far as that is known. If no run is complete, runs some here, from all over the sweep, for some
-/// seconds; times of those that did not end follow from how far they came. Runs that need a kernel datapath are not
+/// seconds. Those that did not end count as long as the others, or as long as they took so far, whichever is more: how much of
+/// its duration a run needs is not known before its end. Runs that need a kernel datapath are not
 /// measured: this machine may not have it.
 pub fn measure(
     plan: &Plan,
@@ -36,33 +37,41 @@ pub fn measure(
     // The middle of each of as many parts.
     let place = |number: usize| (2 * number + 1) * plan.runs.len() / (2 * count);
     let runs: Vec<&Run> = (0..count).map(|number| &plan.runs[place(number)]).collect();
-    say(format_args!("measuring how long runs take: {} s at most", AT_MOST.as_secs()));
+    say(format_args!(
+        "measuring how long runs take, on all processors here: {} s, or {} s if no run ends before",
+        ENOUGH.as_secs(),
+        AT_MOST.as_secs()
+    ));
     let stop = AtomicBool::new(false);
     let begun = now();
     let mut begins: BTreeMap<usize, Instant> = BTreeMap::new();
-    let mut ended = 0;
+    let mut ended: Vec<Duration> = Vec::new();
     let jobs = thread::available_parallelism().map_or(1, usize::from);
     sweep::execute(&plan.sweep, &runs, folder, jobs, &stop, |run, news| {
         match news {
-            News::UnderWay { progress, duration } => {
-                let elapsed = begins.entry(run.index).or_insert_with(now).elapsed();
-                let share = progress.now.0 as f64 / duration.0.max(1) as f64;
-                let whole = Duration::try_from_secs_f64(elapsed.as_secs_f64() / share).ok();
-                walls[run.index] = whole.filter(|_| progress.now.0 > 0);
+            News::UnderWay { .. } => {
+                let begun = begins.entry(run.index).or_insert_with(now);
+                walls[run.index] = Some(begun.elapsed());
             }
             News::Ended(Ok(result)) => {
                 walls[run.index] = Some(result.wall);
-                ended += 1;
+                begins.remove(&run.index);
+                ended.push(result.wall);
             }
             News::Ended(Err(_)) => {}
         }
-        let elapsed = begun.elapsed();
-        if interrupted.load(Ordering::Relaxed) || elapsed > AT_MOST || ended > 0 && elapsed > ENOUGH
+        let (elapsed, is_enough) = (begun.elapsed(), !ended.is_empty());
+        if interrupted.load(Ordering::Relaxed) || elapsed > AT_MOST || is_enough && elapsed > ENOUGH
         {
             stop.store(true, Ordering::Relaxed);
         }
     })
     .map_err(|error| no_thread(&error))?;
+    let count = u32::try_from(ended.len()).expect("few are measured").max(1);
+    let mean = ended.iter().sum::<Duration>() / count;
+    for run in begins.into_keys() {
+        walls[run] = walls[run].map(|so_far| so_far.max(mean));
+    }
     Ok(walls)
 }
 

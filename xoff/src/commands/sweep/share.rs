@@ -3,13 +3,14 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
+use results::counted;
 use serde_json::json;
 
 use super::super::sweep_progress::SweepProgress;
 use super::super::{Exit, answer, say};
 use super::cluster_arguments::Part;
-use super::{Arguments, CommandError, named, no_thread, out, prepare};
-use crate::cluster::{self, Description, JobFolder, Report, RunFailure, Witness};
+use super::{Arguments, CommandError, load, named, no_thread, out, prepare};
+use crate::cluster::{self, Description, JobFolder, Report, RunFailure, TaskRun, Witness};
 use crate::sweep::{self, Claim, Failure, News, Run, Sweep, SweepFolder};
 
 /// Runs part of a sweep.
@@ -66,27 +67,45 @@ fn execute_task(
     let missing = || CommandError::Text(format!("job {} has no task {task}", job.number));
     let wanted = job.task(task)?.ok_or_else(missing)?;
     let sweep = Sweep::load(&arguments.file, &arguments.options())?;
-    let mut share = Share::default();
-    let mut runs = Vec::new();
-    for cluster::TaskRun { index, run: name } in wanted {
-        let (run, _) = sweep.run(index)?;
-        if run.id.to_string() == name {
-            runs.push(run);
-        } else {
-            share.failed(index, changed());
-        }
+    let runs = locate(arguments, &sweep, &wanted)?;
+    let gone = wanted.len() - runs.len();
+    if gone > 0 {
+        say(format_args!(
+            "{} of the task are not in the sweep any more: its file, the scenario or a file that it names was changed",
+            counted(gone as u64, "run")
+        ));
     }
     if runs.is_empty() {
-        return Ok(share);
+        return Ok(Share::default());
     }
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
     if let Some(witness) = description.foreign_witness() {
-        compare_with_witness(&sweep, witness, &folder, interrupted)?;
+        compare_with_witness(arguments, &sweep, witness, &folder, interrupted)?;
     }
-    let rest = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
-    share.failures.extend(rest.failures);
-    Ok(Share { interrupted: rest.interrupted, ended: rest.ended, ..share })
+    run_share(arguments, &sweep, &runs, &folder, interrupted)
+}
+
+/// The runs of these names, as far as the sweep has them. Where the sweep file was changed they may have other indices.
+fn locate(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    wanted: &[TaskRun],
+) -> Result<Vec<Run>, CommandError> {
+    let mut runs = Vec::new();
+    let mut moved = Vec::new();
+    for TaskRun { index, run: name } in wanted {
+        let at_index = (*index < sweep.run_count()).then(|| sweep.run(*index)).transpose()?;
+        match at_index {
+            Some((run, _)) if run.id.to_string() == *name => runs.push(run),
+            _ => moved.push(name.as_str()),
+        }
+    }
+    if !moved.is_empty() {
+        let all = load(arguments)?.runs;
+        runs.extend(all.into_iter().filter(|run| moved.contains(&run.id.to_string().as_str())));
+    }
+    Ok(runs)
 }
 
 /// Checks that a task can do its work on this machine, and that its results are those of the machine that submits.
@@ -97,7 +116,7 @@ fn probe(arguments: &Arguments, description: &Description) -> Result<Share, Comm
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
     if let Some(witness) = &description.witness {
-        compare_with_witness(&sweep, witness, &folder, interrupted)?;
+        compare_with_witness(arguments, &sweep, witness, &folder, interrupted)?;
     }
     Ok(Share::default())
 }
@@ -108,15 +127,19 @@ fn refuse_another_build(description: &Description) -> Result<(), CommandError> {
 
 /// Repeats a run of another machine, perhaps of this one.
 fn compare_with_witness(
+    arguments: &Arguments,
     sweep: &Sweep,
     witness: &Witness,
     folder: &SweepFolder,
     interrupted: &AtomicBool,
 ) -> Result<(), CommandError> {
-    let (run, scenario) = sweep.run(witness.index)?;
-    if run.id.to_string() != witness.run {
-        return Err(CommandError::Text(format!("run {}: {}", witness.index, changed())));
-    }
+    let wanted = TaskRun { index: witness.index, run: witness.run.clone() };
+    let Some(run) = locate(arguments, sweep, &[wanted])?.pop() else {
+        let text = "the sweep has none of the runs any more with which machines are compared: its file, the scenario or a file \
+                    that it names was changed since the job was submitted; cancel it and submit again";
+        return Err(CommandError::Text(text.into()));
+    };
+    let (_, scenario) = sweep.run(run.index)?;
     let differs = sweep::repeat(&scenario, &folder.run_folder(&run.id), interrupted);
     match differs.map_err(|failure| CommandError::Text(failure.to_string()))? {
         None => Ok(()),
@@ -146,11 +169,6 @@ struct Share {
 }
 
 impl Share {
-    fn failed(&mut self, index: usize, why: String) {
-        say(format_args!("run {index}: {why}"));
-        self.failures.push(RunFailure { index, why });
-    }
-
     fn exit(&self) -> Exit {
         let Self { ended, failures, interrupted } = self;
         let exit = match (interrupted, failures.is_empty()) {
@@ -204,9 +222,4 @@ fn run_share(
     progress.finish();
     share.interrupted = ran < waiting.len();
     Ok(share)
-}
-
-fn changed() -> String {
-    "its scenario, or a file that it names, has changed since the job was submitted: submit again"
-        .into()
 }

@@ -18,8 +18,8 @@ use crate::cluster::slurm::{self, Call, Request};
 use crate::cluster::{self, Description, JobFolder, Limits, Submitted, Witness};
 use crate::sweep::{self, Claim, Plan, Run, Survey, SweepFolder, result_in};
 
-/// How long a submission by another process may take, in looks at its folder.
-const LOOKS: u32 = 60;
+/// How long a submission by another process, with its measurement, may take, in looks at its folder.
+const LOOKS: u32 = 150;
 const LOOK_PERIOD: Duration = Duration::from_millis(500);
 
 /// Runs the command.
@@ -34,69 +34,99 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     let interrupted = super::super::prepare(false).map_err(CommandError::Text)?;
     let folder =
         SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Everyone)?;
-    let latest = JobFolder::latest(&folder.jobs())?;
-    if let Some(job) = &latest
-        && let Some(submitted) = await_submission(job, interrupted)?
-    {
-        if slurm::states(&submitted)?.iter().any(|it| it.state.is_active()) {
-            return attend(arguments, &plan, &folder, job, submitted, interrupted);
+    let attended = Attended { arguments, plan: &plan, folder: &folder, interrupted };
+    loop {
+        let latest = JobFolder::latest(&folder.jobs())?;
+        if let Some(job) = &latest
+            && let Some(submitted) = await_submission(job, interrupted)?
+        {
+            if slurm::states(&submitted)?.iter().any(|it| it.state.is_active()) {
+                return attended.join(job, submitted);
+            }
+            for line in follow::failures(&plan, &out(arguments), job, &submitted)? {
+                warn(format_args!("job {}: {line}", job.number));
+            }
         }
-        for line in follow::failures(&plan, &out(arguments), job, &submitted)? {
-            warn(format_args!("job {}: {line}", job.number));
+        let completed = Completed::of(&plan, &folder)?;
+        if completed.survey.done() == plan.runs.len() {
+            return Ok(report(&plan, &completed));
         }
+        slurm::check(&request(arguments))?;
+        // If another process is faster, its job is the latest then.
+        let Some(job) = JobFolder::claim(&folder.jobs(), latest.as_ref())? else { continue };
+        let submission = Submission { attended: &attended, job: &job, capacity };
+        return match submission.submit(&completed.survey) {
+            Ok(Outcome::Submitted(submitted)) => attended.attend(&job, submitted),
+            other => {
+                // What cannot be removed counts as a submission that died.
+                let _ = job.discard();
+                match other? {
+                    Outcome::Complete => Ok(report(&plan, &Completed::of(&plan, &folder)?)),
+                    _ => Ok(Exit::Interrupted),
+                }
+            }
+        };
     }
-    let completed = Completed::of(&plan, &folder)?;
-    if completed.survey.done() == plan.runs.len() {
-        return Ok(report(&plan, &completed));
-    }
-    let submission = Submission { arguments, plan: &plan, folder: &folder, capacity };
-    let submitted = submission.submit(latest.as_ref(), completed.survey, interrupted)?;
-    let Some((job, submitted)) = submitted else { return Ok(Exit::Interrupted) };
-    attend(arguments, &plan, &folder, &job, submitted, interrupted)
 }
 
-/// Follows a job, unless the user does not want to wait.
-fn attend(
-    arguments: &Arguments,
-    plan: &Plan,
-    folder: &SweepFolder,
-    job: &JobFolder,
-    submitted: Submitted,
-    interrupted: &AtomicBool,
-) -> Result<Exit, CommandError> {
-    if arguments.cluster.detach {
+/// What following a job needs.
+struct Attended<'a> {
+    arguments: &'a Arguments,
+    plan: &'a Plan,
+    folder: &'a SweepFolder,
+    interrupted: &'a AtomicBool,
+}
+
+impl Attended<'_> {
+    /// Follows a job that an earlier call submitted.
+    fn join(&self, job: &JobFolder, submitted: Submitted) -> Result<Exit, CommandError> {
         let Submitted { probe, array } = submitted;
-        let text = format!(
-            "job {} is Slurm's job {array} and runs after its probe {probe}; the same command follows it and makes the tables, \
-             `scancel {probe} {array}` stops it",
+        say(format_args!(
+            "job {} is under way as it was submitted; to change its options, `scancel {probe} {array}` first",
             job.number
-        );
-        let json = json!({ "job": job.number, "slurm": { "probe": probe, "array": array } });
-        return Ok(answer(&text, &json, Exit::Success));
+        ));
+        if let Some(why) = job.description()?.refusal() {
+            warn(format_args!("job {}: {why}", job.number));
+        }
+        self.attend(job, submitted)
     }
-    match follow::follow(plan, folder, &out(arguments), job, &submitted, interrupted)? {
-        Followed::Left => {
-            say(format_args!(
-                "job {} goes on as Slurm's job {array}; the same command follows it again, `scancel {} {array}` stops it",
-                job.number,
-                submitted.probe,
-                array = submitted.array
-            ));
-            Ok(Exit::Interrupted)
+
+    /// Follows a job, unless the user does not want to wait.
+    fn attend(&self, job: &JobFolder, submitted: Submitted) -> Result<Exit, CommandError> {
+        let &Self { arguments, plan, folder, interrupted } = self;
+        let Submitted { probe, array } = submitted;
+        if arguments.cluster.detach {
+            let text = format!(
+                "job {} is Slurm's job {array}, with the probe {probe}; the same command follows it and makes the tables, \
+                 `scancel {probe} {array}` stops it",
+                job.number
+            );
+            let json = json!({ "job": job.number, "slurm": { "probe": probe, "array": array } });
+            return Ok(answer(&text, &json, Exit::Success));
         }
-        Followed::Unable(why) => {
-            // Slurm itself takes seconds to see that the array waits in vain.
-            slurm::cancel(&[submitted.probe, submitted.array])?;
-            Err(CommandError::Text(why))
-        }
-        Followed::Ended => {
-            let failures = follow::failures(plan, &out(arguments), job, &submitted)?;
-            Ok(report(plan, &Completed { failures, ..Completed::of(plan, folder)? }))
+        match follow::follow(plan, folder, &out(arguments), job, &submitted, interrupted)? {
+            Followed::Left => {
+                say(format_args!(
+                    "job {} goes on as Slurm's job {array}; the same command follows it again, `scancel {probe} {array}` stops it",
+                    job.number
+                ));
+                Ok(Exit::Interrupted)
+            }
+            Followed::Unable(why) => {
+                // Slurm itself takes seconds to see that the array waits in vain.
+                slurm::cancel(&[probe, array])?;
+                Err(CommandError::Text(why))
+            }
+            Followed::Ended => {
+                let failures = follow::failures(plan, &out(arguments), job, &submitted)?;
+                Ok(report(plan, &Completed { failures, ..Completed::of(plan, folder)? }))
+            }
         }
     }
 }
 
-/// Waits for the numbers of a job that another process is submitting. `None` if it has died instead.
+/// The numbers of a job, which another process may be submitting. If that has died, Slurm may know them. `None` if the job was
+/// not submitted.
 fn await_submission(
     job: &JobFolder,
     interrupted: &AtomicBool,
@@ -105,15 +135,19 @@ fn await_submission(
         if let Some(submitted) = job.submitted()? {
             return Ok(Some(submitted));
         }
+        if !job.is_being_submitted() || interrupted.load(Ordering::Relaxed) {
+            break;
+        }
         if look == 0 {
             say(format_args!("waiting for another process to submit job {}", job.number));
         }
-        if interrupted.load(Ordering::Relaxed) {
-            break;
-        }
         thread::sleep(LOOK_PERIOD);
     }
-    Ok(None)
+    let found = slurm::find(job)?;
+    if let Some(submitted) = &found {
+        job.set_submitted(submitted)?;
+    }
+    Ok(found)
 }
 
 /// What would break what xoff itself asks of Slurm. sbatch takes beginnings of long options, and values behind short ones.
@@ -135,73 +169,61 @@ fn refuse_options(cluster: &ClusterArguments) -> Result<(), CommandError> {
 }
 
 struct Submission<'a> {
-    arguments: &'a Arguments,
-    plan: &'a Plan,
-    folder: &'a SweepFolder,
+    attended: &'a Attended<'a>,
+    job: &'a JobFolder,
     capacity: slurm::Capacity,
 }
 
+/// What became of a submission.
+enum Outcome {
+    Submitted(Submitted),
+    /// All runs are complete: those that were measured were all that there were.
+    Complete,
+    /// The user interrupted it before.
+    Interrupted,
+}
+
 impl Submission<'_> {
-    /// Submits what is not complete. `None` if the user interrupted it before.
-    fn submit(
-        &self,
-        earlier: Option<&JobFolder>,
-        mut survey: Survey,
-        interrupted: &AtomicBool,
-    ) -> Result<Option<(JobFolder, Submitted)>, CommandError> {
-        let &Self { arguments, plan, folder, capacity } = self;
-        let walls = measure::measure(plan, &survey, folder, interrupted)?;
-        if survey.done() == 0 {
-            survey = Survey::of(plan, &|run| folder.result(&run.id));
-        }
+    /// Submits what is not complete.
+    fn submit(&self, survey: &Survey) -> Result<Outcome, CommandError> {
+        let &Self { attended, job, capacity } = self;
+        let &Attended { arguments, plan, folder, interrupted } = attended;
+        let walls = measure::measure(plan, survey, folder, interrupted)?;
         if interrupted.load(Ordering::Relaxed) {
             say("interrupted; nothing was submitted");
-            return Ok(None);
+            return Ok(Outcome::Interrupted);
         }
+        let survey = Survey::of(plan, &|run| folder.result(&run.id));
         let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
+        if waiting.is_empty() {
+            return Ok(Outcome::Complete);
+        }
         let (tasks, longest) = deal(arguments, plan, &waiting, &walls, capacity);
-        let Some(job) = JobFolder::claim(&folder.jobs(), earlier)? else {
-            let text = "another process is submitting this sweep; the same command follows its job";
-            return Err(CommandError::Text(text.into()));
-        };
         let witness = plan.runs.iter().filter(|run| survey.is_done(run));
         let witness = witness.min_by_key(|run| survey.walls[run.index]);
         let witness = witness.and_then(|run| {
             let Manifest { host, processor, .. } = Manifest::of_run(&folder.run_folder(&run.id))?;
             Some(Witness { index: run.index, run: run.id.to_string(), host, processor })
         });
-        let described = job
-            .describe(&Description::of_this_process(waiting.len(), witness), &tasks)
-            .map_err(CommandError::from);
-        let submitted = described.and_then(|()| {
-            let call = call(arguments)?;
-            Ok(slurm::submit(&job, &call, &request(arguments), tasks.len())?)
-        });
-        let submitted = match submitted {
-            Ok(submitted) => submitted,
-            Err(error) => {
-                // What cannot be removed counts as a submission that died.
-                let _ = job.discard();
-                return Err(error);
-            }
-        };
+        job.describe(&Description::of_this_process(waiting.len(), witness), &tasks)?;
+        let submitted = slurm::submit(job, &call(arguments)?, &request(arguments), tasks.len())?;
         if let Err(error) = job.set_submitted(&submitted) {
             slurm::cancel(&[submitted.probe, submitted.array])?;
             return Err(error.into());
         }
-        self.announce(&job, waiting.len(), tasks.len(), longest);
-        Ok(Some((job, submitted)))
+        self.announce(waiting.len(), tasks.len(), longest);
+        Ok(Outcome::Submitted(submitted))
     }
 
-    fn announce(&self, job: &JobFolder, runs: usize, tasks: usize, longest: Duration) {
+    fn announce(&self, runs: usize, tasks: usize, longest: Duration) {
         let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
         say(format_args!(
             "submitted job {}: {} in {} of at most about {about}",
-            job.number,
+            self.job.number,
             counted(runs as u64, "run"),
             counted(tasks as u64, "task")
         ));
-        let limit = self.arguments.cluster.time.as_ref().and_then(|time| time.limit);
+        let limit = self.attended.arguments.cluster.time.as_ref().and_then(|time| time.limit);
         if limit.is_some_and(|limit| longest > limit) {
             warn(
                 "tasks take longer than --time allows; what they complete until then counts, and the same command submits the rest",
@@ -280,8 +302,9 @@ fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
     let (tasks, _) = deal(arguments, plan, &waiting, &survey.walls, capacity);
     let jobs = sweep::jobs(&out);
     let number = JobFolder::latest(&jobs)?.map_or(1, |job| job.number + 1);
-    let scripts =
-        call(arguments)?.both(&JobFolder::new(&jobs, number), &request(arguments), tasks.len());
+    slurm::check(&request(arguments))?;
+    let job = JobFolder::new(&jobs, number);
+    let scripts = slurm::described(&call(arguments)?, &job, &request(arguments), tasks.len());
     if survey.done() == 0 {
         say(
             "no run is complete, so the number of tasks is that of runs of 1 s; a submission measures some first",
