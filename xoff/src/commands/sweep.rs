@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use results::{ResultsError, TableFormat, counted};
@@ -276,38 +276,21 @@ pub(super) fn run_waiting(
     let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
     let earlier = plan.runs.len() - waiting.len();
     let mut progress = SweepProgress::new(plan.runs.len(), earlier);
-    let mut ended = earlier;
     let jobs = jobs.or_else(|| thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
-    sweep::execute(&plan.sweep, &waiting, folder, jobs, interrupted, |run, news| {
-        let what = || plan.sweep.describe(&run.choices, run.seed);
-        match news {
-            News::UnderWay { progress: so_far, duration } => {
-                progress.under_way(run.index, duration, so_far, |line| named(run, &what(), line));
-            }
-            News::Ended(Ok(_)) => {
-                progress.ended(run.index, &what());
-                ended += 1;
-                // What hinders it will hinder the last one, which says so.
-                progress.write_if_due(|| folder.write_tables(plan).map(drop));
-            }
-            News::Ended(Err(Failure::Failed(why))) => {
-                progress.failed(run.index, &named(run, &what(), &why));
-                ended += 1;
-            }
-            News::Ended(Err(Failure::Interrupted)) => {}
-        }
-    })
-    .map_err(|error| no_thread(&error))?;
+    let share =
+        share::run(&plan.sweep, &waiting, folder, jobs, interrupted, &mut progress, |progress| {
+            // What hinders it will hinder the last one, which says so.
+            progress.write_if_due(|| folder.write_tables(plan).map(drop));
+        })?;
     progress.finish();
     let (survey, tables) = folder.write_tables(plan)?;
-    let interrupted = ended < plan.runs.len() && interrupted.load(Ordering::Relaxed);
     Ok(Completed {
         survey,
         earlier: Some(earlier),
         advice: SAME_COMMAND,
         failures: Vec::new(),
-        interrupted,
+        interrupted: share.interrupted,
         tables,
         appeared: folder.count_appeared(),
     })

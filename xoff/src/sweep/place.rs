@@ -147,7 +147,7 @@ pub(super) fn clear(runs: &Path, which: Abandoned<'_>) {
 }
 
 /// The first file, by name, in which two executions of a run differ, though nothing in it is of the machine.
-pub fn first_difference(one: &Path, other: &Path) -> io::Result<Option<String>> {
+pub(super) fn first_difference(one: &Path, other: &Path) -> io::Result<Option<String>> {
     let names = |folder: &Path| -> io::Result<BTreeSet<String>> {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         fs::read_dir(folder)?.map(|entry| entry.map(name)).collect()

@@ -161,11 +161,12 @@ fn claim(arguments: &Arguments, sweep: &Sweep, runs: &[Run]) -> Result<SweepFold
 
 /// What became of a part.
 #[derive(Debug, Default)]
-struct Share {
+pub struct Share {
     /// Runs that have results.
     ended: usize,
     failures: Vec<RunFailure>,
-    interrupted: bool,
+    /// Whether the user interrupted it before all of it had run.
+    pub interrupted: bool,
 }
 
 impl Share {
@@ -195,11 +196,26 @@ fn run_share(
     interrupted: &AtomicBool,
 ) -> Result<Share, CommandError> {
     let waiting: Vec<&Run> = runs.iter().filter(|run| folder.result(&run.id).is_none()).collect();
-    let mut share = Share { ended: runs.len() - waiting.len(), ..Share::default() };
-    let mut progress = SweepProgress::new(runs.len(), share.ended);
+    let earlier = runs.len() - waiting.len();
+    let mut progress = SweepProgress::new(runs.len(), earlier);
     let jobs = arguments.jobs.map_or(1, NonZeroUsize::get);
-    let mut ran = 0;
-    sweep::execute(sweep, &waiting, folder, jobs, interrupted, |run, news| {
+    let share = run(sweep, &waiting, folder, jobs, interrupted, &mut progress, |_| {})?;
+    progress.finish();
+    Ok(Share { ended: share.ended + earlier, ..share })
+}
+
+/// Runs these runs, and shows how they get on. `completed` is called when one has its results.
+pub fn run(
+    sweep: &Sweep,
+    waiting: &[&Run],
+    folder: &SweepFolder,
+    jobs: usize,
+    interrupted: &AtomicBool,
+    progress: &mut SweepProgress,
+    mut completed: impl FnMut(&mut SweepProgress),
+) -> Result<Share, CommandError> {
+    let mut share = Share::default();
+    sweep::execute(sweep, waiting, folder, jobs, interrupted, |run, news| {
         let what = || sweep.describe(&run.choices, run.seed);
         match news {
             News::UnderWay { progress: so_far, duration } => {
@@ -208,18 +224,16 @@ fn run_share(
             News::Ended(Ok(_)) => {
                 progress.ended(run.index, &what());
                 share.ended += 1;
-                ran += 1;
+                completed(progress);
             }
             News::Ended(Err(Failure::Failed(why))) => {
                 progress.failed(run.index, &named(run, &what(), &why));
                 share.failures.push(RunFailure { index: run.index, why });
-                ran += 1;
             }
             News::Ended(Err(Failure::Interrupted)) => {}
         }
     })
     .map_err(|error| no_thread(&error))?;
-    progress.finish();
-    share.interrupted = ran < waiting.len();
+    share.interrupted = share.ended + share.failures.len() < waiting.len();
     Ok(share)
 }

@@ -34,14 +34,14 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     let interrupted = super::super::prepare(false).map_err(CommandError::Text)?;
     let folder =
         SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Everyone)?;
-    let attended = Attended { arguments, plan: &plan, folder: &folder, interrupted };
+    let on_slurm = OnSlurm { arguments, plan: &plan, folder: &folder, interrupted };
     loop {
         let latest = JobFolder::latest(&folder.jobs())?;
         if let Some(job) = &latest
             && let Some(submitted) = await_submission(job, interrupted)?
         {
             if slurm::states(&submitted)?.iter().any(|it| it.state.is_active()) {
-                return attended.join(job, submitted);
+                return on_slurm.join(job, submitted);
             }
             for line in follow::failures(&plan, &out(arguments), job, &submitted)? {
                 warn(format_args!("job {}: {line}", job.number));
@@ -54,9 +54,9 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         slurm::check(&request(arguments))?;
         // If another process is faster, its job is the latest then.
         let Some(job) = JobFolder::claim(&folder.jobs(), latest.as_ref())? else { continue };
-        let submission = Submission { attended: &attended, job: &job, capacity };
+        let submission = Submission { on_slurm: &on_slurm, job: &job, capacity };
         return match submission.submit(&completed.survey) {
-            Ok(Outcome::Submitted(submitted)) => attended.attend(&job, submitted),
+            Ok(Outcome::Submitted(submitted)) => on_slurm.attend(&job, submitted),
             other => {
                 // What cannot be removed counts as a submission that died.
                 let _ = job.discard();
@@ -69,15 +69,15 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     }
 }
 
-/// What following a job needs.
-struct Attended<'a> {
+/// A sweep whose runs are executed on Slurm.
+struct OnSlurm<'a> {
     arguments: &'a Arguments,
     plan: &'a Plan,
     folder: &'a SweepFolder,
     interrupted: &'a AtomicBool,
 }
 
-impl Attended<'_> {
+impl OnSlurm<'_> {
     /// Follows a job that an earlier call submitted.
     fn join(&self, job: &JobFolder, submitted: Submitted) -> Result<Exit, CommandError> {
         let Submitted { probe, array } = submitted;
@@ -169,7 +169,7 @@ fn refuse_options(cluster: &ClusterArguments) -> Result<(), CommandError> {
 }
 
 struct Submission<'a> {
-    attended: &'a Attended<'a>,
+    on_slurm: &'a OnSlurm<'a>,
     job: &'a JobFolder,
     capacity: slurm::Capacity,
 }
@@ -186,8 +186,8 @@ enum Outcome {
 impl Submission<'_> {
     /// Submits what is not complete.
     fn submit(&self, survey: &Survey) -> Result<Outcome, CommandError> {
-        let &Self { attended, job, capacity } = self;
-        let &Attended { arguments, plan, folder, interrupted } = attended;
+        let &Self { on_slurm, job, capacity } = self;
+        let &OnSlurm { arguments, plan, folder, interrupted } = on_slurm;
         let walls = measure::measure(plan, survey, folder, interrupted)?;
         if interrupted.load(Ordering::Relaxed) {
             say("interrupted; nothing was submitted");
@@ -223,7 +223,7 @@ impl Submission<'_> {
             counted(runs as u64, "run"),
             counted(tasks as u64, "task")
         ));
-        let limit = self.attended.arguments.cluster.time.as_ref().and_then(|time| time.limit);
+        let limit = self.on_slurm.arguments.cluster.time.as_ref().and_then(|time| time.limit);
         if limit.is_some_and(|limit| longest > limit) {
             warn(
                 "tasks take longer than --time allows; what they complete until then counts, and the same command submits the rest",
