@@ -260,17 +260,17 @@ pub trait Wires: Sharing + Sized + Send {
         frame: FrameId,
     ) -> Result<(), DatapathError>;
 
-    /// What the switch with these tables has done with the frame that was sent to it, if that is known by now. The
-    /// store keeps the frame in any case: as it will leave the switch, if it is queued, otherwise as it was sent.
-    /// Adds the hop control frames that are due at the port to `orders`.
+    /// Whether it is known by now what the switch with these tables has done with the frame that was sent to it; if so,
+    /// `told` says it, and has the hop control frames that are due at the port. The store keeps the frame in any case:
+    /// as it will leave the switch, if it is queued, otherwise as it was sent.
     fn poll_switch(
         &mut self,
         frames: &mut Self::Frames,
         crossing: &Crossing,
         tables: &SwitchTables,
         frame: FrameId,
-        orders: &mut Orders,
-    ) -> Result<Option<Outcome>, DatapathError>;
+        told: (&mut Outcome, &mut Orders),
+    ) -> Result<bool, DatapathError>;
 
     /// What a host has received of the frame that was sent to it, if anything by now. The store keeps the frame.
     fn poll_host(

@@ -62,6 +62,19 @@ pub fn arrival<F: Frame, T: Tables>(
     Selected::arrive(frame, tables, policy, port, now, send)
 }
 
+/// The same, natively, with the result left in `outcome`; see [`Scheme::arrive_to`].
+#[inline(always)]
+pub fn arrival_to<F: Frame, T: Tables>(
+    frame: &mut F,
+    tables: &T,
+    policy: Policy,
+    at: (u32, Nanos),
+    send: &mut impl FnMut(&Order),
+    outcome: &mut Outcome,
+) {
+    Selected::arrive_to(frame, tables, policy, at, send, outcome);
+}
+
 /// The same under the scheme `S`.
 #[inline(always)]
 pub(crate) fn arrival_under<S: Scheme, F: Frame, T: Tables>(

@@ -142,7 +142,8 @@ pub fn route<T: Tables>(
         Some(route) => route,
         None => *tables.route(host).ok_or(DropReason::NoRoute)?,
     };
-    let hash = || flow_hash(fields, config.ecmp_seed);
+    // Of a copy: a reference would keep the fields of every packet out of registers, and few are hashed.
+    let hash = || flow_hash(&{ *fields }, config.ecmp_seed);
     if route.members == 0 {
         return Err(DropReason::Unreachable);
     }

@@ -87,8 +87,23 @@ pub trait Scheme: Sized {
         arrival_under::<Self, F, T>(frame, tables, policy, port, now, send)
     }
 
-    /// Runs the departure of a packet under this scheme; see [`departure`](crate::departure::departure).
-    #[inline(always)]
+    /// The same, natively: a call, so that a pipeline has the registers for itself, which leaves its result where the
+    /// caller reads it.
+    #[inline(never)]
+    fn arrive_to<F: Frame, T: Tables>(
+        frame: &mut F,
+        tables: &T,
+        policy: Policy,
+        (port, now): (u32, Nanos),
+        send: &mut impl FnMut(&Order),
+        outcome: &mut Outcome,
+    ) {
+        *outcome = arrival_under::<Self, F, T>(frame, tables, policy, port, now, send);
+    }
+
+    /// Runs the departure of a packet under this scheme; see [`departure`](crate::departure::departure). A call, as
+    /// [`arrive_to`](Self::arrive_to).
+    #[inline(never)]
     fn depart<T: Tables>(
         tables: &T,
         policy: Policy,

@@ -75,10 +75,16 @@ impl<'a> CsvLine<'a> {
         end_line(&mut self.text);
         &self.text
     }
+
+    #[inline(never)]
+    fn digits(&mut self, value: impl itoa::Integer) {
+        self.text.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    }
 }
 
 impl Fields for CsvLine<'_> {
-    #[inline]
+    // Inline, so that nothing is left of the choice where a column's type is known.
+    #[inline(always)]
     fn field(&mut self, field: Field<'_>) {
         debug_assert!(
             self.columns.get(self.fields).is_some_and(|column| column.takes(field)),
@@ -87,11 +93,10 @@ impl Fields for CsvLine<'_> {
             self.columns.get(self.fields)
         );
         self.fields += 1;
-        let mut digits = itoa::Buffer::new();
         match field {
             Field::Empty => {}
-            Field::Integer(value) => self.text.extend_from_slice(digits.format(value).as_bytes()),
-            Field::Signed(value) => self.text.extend_from_slice(digits.format(value).as_bytes()),
+            Field::Integer(value) => self.digits(value),
+            Field::Signed(value) => self.digits(value),
             Field::Decimal(value) => value.write(&mut self.text),
             Field::Text(value) => quote(value, &mut self.text),
             Field::Truth(value) => self.text.push(if value { b'1' } else { b'0' }),
@@ -111,7 +116,7 @@ pub struct Text<'a>(pub &'a str);
 
 impl Text<'_> {
     fn needs_quotes(&self) -> bool {
-        self.0.contains([',', '"', '\n', '\r'])
+        self.0.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'))
     }
 }
 
@@ -125,6 +130,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
+#[inline(never)]
 fn quote(value: &str, text: &mut Vec<u8>) {
     let value = Text(value);
     if value.needs_quotes() {

@@ -16,6 +16,7 @@ mod observer;
 mod orders;
 mod pfc_sent;
 mod port;
+mod serving;
 mod states;
 mod storms;
 #[cfg(test)]
@@ -27,21 +28,19 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use fabric_core::arrival::{Outcome, Queued};
-use fabric_core::cell::Sharing;
-use fabric_core::departure::{Departure, Fate};
 use fabric_core::headroom::LinkFrames;
 use fabric_core::hop_control::Order;
-use fabric_core::policy::{Policy, StormAction};
-use fabric_core::priority::{self, Priority};
+use fabric_core::policy::Policy;
+use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
 use fabric_core::tables::Tables;
 use fabric_core::wire::{hop_control, link_delay, pfc};
-use units::{Nanos, Picos};
+use units::Picos;
 
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
-use crate::traffic_manager::{Scheduler, Selection, TrafficManager};
+use crate::traffic_manager::{Scheduler, TrafficManager};
 
 pub use config::SwitchConfig;
 use device_queue::DeviceQueues;
@@ -246,25 +245,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         arrival: &Arrival<'_, F>,
         observer: &mut O,
     ) -> Result<Reaction, O::Error> {
-        let length = arrival.length;
+        let Arrival { frame, length, orders, .. } = *arrival;
         match arrival.outcome {
             Outcome::Queued(queued) => {
-                let Queued { slot, egress_port, queue, .. } = *queued;
-                let egress = port_number(egress_port);
-                observer.admitted(now, &self.tables, Admitted { port, egress, slot, length })?;
-                self.keep(slot, arrival.frame);
-                let rank = self.rank(slot);
-                self.queues.enqueue(egress_port as usize, queue, slot, length, rank);
-                let mut wake = [None, Some(egress)];
-                for (order, built) in arrival.orders {
-                    let event = ControlEvent::of(order);
-                    self.send_order(now, port, order, event, *built, observer)?;
-                    wake[0] = Some(port);
-                }
-                if !self.states.is_empty() {
-                    let priority = self.priority(slot);
-                    self.look_at_state(now, port, priority, observer)?;
-                }
+                let wake = self.on_queued(now, port, (frame, length), *queued, orders, observer)?;
                 Ok(Reaction { keeps_frame: true, pauses_changed: false, wake })
             }
             Outcome::ControlReceived(control) => {
@@ -285,6 +269,36 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
+    /// The same of a packet that was queued. Returns the ports that may have something to send, in this order.
+    #[inline(always)]
+    pub fn on_queued<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        (frame, length): (F, u32),
+        queued: Queued,
+        orders: &[(Order, Option<F>)],
+        observer: &mut O,
+    ) -> Result<[Option<u16>; 2], O::Error> {
+        let Queued { slot, egress_port, queue, .. } = queued;
+        let egress = port_number(egress_port);
+        observer.admitted(now, &self.tables, Admitted { port, egress, slot, length })?;
+        self.keep(slot, frame);
+        let rank = self.rank(slot);
+        self.queues.enqueue(egress_port as usize, queue, slot, length, rank);
+        let mut wake = [None, Some(egress)];
+        for (order, built) in orders {
+            let event = ControlEvent::of(order);
+            self.send_order(now, port, order, event, *built, observer)?;
+            wake[0] = Some(port);
+        }
+        if !self.states.is_empty() {
+            let priority = self.priority(slot);
+            self.look_at_state(now, port, priority, observer)?;
+        }
+        Ok(wake)
+    }
+
     /// What a port that is free at `now` sends ahead of its packets: a hop control frame or one that measures the
     /// link, if one waits.
     #[inline]
@@ -293,72 +307,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return None;
         }
         self.transmit_control(now, port)
-    }
-
-    /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`. `D` says whether
-    /// anyone else works on the tables. With FIFOs below the egress queues, call [`poll_staged`](Self::poll_staged) and
-    /// [`poll_device_queue`](Self::poll_device_queue) instead.
-    #[inline(always)]
-    pub fn poll_transmit<D: Sharing, O: Observer>(
-        &mut self,
-        now: Picos,
-        port: u16,
-        observer: &mut O,
-    ) -> Result<Option<Transmission<F>>, O::Error> {
-        let number = usize::from(port);
-        let (policy, nanos) = (self.config.policy, now.to_nanos());
-        let mut requeued = 0;
-        loop {
-            let paused = self.paused(port.into(), nanos);
-            let Some(Selection { slot, length, queue }) = self.queues.select(number, paused) else {
-                self.wait_for_reopening(nanos, port);
-                return Ok(None);
-            };
-            let orders = &mut self.orders;
-            let mut send = |order: &Order| orders.push(*order);
-            let left = if D::SHARED {
-                S::depart(&self.tables, policy, slot, nanos, &mut send)
-            } else {
-                S::depart(self.tables.unshared(), policy, slot, nanos, &mut send)
-            };
-            let left = left.expect("the traffic manager names slots that hold a packet");
-            if let Fate::Requeued(other) = left.fate {
-                // Nothing is sent: DWRR shares out what is.
-                self.queues.refund(number, queue, length);
-                let rank = self.rank(slot);
-                self.queues.enqueue(number, other, slot, length, rank);
-                requeued += 1;
-                assert!(
-                    requeued <= self.requeue_limit(),
-                    "port {port}: the scheme moves packets from queue to queue without end"
-                );
-                continue;
-            }
-            let Departure { priority, fate, .. } = left;
-            let ingress = port_number(left.ingress_port);
-            self.has_left(now, Departed { port, ingress, priority, length }, observer)?;
-            let frame = self.frames[slot as usize];
-            match fate {
-                Fate::Sent { mark } => {
-                    if policy.storm_action() == StormAction::Forward {
-                        self.count_forwarded(now, port, priority, length);
-                    }
-                    let more = !self.is_idle(port);
-                    return Ok(Some(Transmission { frame, length, queue, mark, more }));
-                }
-                Fate::Dropped(reason) => {
-                    self.queues.refund(number, queue, length);
-                    observer.dropped(now, ingress, reason, Some(priority), length)?;
-                    let dropped = Some(DroppedPacket { ingress, egress: port, reason });
-                    self.discarded.push_back(Discarded { frame, dropped });
-                    if !self.ports.is_idle(port) {
-                        // The dropped packet has caused a RESUME at this port; the RESUME goes first.
-                        return Ok(None);
-                    }
-                }
-                Fate::Requeued(_) => unreachable!("it has gone into its queue"),
-            }
-        }
     }
 
     /// For a driver that is late: frames that came in after `heard` are still to be handed over. So the watchdog knows
@@ -398,11 +346,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// How often packets may move at one poll: each once into every queue of its port.
-    fn requeue_limit(&self) -> usize {
-        self.queues.total_packets() * (1 + self.config.queues.data_queues)
-    }
-
     /// What the scheduler orders a packet by: what its flow has left to send.
     #[inline]
     fn rank(&self, slot: u32) -> u16 {
@@ -425,36 +368,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             self.frames.resize(slot + 1, F::default());
         }
         self.frames[slot] = frame;
-    }
-
-    /// The queues of a port that must not start a transmission at `now`, because of PFC or of the scheme's own pauses.
-    /// `None` if all may, as at most ports most of the time.
-    #[inline(always)]
-    fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
-        let mut paused = S::paused(&self.tables, self.config.policy, port, now);
-        let settings = self.tables.settings();
-        for priority in priority::of_mask(settings.lossless_classes) {
-            if self.tables.is_paused(port, priority, now) {
-                let queues = settings.queues_of(priority).queues();
-                paused = Some(paused.map_or(queues, |others| others.or(queues)));
-            }
-        }
-        paused
-    }
-
-    /// Sets a timer for when a queue may send that the scheme keeps back until then, if there is none yet.
-    #[inline]
-    fn wait_for_reopening(&mut self, now: Nanos, port: u16) {
-        if self.queues.non_empty(usize::from(port)).is_empty() {
-            return;
-        }
-        let at = S::reopens(&self.tables, self.config.policy, port.into(), now);
-        let Some(at) = at.map(Picos::from_nanos) else { return };
-        let waits_until = &mut self.reopenings[usize::from(port)];
-        if *waits_until != at {
-            *waits_until = at;
-            self.timers.set(at, Timer::Reopening { port });
-        }
     }
 
     #[cold]

@@ -290,8 +290,8 @@ impl Wires for KernelWires {
         crossing: &Crossing,
         _: &SwitchTables,
         frame: FrameId,
-        orders: &mut Orders,
-    ) -> Result<Option<Outcome>, DatapathError> {
+        (outcome, orders): (&mut Outcome, &mut Orders),
+    ) -> Result<bool, DatapathError> {
         let NodeKind::Switch(SwitchId(number)) = crossing.ends.to else {
             unreachable!("the wire ends at a switch")
         };
@@ -305,7 +305,7 @@ impl Wires for KernelWires {
         frames.frames[frame].bytes = queued;
         let taken = taken
             .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
-        let Some(records) = taken else { return Ok(None) };
+        let Some(records) = taken else { return Ok(false) };
         #[cfg(feature = "log-events")]
         switch.events.flush();
         let port = u32::from(crossing.ends.to_port);
@@ -313,7 +313,8 @@ impl Wires for KernelWires {
             let what = format!("a frame at port {}", records.port);
             return Err(self.foreign(crossing, what));
         }
-        Ok(Some(records.outcome))
+        *outcome = records.outcome;
+        Ok(true)
     }
 
     fn poll_host(

@@ -3,7 +3,7 @@
 mod frames;
 mod views;
 
-use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::arrival::{Outcome, arrival, arrival_to};
 use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::Order;
@@ -72,38 +72,32 @@ impl Wires for MemoryWires {
         Ok(())
     }
 
-    // Called from one place; copying its result would cost more than the function.
     #[inline(always)]
-    #[expect(clippy::let_and_return, reason = "the arms write to places of their own, see below")]
     fn poll_switch(
         &mut self,
         frames: &mut MemoryFrames,
         crossing: &Crossing,
         tables: &SwitchTables,
         frame: FrameId,
-        orders: &mut Orders,
-    ) -> Result<Option<Outcome>, DatapathError> {
+        (outcome, orders): (&mut Outcome, &mut Orders),
+    ) -> Result<bool, DatapathError> {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
         let (policy, port) = (self.policy, u32::from(crossing.ends.to_port));
-        let now = crossing.now.to_nanos();
+        let at = (port, crossing.now.to_nanos());
         let (length, mut named) = (crossing.length, frames.named(frame));
-        let outcome = match frames.frame_mut(frame) {
+        match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
                 let station = station(tables, port);
                 let mut packet = PacketView { packet, length, station, named: &mut named };
-                arrival(&mut packet, tables, policy, port, now, send)
+                arrival_to(&mut packet, tables, policy, at, send, outcome);
             }
             other => {
-                // A call leaves its result in memory. In a place of its own it is not that of the arm above, which
-                // would be written field by field and then read as a whole, before the fields have got there.
-                let named = (length, &mut named);
-                let outcome = arrival_of_any(other, named, port, now, tables, policy, send);
-                outcome
+                *outcome = arrival_of_any(other, (length, &mut named), at, tables, policy, send);
             }
-        };
+        }
         frames.set_named(frame, named);
-        Ok(Some(outcome))
+        Ok(true)
     }
 
     #[inline]
@@ -148,8 +142,7 @@ fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nano
 fn arrival_of_any(
     frame: &mut MemoryFrame,
     (length, named): (u32, &mut QueueId),
-    port: u32,
-    now: Nanos,
+    (port, now): (u32, Nanos),
     tables: &impl Tables,
     policy: Policy,
     send: &mut impl FnMut(&Order),

@@ -206,6 +206,7 @@ impl HostNode {
 
     /// Runs all that happens before `end`, and says when the next comes. At an instant commands come first, then the
     /// arrival, timers and transmissions.
+    #[inline(never)]
     pub fn run<W: Wires>(
         &mut self,
         core: &mut Core<W>,

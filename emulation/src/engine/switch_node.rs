@@ -1,14 +1,15 @@
 //! A switch at work: it is handed its arrivals and timers in order, and what it sends is put onto wires.
 
+mod unqueued;
+
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use fabric_core::arrival::Outcome;
-use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use scenario::{CaptureFilter, Scenario};
 use switch_user::switch::{
-    Arrival, ControlTransmission, Discarded, DroppedPacket, Due, Staged, Switch, Transmission,
+    ControlTransmission, Discarded, DroppedPacket, Due, Staged, Switch, Transmission,
 };
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
@@ -138,6 +139,7 @@ impl SwitchNode {
 
     /// Runs all that happens before `end`, and says when the next comes. At an instant arrivals come first, then
     /// timers, then ports that are free; each in the order of their ports.
+    #[inline(never)]
     pub fn run<W: Wires>(
         &mut self,
         core: &mut Core<W>,
@@ -185,36 +187,20 @@ impl SwitchNode {
         }
         let crossing = core.arrive(now, self.node, inward, frame, arrival.length());
         core.orders.clear();
-        let outcome = self.cross(core, &crossing, frame)?;
-        let (mut link_delay, mut priority) = (None, None);
-        match outcome {
-            Outcome::LinkDelayReceived => link_delay = Some(core.frames.read_link_delay(frame)),
-            Outcome::Dropped(reason) => {
-                let inward = &self.ports[usize::from(port)].inward;
-                core.capture_dropped(now, self.node, inward, (frame, inward.wire), reason);
-                core.log_dropped(now, [inward.wire; 2], frame);
-                priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
-            }
-            Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
-        }
-        let length = crossing.length;
-        let (outcome, orders) = (&outcome, &core.orders[..]);
-        let link_delay = link_delay.as_ref();
-        let arrival = Arrival { frame, at: now, length, outcome, orders, link_delay, priority };
+        let mut outcome = Outcome::LinkDelayReceived;
+        self.cross(core, &crossing, frame, &mut outcome)?;
+        let Outcome::Queued(queued) = outcome else {
+            // A copy here alone: a reference to `crossing` itself would keep every arrival's out of registers.
+            self.arrive_unqueued(core, &{ crossing }, frame, &outcome);
+            return Ok(());
+        };
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-        let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut observer);
-        if !reaction.keeps_frame {
-            core.frames.discard(frame);
-            if matches!(outcome, Outcome::ControlReceived(_)) {
-                self.note_held(core, now, port);
-            }
-        }
-        let [first, second] = reaction.wake;
+        let packet = (frame, crossing.length);
+        let Ok(wake) =
+            self.switch.on_queued(now, port, packet, queued, &core.orders, &mut observer);
+        let [first, second] = wake;
         if let Some(port) = first {
             self.take_discarded(core, now);
-            if reaction.pauses_changed {
-                self.note_changed_pauses(&mut core.journal, now, port);
-            }
             self.kick(core, now, port);
         }
         if let Some(port) = second {
@@ -223,17 +209,20 @@ impl SwitchNode {
         Ok(())
     }
 
-    /// Hands a frame to the switch.
+    /// Hands a frame to the switch, and leaves in `outcome` what has become of it.
     #[inline(always)]
     fn cross<W: Wires>(
         &self,
         core: &mut Core<W>,
         crossing: &Crossing,
         frame: FrameId,
-    ) -> Result<Outcome, DatapathError> {
+        outcome: &mut Outcome,
+    ) -> Result<(), DatapathError> {
         let tables = self.switch.tables();
         core.cross(crossing, frame, |medium, frames, orders| {
-            medium.poll_switch(frames, crossing, tables, frame, orders)
+            let told = (&mut *outcome, orders);
+            let is_known = medium.poll_switch(frames, crossing, tables, frame, told)?;
+            Ok(is_known.then_some(()))
         })
     }
 
@@ -452,35 +441,5 @@ impl SwitchNode {
     fn push_wake(wakes: &mut BinaryHeap<Reverse<u64>>, out: &mut Transmitter, port: u16) {
         out.wakes = true;
         wakes.push(Reverse(port_key(out.busy_until, port)));
-    }
-
-    /// A hop control frame came in at a port: notes what the pauses of queues hold that began with it.
-    fn note_held<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
-        let Some(before) = self.paused.get_mut(usize::from(port)) else { return };
-        let paused = self.switch.paused_queues(port, now);
-        let begun = paused.without(std::mem::replace(before, paused));
-        for queue in begun.and(self.switch.queues().non_empty(port.into())).iter() {
-            let waiting = self.switch.waiting(port, queue);
-            let flows: BTreeSet<u32> =
-                waiting.filter_map(|&frame| core.frames.flow(frame)).collect();
-            for flow in flows {
-                let what = Note::Held { port, queue: queue.number(), flow };
-                core.journal.note(now, self.node, what);
-            }
-        }
-    }
-
-    /// A PFC frame was received, or a pause ran out, at a port.
-    fn note_changed_pauses(&self, journal: &mut Journal, now: Picos, port: u16) {
-        let Port { out, watched, .. } = &self.ports[usize::from(port)];
-        if *watched == 0 {
-            return;
-        }
-        let nanos = now.to_nanos();
-        let tables = self.switch.tables();
-        let paused = priority::of_mask(*watched)
-            .filter(|&class| tables.pause_expiry(port.into(), class) > nanos)
-            .fold(0, |paused, class| paused | 1 << class.number());
-        journal.note(now, self.node, Note::PausesChanged { wire: out.wire.0, paused });
     }
 }

@@ -49,6 +49,9 @@ macro_rules! select {
 }
 
 /// The scheme that the policy names.
+///
+/// What a packet's scheme is asked with is a copy: a reference to the original would keep that of every packet out of
+/// registers, lossless ones included, since some schemes' functions are calls.
 #[derive(Debug)]
 pub struct Selected;
 
@@ -63,7 +66,7 @@ impl BufferManagement for Selected {
         fields: &Ipv4Fields,
         queue: QueueId,
     ) -> QueueId {
-        select!(at.policy, S => S::queue(at, egress_port, now, fields, queue))
+        select!(at.policy, S => S::queue(&{ *at }, egress_port, now, &{ *fields }, queue))
     }
 
     #[inline(always)]
@@ -73,7 +76,7 @@ impl BufferManagement for Selected {
 
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<(), DropReason> {
-        select!(packet.ingress.policy, S => S::admit(packet))
+        select!(packet.ingress.policy, S => S::admit(&{ *packet }))
     }
 
     fn longest_wait<T: Tables>(at: &Egress<'_, T>, first_rtt: bool) -> Option<Nanos> {
@@ -83,16 +86,16 @@ impl BufferManagement for Selected {
     #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Option<DropReason> {
         let policy = packet.ingress.policy;
-        let dropped = select!(policy, S => S::at_departure(packet));
+        let dropped = select!(policy, S => S::at_departure(&{ *packet }));
         if dropped.is_some() || policy.lossy_options & OPTION_CODEL == 0 {
             return dropped;
         }
-        codel::at_departure(packet)
+        codel::at_departure(&{ *packet })
     }
 
     #[inline(always)]
     fn sent<T: Tables>(packet: &Leaving<'_, T>) {
-        select!(packet.ingress.policy, S => S::sent(packet));
+        select!(packet.ingress.policy, S => S::sent(&{ *packet }));
     }
 
     fn update<T: Tables>(tables: &T, policy: Policy, now: Nanos) {

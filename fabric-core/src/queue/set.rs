@@ -116,17 +116,38 @@ impl QueueSet {
         }
     }
 
+    /// The one queue of a set of one, if it is a data queue among the first 63.
+    #[inline(always)]
+    pub const fn only_data(self) -> Option<QueueId> {
+        let [a, b, c] = self.0;
+        let is_one = b | c == 0 && a > 1 && a.is_power_of_two();
+        if is_one { Some(QueueId::of_place(a.trailing_zeros() as usize)) } else { None }
+    }
+
     /// The first data queue of the set after `queue` in circular order, `queue` itself being the last.
     #[inline(always)]
     pub const fn next_data(self, queue: QueueId) -> Option<QueueId> {
+        let [a, b, c] = self.0;
+        if b | c != 0 {
+            return self.next_data_of_many(queue);
+        }
+        let (data, place) = (a & !1, queue.place());
+        let behind = if place < 64 { data & (!1 << place) } else { 0 };
+        let candidates = if behind != 0 { behind } else { data };
+        if candidates == 0 {
+            return None;
+        }
+        Some(QueueId::of_place(candidates.trailing_zeros() as usize))
+    }
+
+    /// The same of a set that does not fit its first word: a call, so that the others pay for a comparison only.
+    #[cold]
+    #[inline(never)]
+    const fn next_data_of_many(self, queue: QueueId) -> Option<QueueId> {
         let data = Self([self.0[0] & !1, self.0[1], self.0[2]]);
         let place = queue.place();
         let beyond = !1 << (place & 63);
         let [a, b, c] = data.0;
-        if b | c == 0 {
-            let behind = if place < 64 { a & beyond } else { 0 };
-            return Self([if behind != 0 { behind } else { a }, 0, 0]).first();
-        }
         let behind = match place >> 6 {
             0 => Self([a & beyond, b, c]).first(),
             1 => Self([0, b & beyond, c]).first(),
@@ -223,6 +244,20 @@ mod tests {
             without.remove(queue);
             assert_eq!(without, before);
         }
+    }
+
+    #[test]
+    fn a_set_of_one_data_queue_names_it() {
+        for queues in [0, 1, 2, 3, 4, 6, 1 << 62, 1 << 63, 3 << 62, 1 << 64, 1 << 64 | 1] {
+            let set = QueueSet::of_flow_queues(queues);
+            let only =
+                set.iter().next().filter(|queue| set.iter().count() == 1 && queue.place() < 64);
+            assert_eq!(set.only_data(), only, "{queues:#x}");
+        }
+        let mut set = QueueSet::of(QueueId::CONTROL);
+        assert_eq!(set.only_data(), None);
+        set.insert(QueueId::data(5));
+        assert_eq!(set.only_data(), None, "the control queue is beside it");
     }
 
     #[test]

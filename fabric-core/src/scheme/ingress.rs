@@ -61,6 +61,15 @@ pub struct Arriving<'a, T> {
     pub now: Nanos,
 }
 
+impl<T> Clone for Arriving<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Arriving<'_, T> {}
+
 impl<T> Arriving<'_, T> {
     /// The hash of its flow by which switches choose queues.
     #[inline(always)]
@@ -91,6 +100,15 @@ pub struct Leaving<'a, T> {
     /// Whether it is marked as a packet of its flow's first round trip.
     pub first_rtt: bool,
 }
+
+impl<T> Clone for Leaving<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Leaving<'_, T> {}
 
 /// What becomes of a packet that the scheduler has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

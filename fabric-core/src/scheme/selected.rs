@@ -164,8 +164,8 @@ pub struct Selected;
 // A method that is missing here would be the default's for every scheme.
 #[deny(clippy::missing_trait_methods)]
 impl Scheme for Selected {
-    // Natively, one jump per packet. In eBPF, one at each decision, so that the program has the pipeline only once;
-    // the verifier removes the schemes that the policy does not name.
+    // One jump at each decision, so that a program has the pipeline only once; in eBPF the verifier removes the schemes that
+    // the policy does not name.
     #[inline(always)]
     fn arrive<F: Frame, T: Tables>(
         frame: &mut F,
@@ -175,10 +175,20 @@ impl Scheme for Selected {
         now: Nanos,
         send: &mut impl FnMut(&Order),
     ) -> Outcome {
-        if cfg!(target_arch = "bpf") {
-            return arrival_under::<Self, F, T>(frame, tables, policy, port, now, send);
-        }
-        select!(policy, S => S::arrive(frame, tables, policy, port, now, send))
+        arrival_under::<Self, F, T>(frame, tables, policy, port, now, send)
+    }
+
+    // One jump a packet.
+    #[inline(always)]
+    fn arrive_to<F: Frame, T: Tables>(
+        frame: &mut F,
+        tables: &T,
+        policy: Policy,
+        at: (u32, Nanos),
+        send: &mut impl FnMut(&Order),
+        outcome: &mut Outcome,
+    ) {
+        select!(policy, S => S::arrive_to(frame, tables, policy, at, send, outcome));
     }
 
     #[inline(always)]

@@ -177,6 +177,13 @@ fn choose_dwrr(
     eligible: QueueSet,
     quantum: u32,
 ) -> Option<QueueId> {
+    // A packet alone at a port is served whatever its queue's deficit is, and ends it.
+    if let Some(queue) = eligible.only_data()
+        && queues[queue.place()].packets() == 1
+    {
+        *current = queue;
+        return Some(queue);
+    }
     let pays = |queue: &Fifo| queue.deficit >= queue.first(links).length();
     if eligible.contains(*current) && pays(&queues[current.place()]) {
         return Some(*current);

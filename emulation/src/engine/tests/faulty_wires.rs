@@ -103,11 +103,12 @@ impl Wires for FaultyWires {
         crossing: &Crossing,
         tables: &SwitchTables,
         frame: FrameId,
-        orders: &mut Orders,
-    ) -> Result<Option<Outcome>, DatapathError> {
+        (outcome, orders): (&mut Outcome, &mut Orders),
+    ) -> Result<bool, DatapathError> {
         match self.defect {
             Defect::SkipsFrame if self.arrivals == 1 => {
-                return Ok(Some(Outcome::Dropped(DropReason::Truncated)));
+                *outcome = Outcome::Dropped(DropReason::Truncated);
+                return Ok(true);
             }
             Defect::Fails => {
                 let (wire, now) = ("h1->s0".into(), crossing.now.to_nanos());
@@ -118,7 +119,7 @@ impl Wires for FaultyWires {
             }
             _ => {}
         }
-        self.inner.poll_switch(frames, crossing, tables, frame, orders)
+        self.inner.poll_switch(frames, crossing, tables, frame, (outcome, orders))
     }
 
     fn poll_host(

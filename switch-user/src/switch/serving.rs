@@ -1,0 +1,163 @@
+//! Departures: the packet whose turn it is leaves its queue and what it holds, and is sent, dropped or moved.
+
+use fabric_core::cell::Sharing;
+use fabric_core::departure::{Departure, Fate};
+use fabric_core::hop_control::Order;
+use fabric_core::policy::StormAction;
+use fabric_core::priority;
+use fabric_core::queue::QueueSet;
+use fabric_core::scheme::Scheme;
+use units::{Nanos, Picos};
+
+use super::timers::Timer;
+use super::{Departed, Discarded, DroppedPacket, Observer, Switch, Transmission, port_number};
+use crate::traffic_manager::Selection;
+
+/// What became of the turn of a port's next packet.
+enum Served<F> {
+    /// The packet is sent.
+    Sent(Transmission<F>),
+    /// No packet may go, or something goes ahead of the next one.
+    Nothing,
+    /// It was dropped.
+    Dropped,
+    /// It has gone into another queue.
+    Requeued,
+}
+
+impl<F: Copy + Default, S: Scheme> Switch<F, S> {
+    /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`. `D` says whether
+    /// anyone else works on the tables. With FIFOs below the egress queues, call [`poll_staged`](Self::poll_staged) and
+    /// [`poll_device_queue`](Self::poll_device_queue) instead.
+    #[inline(always)]
+    pub fn poll_transmit<D: Sharing, O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        observer: &mut O,
+    ) -> Result<Option<Transmission<F>>, O::Error> {
+        match self.serve::<D, _>(now, port, observer)? {
+            Served::Sent(transmission) => Ok(Some(transmission)),
+            Served::Nothing => Ok(None),
+            other => self.serve_on::<D, _>(now, port, other, observer),
+        }
+    }
+
+    /// Goes on after a packet whose turn it was has not been sent, until one is. Apart, so that the usual packet, the
+    /// first, is served without a loop around it.
+    #[cold]
+    #[inline(never)]
+    fn serve_on<D: Sharing, O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        mut served: Served<F>,
+        observer: &mut O,
+    ) -> Result<Option<Transmission<F>>, O::Error> {
+        let mut requeued = 0;
+        loop {
+            match served {
+                Served::Sent(transmission) => return Ok(Some(transmission)),
+                Served::Nothing => return Ok(None),
+                Served::Dropped => {}
+                Served::Requeued => {
+                    requeued += 1;
+                    assert!(
+                        requeued <= self.requeue_limit(),
+                        "port {port}: the scheme moves packets from queue to queue without end"
+                    );
+                }
+            }
+            served = self.serve::<D, _>(now, port, observer)?;
+        }
+    }
+
+    /// Serves the packet whose turn it is.
+    #[inline(always)]
+    fn serve<D: Sharing, O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        observer: &mut O,
+    ) -> Result<Served<F>, O::Error> {
+        let number = usize::from(port);
+        let nanos = now.to_nanos();
+        let paused = self.paused(port.into(), nanos);
+        let Some(Selection { slot, length, queue }) = self.queues.select(number, paused) else {
+            self.wait_for_reopening(nanos, port);
+            return Ok(Served::Nothing);
+        };
+        let (policy, orders) = (self.config.policy, &mut self.orders);
+        let mut send = |order: &Order| orders.push(*order);
+        let left = if D::SHARED {
+            S::depart(&self.tables, policy, slot, nanos, &mut send)
+        } else {
+            S::depart(self.tables.unshared(), policy, slot, nanos, &mut send)
+        };
+        let Departure { priority, fate, ingress_port } =
+            left.expect("the traffic manager names slots that hold a packet");
+        let mark = match fate {
+            Fate::Sent { mark } => mark,
+            Fate::Requeued(other) => {
+                // Nothing is sent: DWRR shares out what is.
+                self.queues.refund(number, queue, length);
+                let rank = self.rank(slot);
+                self.queues.enqueue(number, other, slot, length, rank);
+                return Ok(Served::Requeued);
+            }
+            Fate::Dropped(_) => false,
+        };
+        let ingress = port_number(ingress_port);
+        self.has_left(now, Departed { port, ingress, priority, length }, observer)?;
+        let frame = self.frames[slot as usize];
+        if let Fate::Dropped(reason) = fate {
+            self.queues.refund(number, queue, length);
+            observer.dropped(now, ingress, reason, Some(priority), length)?;
+            let dropped = Some(DroppedPacket { ingress, egress: port, reason });
+            self.discarded.push_back(Discarded { frame, dropped });
+            // The dropped packet may have caused a RESUME at this port; the RESUME goes first.
+            let resumes = !self.ports.is_idle(port);
+            return Ok(if resumes { Served::Nothing } else { Served::Dropped });
+        }
+        if self.config.policy.storm_action() == StormAction::Forward {
+            self.count_forwarded(now, port, priority, length);
+        }
+        let more = !self.is_idle(port);
+        Ok(Served::Sent(Transmission { frame, length, queue, mark, more }))
+    }
+
+    /// How often packets may move at one poll: each once into every queue of its port.
+    fn requeue_limit(&self) -> usize {
+        self.queues.total_packets() * (1 + self.config.queues.data_queues)
+    }
+
+    /// The queues of a port that must not start a transmission at `now`, because of PFC or of the scheme's own pauses.
+    /// `None` if all may, as at most ports most of the time.
+    #[inline(always)]
+    fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
+        let mut paused = S::paused(&self.tables, self.config.policy, port, now);
+        let settings = self.tables.settings();
+        for priority in priority::of_mask(settings.lossless_classes) {
+            if self.tables.is_paused(port, priority, now) {
+                let queues = settings.queues_of(priority).queues();
+                paused = Some(paused.map_or(queues, |others| others.or(queues)));
+            }
+        }
+        paused
+    }
+
+    /// Sets a timer for when a queue may send that the scheme keeps back until then, if there is none yet.
+    #[inline]
+    fn wait_for_reopening(&mut self, now: Nanos, port: u16) {
+        if self.queues.non_empty(usize::from(port)).is_empty() {
+            return;
+        }
+        let at = S::reopens(&self.tables, self.config.policy, port.into(), now);
+        let Some(at) = at.map(Picos::from_nanos) else { return };
+        let waits_until = &mut self.reopenings[usize::from(port)];
+        if *waits_until != at {
+            *waits_until = at;
+            self.timers.set(at, Timer::Reopening { port });
+        }
+    }
+}
