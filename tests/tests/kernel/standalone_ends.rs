@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use tests::command::{Running, await_that, finish, limit, with_capabilities};
+use tests::command::{Finished, Running, await_that, limit, with_capabilities};
 
 use super::standalone::{ASK_CHECKSUMS, Node, Shell, count, is_bare, star};
 
@@ -25,33 +25,41 @@ fn the_documented_capabilities_are_enough_and_less_is_not() {
     let port = "[[ports]]\ninterface = \"own0\"\nrate = \"1Gbps\"\ndelay = \"1ms\"";
     let port = format!("{port}\nneighbour = \"10.0.0.1\"\nroutes = [\"10.0.0.1\"]\n");
     shell.0.write("own.toml", port);
-    // It ends by the signal that it sends itself a second later, or at once.
     let of = |line: &str, kept: &'static [libc::c_ulong]| {
-        let mut command = shell.command(&format!("exec timeout -s INT 1 {line}"));
-        let command = limit(&mut command, libc::RLIMIT_MEMLOCK, 8 << 20);
-        finish(with_capabilities(command, kept))
+        let mut command = shell.command(&format!("exec {line} 2> said"));
+        limit(with_capabilities(&mut command, kept), libc::RLIMIT_MEMLOCK, 8 << 20);
+        Running::start(&mut command)
+    };
+    let said = || fs::read_to_string(shell.0.path("said")).unwrap_or_default();
+    let starts = |line: &str, kept, saying: &str| {
+        let running = of(line, kept);
+        await_that(saying, || said().contains(saying));
+        running.signal(libc::SIGINT);
+        running.finish().assert_code(0);
+    };
+    let refused = |line: &str, kept, whys: &[&str]| {
+        let ended = of(line, kept).finish();
+        Finished { stderr: said(), ..ended }.assert_refused(whys);
     };
     let (switch, host) = ("xoff-switch own.toml", "xoff-host --interface own1 receive");
-    let started = of(switch, &[NET_ADMIN, NET_RAW, PERFMON, BPF]);
-    assert!(started.stderr.contains("forwarding between own0"), "{started:?}");
+    starts(switch, &[NET_ADMIN, NET_RAW, PERFMON, BPF], "forwarding between own0");
     for kept in [
         &[NET_ADMIN, NET_RAW, BPF][..],
         &[NET_ADMIN, NET_RAW, PERFMON],
         &[NET_ADMIN, PERFMON, BPF],
         &[NET_RAW, PERFMON, BPF],
     ] {
-        of(switch, kept).assert_refused(&["a switch needs root, or CAP_BPF, ", "CAP_PERFMON"]);
+        refused(switch, kept, &["a switch needs root, or CAP_BPF, ", "CAP_PERFMON"]);
     }
-    let started = of(host, &[NET_ADMIN, NET_RAW, IPC_LOCK, BPF]);
-    assert!(started.stderr.contains("receiving at 10.0.0.1"), "{started:?}");
-    let locked = of(host, &[NET_ADMIN, NET_RAW, BPF]);
-    locked.assert_refused(&["16 MiB", "`own1`", "CAP_IPC_LOCK", "ulimit -l"]);
+    starts(host, &[NET_ADMIN, NET_RAW, IPC_LOCK, BPF], "receiving at 10.0.0.1");
+    let lock = ["16 MiB", "`own1`", "CAP_IPC_LOCK", "ulimit -l"];
+    refused(host, &[NET_ADMIN, NET_RAW, BPF], &lock);
     for kept in [
         &[NET_ADMIN, NET_RAW, IPC_LOCK][..],
         &[NET_ADMIN, IPC_LOCK, BPF],
         &[NET_RAW, IPC_LOCK, BPF],
     ] {
-        of(host, kept).assert_refused(&["a host needs root, or CAP_BPF, ", "CAP_IPC_LOCK"]);
+        refused(host, kept, &["a host needs root, or CAP_BPF, ", "CAP_IPC_LOCK"]);
     }
 }
 
