@@ -67,7 +67,7 @@ pub fn arrival<F: Frame, T: Tables>(
 pub fn arrival_to<F: Frame, T: Tables>(
     frame: &mut F,
     tables: &T,
-    policy: Policy,
+    policy: &Policy,
     at: (u32, Nanos),
     send: &mut impl FnMut(&Order),
     outcome: &mut Outcome,

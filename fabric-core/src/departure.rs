@@ -51,7 +51,7 @@ pub fn departure<T: Tables>(
     now: Nanos,
     send: &mut impl FnMut(&Order),
 ) -> Option<Departure> {
-    Selected::depart(tables, policy, slot, now, send)
+    Selected::depart(tables, &policy, slot, now, send)
 }
 
 /// The same under the scheme `S`.
@@ -227,7 +227,7 @@ mod tests {
             else {
                 panic!("there is room for it")
             };
-            let departed = Marks::depart(&tables, policy, queued.slot, Nanos(8), &mut |_| {});
+            let departed = Marks::depart(&tables, &policy, queued.slot, Nanos(8), &mut |_| {});
             assert_eq!(departed.unwrap().fate, Fate::Sent { mark: marked }, "{ecn:?}");
             assert_eq!(tables.switch.ecn_marked.load(), u64::from(marked));
         }

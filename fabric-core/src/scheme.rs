@@ -88,17 +88,17 @@ pub trait Scheme: Sized {
     }
 
     /// The same, natively: a call, so that a pipeline has the registers for itself, which leaves its result where the
-    /// caller reads it.
+    /// caller reads it, and reads the policy where it lies.
     #[inline(never)]
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,
         tables: &T,
-        policy: Policy,
+        policy: &Policy,
         (port, now): (u32, Nanos),
         send: &mut impl FnMut(&Order),
         outcome: &mut Outcome,
     ) {
-        *outcome = arrival_under::<Self, F, T>(frame, tables, policy, port, now, send);
+        *outcome = arrival_under::<Self, F, T>(frame, tables, *policy, port, now, send);
     }
 
     /// Runs the departure of a packet under this scheme; see [`departure`](crate::departure::departure). A call, as
@@ -106,12 +106,12 @@ pub trait Scheme: Sized {
     #[inline(never)]
     fn depart<T: Tables>(
         tables: &T,
-        policy: Policy,
+        policy: &Policy,
         slot: u32,
         now: Nanos,
         send: &mut impl FnMut(&Order),
     ) -> Option<Departure> {
-        departure_under::<Self, T>(tables, policy, slot, now, send)
+        departure_under::<Self, T>(tables, *policy, slot, now, send)
     }
 
     /// Drops a packet that waits, for a reason that is not the scheme's: `at_departure` is not asked, all that follows a

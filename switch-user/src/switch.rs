@@ -229,7 +229,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
     #[inline]
     pub fn prefetch_next(&self, port: u16) -> Option<F> {
-        let slot = self.queues.likely_next(usize::from(port))?;
+        let slot = self.queues.prefetch_next(usize::from(port))?;
         if let Some(descriptor) = self.tables.rows.descriptors.get(slot as usize) {
             prefetch(descriptor);
         }

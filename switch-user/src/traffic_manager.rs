@@ -181,12 +181,14 @@ impl TrafficManager {
         Some(Selection { slot, queue, length })
     }
 
-    /// The packet that a port sends next, unless pauses or later packets change that.
+    /// The packet that a port sends next, unless pauses or later packets change that. Has the processor load its link.
     #[inline]
-    pub fn likely_next(&self, port: usize) -> Option<u32> {
+    pub fn prefetch_next(&self, port: usize) -> Option<u32> {
         let port = &self.ports[port];
         let queue = port.likely_next()?;
-        self.queues[port.queue_range().start + queue.place()].head()
+        let slot = self.queues[port.queue_range().start + queue.place()].head()?;
+        self.links.prefetch(slot);
+        Some(slot)
     }
 
     /// Bytes in a queue.

@@ -83,7 +83,7 @@ impl Wires for MemoryWires {
     ) -> Result<bool, DatapathError> {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
-        let (policy, port) = (self.policy, u32::from(crossing.ends.to_port));
+        let (policy, port) = (&self.policy, u32::from(crossing.ends.to_port));
         let at = (port, crossing.now.to_nanos());
         let (length, mut named) = (crossing.length, frames.named(frame));
         match frames.frame_mut(frame) {
@@ -93,7 +93,7 @@ impl Wires for MemoryWires {
                 arrival_to(&mut packet, tables, policy, at, send, outcome);
             }
             other => {
-                *outcome = arrival_of_any(other, (length, &mut named), at, tables, policy, send);
+                *outcome = arrival_of_any(other, (length, &mut named), at, tables, *policy, send);
             }
         }
         frames.set_named(frame, named);

@@ -78,7 +78,7 @@ impl Held {
         let (.., slot) = self.0.remove(found);
         let mut told = None;
         let send = &mut |order: &Order| told = Some(*order);
-        let left = S::depart(tables, policy, slot, Nanos(now), send);
+        let left = S::depart(tables, &policy, slot, Nanos(now), send);
         assert_eq!(left.expect("it is there").fate, Fate::Sent { mark: false });
         told
     }

@@ -183,7 +183,7 @@ impl Scheme for Selected {
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,
         tables: &T,
-        policy: Policy,
+        policy: &Policy,
         at: (u32, Nanos),
         send: &mut impl FnMut(&Order),
         outcome: &mut Outcome,
@@ -194,7 +194,7 @@ impl Scheme for Selected {
     #[inline(always)]
     fn depart<T: Tables>(
         tables: &T,
-        policy: Policy,
+        policy: &Policy,
         slot: u32,
         now: Nanos,
         send: &mut impl FnMut(&Order),

@@ -36,11 +36,17 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         observer: &mut O,
     ) -> Result<Option<Transmission<F>>, O::Error> {
-        match self.serve::<D, _>(now, port, observer)? {
-            Served::Sent(transmission) => Ok(Some(transmission)),
-            Served::Nothing => Ok(None),
-            other => self.serve_on::<D, _>(now, port, other, observer),
-        }
+        let served = self.serve::<D, _>(now, port, observer)?;
+        // Not what `serve_on` returns as it is: then both would be put together in memory, and read there at once.
+        let sent = match served {
+            Served::Sent(transmission) => transmission,
+            Served::Nothing => return Ok(None),
+            other => match self.serve_on::<D, _>(now, port, other, observer)? {
+                Some(transmission) => transmission,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(sent))
     }
 
     /// Goes on after a packet whose turn it was has not been sent, until one is. Apart, so that the usual packet, the
@@ -87,7 +93,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             self.wait_for_reopening(nanos, port);
             return Ok(Served::Nothing);
         };
-        let (policy, orders) = (self.config.policy, &mut self.orders);
+        let (policy, orders) = (&self.config.policy, &mut self.orders);
         let mut send = |order: &Order| orders.push(*order);
         let left = if D::SHARED {
             S::depart(&self.tables, policy, slot, nanos, &mut send)

@@ -1,5 +1,7 @@
 //! First-in first-out queues as singly linked lists through the slots of the packets they hold.
 
+use crate::region::prefetch;
+
 /// Ends a list.
 const END: u32 = u32::MAX - 1;
 
@@ -39,6 +41,13 @@ impl Links {
     pub(super) fn new(slots: usize) -> Self {
         assert!(slots <= END as usize, "{slots} slots leave a number free to end a list");
         Self(vec![[0; 2]; slots])
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, slot: u32) {
+        if let Some(link) = self.0.get(slot as usize) {
+            prefetch(link);
+        }
     }
 }
 

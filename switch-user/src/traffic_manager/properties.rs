@@ -297,7 +297,7 @@ fn round_robin_serves_a_packet_from_each_queue_and_skips_those_that_are_paused()
     }
     let first = QueueSet::of_flow_queues(1);
     assert_eq!(manager.select(0, Some(first)).map(|it| it.queue.number()), Some(1));
-    assert_eq!(manager.likely_next(0), Some(0));
+    assert_eq!(manager.prefetch_next(0), Some(0));
     assert_eq!(drain(&mut manager), [4, 0, 1, 4, 4]);
 }
 

@@ -306,7 +306,7 @@ impl Model {
         let Some(held) = self.queues[egress][number].pop_front() else { return };
         let mut orders = Vec::new();
         let mut send = |order: &Order| orders.push(order.control);
-        let left = Bfc::depart(&self.tables, self.policy, held.slot, Nanos(self.now), &mut send);
+        let left = Bfc::depart(&self.tables, &self.policy, held.slot, Nanos(self.now), &mut send);
         assert_eq!(left.expect("it is there").fate, Fate::Sent { mark: false });
         if let Some(seen) = &mut self.seen[egress][usize::from(held.flow)]
             && held.in_table
@@ -401,7 +401,7 @@ fn arrive_of_flow(tables: &OwnedTables, policy: Policy, flow: u16, now: u64) -> 
     match Bfc::arrive(frame, tables, policy, 0, Nanos(now), &mut |_| {}) {
         Outcome::Queued(Queued { slot, queue, .. }) => {
             let note = tables.descriptor(slot).expect("a slot").note.load();
-            Bfc::depart(tables, policy, slot, Nanos(now), &mut |_| {}).expect("it is there");
+            Bfc::depart(tables, &policy, slot, Nanos(now), &mut |_| {}).expect("it is there");
             (queue, Note::of_bits(note).entry().is_some())
         }
         other => panic!("{other:?}"),

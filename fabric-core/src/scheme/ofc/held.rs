@@ -169,7 +169,7 @@ impl Held {
             let (slot, flow, number) = packet.expect("its bytes are counted");
             let mut told = Vec::new();
             let send = &mut |order: &Order| told.push(*order);
-            let left = Ofc::depart(&self.tables, self.policy, slot, Nanos(8), send);
+            let left = Ofc::depart(&self.tables, &self.policy, slot, Nanos(8), send);
             match left.expect("it is there").fate {
                 Fate::Requeued(other) => {
                     assert!(told.is_empty() && other != queue);
