@@ -187,15 +187,14 @@ impl SwitchNode {
         }
         let crossing = core.arrive(now, self.node, inward, frame, arrival.length());
         core.orders.clear();
+        let packet = (frame, crossing.length);
         let mut outcome = Outcome::LinkDelayReceived;
         self.cross(core, &crossing, frame, &mut outcome)?;
         let Outcome::Queued(queued) = outcome else {
-            // A copy here alone: a reference to `crossing` itself would keep every arrival's out of registers.
-            self.arrive_unqueued(core, &{ crossing }, frame, &outcome);
+            self.arrive_unqueued(core, (now, port), packet, &outcome);
             return Ok(());
         };
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-        let packet = (frame, crossing.length);
         let Ok(wake) =
             self.switch.on_queued(now, port, packet, queued, &core.orders, &mut observer);
         let [first, second] = wake;

@@ -8,7 +8,7 @@ use switch_user::switch::Arrival;
 use units::Picos;
 
 use super::{Core, Journal, Note, Port, SwitchNode};
-use crate::datapath::{Crossing, FrameId, FrameStore, Wires};
+use crate::datapath::{FrameId, FrameStore, Wires};
 
 impl SwitchNode {
     /// Tells the switch of a frame that was not queued, and lets it react.
@@ -17,11 +17,10 @@ impl SwitchNode {
     pub(super) fn arrive_unqueued<W: Wires>(
         &mut self,
         core: &mut Core<W>,
-        crossing: &Crossing,
-        frame: FrameId,
+        (now, port): (Picos, u16),
+        (frame, length): (FrameId, u32),
         outcome: &Outcome,
     ) {
-        let (now, length, port) = (crossing.now, crossing.length, crossing.ends.to_port);
         let (mut link_delay, mut priority) = (None, None);
         match *outcome {
             Outcome::LinkDelayReceived => link_delay = Some(core.frames.read_link_delay(frame)),
