@@ -8,6 +8,7 @@ mod apt;
 mod bench;
 mod browser;
 mod checks;
+mod cost;
 mod crate_metadata;
 mod demo;
 mod dist;
@@ -88,6 +89,8 @@ enum Task {
     },
     /// Open a report of `xoff report` in headless Chromium, light, dark and narrow, and look whether it works (installs Chromium)
     Browser,
+    /// Count the instructions of a packet-hop in memory, and check them against a bound (installs valgrind)
+    Cost,
     /// Check what a change must pass besides its tests: format, lints, docs, the eBPF object
     Ci,
     /// Change the code in small ways, one at a time, and see whether the tests notice (hours)
@@ -117,6 +120,7 @@ fn main() -> ExitCode {
         Task::Kselftest => kselftest::check(),
         Task::Vm { kernels, programs } => vm::run(&kernels, programs),
         Task::Browser => browser::run(),
+        Task::Cost => cost::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

@@ -81,6 +81,11 @@ pub fn chromium() -> Result<()> {
     on_path("chromium", "--version", "chromium")
 }
 
+/// Makes sure that instructions can be counted.
+pub fn valgrind() -> Result<()> {
+    on_path("valgrind", "--version", "valgrind")
+}
+
 /// Makes sure that programs can be looked into.
 pub fn binutils() -> Result<()> {
     on_path("readelf", "--version", "binutils")

@@ -67,7 +67,7 @@ fn not_started(command: &Command) -> String {
     format!("cannot start `{}`", command.get_program().display())
 }
 
-fn line_of(command: &Command) -> String {
+pub fn line_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

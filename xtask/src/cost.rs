@@ -1,0 +1,111 @@
+//! What a packet-hop costs in memory, in instructions: a number that depends on the sources and the compiler only, so that a
+//! shared machine can bound it. Some percent are within what a compiler's next version does; more is a change of ours.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::{packages, process, static_build, workspace};
+
+/// What a hop may cost: 4 % more than it did when the bound was last moved.
+const BOUND: f64 = 1690.0;
+/// Below this share of the bound, it no longer bounds much.
+const SLACK: f64 = 0.9;
+/// The scenario of the memory benchmark.
+const SCENARIO: &str = "tests/src/bin/bench/websearch.toml";
+/// Spans of emulated time. The difference between the two leaves out what a run costs once.
+const SPANS: [&str; 2] = ["1ms", "2ms"];
+
+/// One run under valgrind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counted {
+    instructions: u64,
+    hops: u64,
+}
+
+/// Counts, and fails if a hop costs more than the bound.
+pub fn run() -> Result<()> {
+    packages::valgrind()?;
+    let build = workspace::target_dir().join("dist/build");
+    let xoff =
+        static_build::build(&workspace::root(), &build, static_build::XOFF, None)?.join("xoff");
+    let folder = workspace::target_dir().join("cost");
+    let [short, long] = SPANS.map(|span| count(&xoff, span, &folder));
+    let cost = per_hop(short?, long?)?;
+    println!("a packet-hop in memory costs {cost:.0} instructions, of at most {BOUND:.0}");
+    if cost > BOUND {
+        bail!(
+            "that is {:.1} % above the bound: find what the change costs (ARCHITECTURE.md, What bounds the memory datapath), or move the bound in xtask/src/cost.rs and say why",
+            100.0 * (cost / BOUND - 1.0)
+        );
+    }
+    if cost < SLACK * BOUND {
+        println!("the bound in xtask/src/cost.rs can come down");
+    }
+    Ok(())
+}
+
+/// Runs the scenario for a span of emulated time.
+fn count(xoff: &Path, span: &str, folder: &Path) -> Result<Counted> {
+    let out = folder.join(span);
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(xoff);
+    valgrind.args(["run", SCENARIO, "--threads", "1", "--json", "--out"]).arg(&out);
+    for key in ["duration", "flows.0.stop"] {
+        valgrind.args(["--set", &format!("{key}={span}")]);
+    }
+    eprintln!("$ {}", process::line_of(&valgrind));
+    // Flows that the end cuts off are no failure here.
+    let ended = valgrind.current_dir(workspace::root()).stdin(Stdio::null()).output();
+    let ended = ended.context("valgrind cannot be started")?;
+    let complaint = String::from_utf8_lossy(&ended.stderr);
+    let counted = hops(&ended.stdout).zip(instructions(&complaint));
+    let (hops, instructions) = counted
+        .with_context(|| format!("valgrind or xoff failed ({}): {complaint}", ended.status))?;
+    Ok(Counted { instructions, hops })
+}
+
+fn hops(summary: &[u8]) -> Option<u64> {
+    serde_json::from_slice::<Value>(summary).ok()?.get("packet_hops")?.as_u64()
+}
+
+/// What callgrind says that it has collected.
+fn instructions(said: &str) -> Option<u64> {
+    let (_, count) = said.lines().find(|line| line.contains("refs:"))?.split_once("refs:")?;
+    count.trim().replace(',', "").parse().ok()
+}
+
+fn per_hop(short: Counted, long: Counted) -> Result<f64> {
+    let hops = long.hops.saturating_sub(short.hops);
+    ensure!(hops > 0, "a longer run has more hops: {short:?}, {long:?}");
+    let instructions = long.instructions.saturating_sub(short.instructions);
+    Ok(instructions as f64 / hops as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_those_that_callgrind_collected() {
+        let said = "==7== Events    : Ir\n==7== Collected : 941028324\n==7== \n==7== I   refs:      941,028,324\n";
+        assert_eq!(instructions(said), Some(941_028_324));
+        assert_eq!(instructions("==7== Collected : 941028324\n"), None);
+    }
+
+    #[test]
+    fn a_hop_costs_what_more_hops_cost_more() {
+        let of = |instructions, hops| Counted { instructions, hops };
+        let cost = per_hop(of(900, 10), of(3900, 12)).unwrap();
+        assert!((cost - 1500.0).abs() < 1e-9, "{cost}");
+        assert!(per_hop(of(900, 10), of(3900, 10)).is_err());
+    }
+
+    #[test]
+    fn hops_are_read_from_a_summary() {
+        assert_eq!(hops(br#"{"scenario": "s", "packet_hops": 9645226}"#), Some(9_645_226));
+        assert_eq!(hops(b"no summary"), None);
+    }
+}
