@@ -260,16 +260,17 @@ pub trait Wires: Sharing + Sized + Send {
         frame: FrameId,
     ) -> Result<(), DatapathError>;
 
-    /// Whether it is known by now what the switch with these tables has done with the frame that was sent to it; if so,
-    /// `told` says it, and has the hop control frames that are due at the port. The store keeps the frame in any case:
-    /// as it will leave the switch, if it is queued, otherwise as it was sent.
+    /// Returns whether the switch with these tables is done with the frame that was sent to it. If so, writes what became of
+    /// it to `outcome`, and adds the hop control frames that are due at the port to `orders`. The store keeps the frame in
+    /// any case: as it will leave the switch, if it is queued, otherwise as it was sent.
     fn poll_switch(
         &mut self,
         frames: &mut Self::Frames,
         crossing: &Crossing,
         tables: &SwitchTables,
         frame: FrameId,
-        told: (&mut Outcome, &mut Orders),
+        outcome: &mut Outcome,
+        orders: &mut Orders,
     ) -> Result<bool, DatapathError>;
 
     /// What a host has received of the frame that was sent to it, if anything by now. The store keeps the frame.

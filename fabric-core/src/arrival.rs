@@ -35,6 +35,11 @@ pub enum Outcome {
     Dropped(DropReason),
 }
 
+impl Outcome {
+    /// Where it has not been written yet: an error that ends a run as a failure, should anybody read it.
+    pub const UNKNOWN: Self = Self::Dropped(DropReason::BrokenTable);
+}
+
 /// A buffered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
@@ -59,10 +64,17 @@ pub fn arrival<F: Frame, T: Tables>(
     now: Nanos,
     send: &mut impl FnMut(&Order),
 ) -> Outcome {
-    Selected::arrive(frame, tables, policy, port, now, send)
+    // In eBPF one jump at each decision, so that a program has the pipeline only once; the verifier removes the schemes that
+    // the policy does not name.
+    if cfg!(target_arch = "bpf") {
+        return arrival_under::<Selected, F, T>(frame, tables, policy, port, now, send);
+    }
+    let mut outcome = Outcome::UNKNOWN;
+    arrival_to(frame, tables, &policy, (port, now), send, &mut outcome);
+    outcome
 }
 
-/// The same, natively, with the result left in `outcome`; see [`Scheme::arrive_to`].
+/// The same, with what became of the frame left in `outcome`: one jump a frame, to the pipeline of its scheme.
 #[inline(always)]
 pub fn arrival_to<F: Frame, T: Tables>(
     frame: &mut F,
@@ -75,9 +87,9 @@ pub fn arrival_to<F: Frame, T: Tables>(
     Selected::arrive_to(frame, tables, policy, at, send, outcome);
 }
 
-/// The same under the scheme `S`.
+/// The same under the scheme `S`, whatever the policy names.
 #[inline(always)]
-pub(crate) fn arrival_under<S: Scheme, F: Frame, T: Tables>(
+pub fn arrival_under<S: Scheme, F: Frame, T: Tables>(
     frame: &mut F,
     tables: &T,
     policy: Policy,

@@ -165,7 +165,7 @@ mod tests {
     use units::Nanos;
 
     use super::*;
-    use crate::arrival::{Outcome, arrival};
+    use crate::arrival::{Outcome, arrival, arrival_under};
     use crate::frame::ByteFrame;
     use crate::map_abi::Pool;
     use crate::policy::ThresholdScheme;
@@ -223,7 +223,7 @@ mod tests {
             let mut bytes = packet(0, 1, 3, ecn);
             let frame = &mut ByteFrame(bytes.as_mut_slice());
             let Outcome::Queued(queued) =
-                Marks::arrive(frame, &tables, policy, 0, Nanos(7), &mut |_| {})
+                arrival_under::<Marks, _, _>(frame, &tables, policy, 0, Nanos(7), &mut |_| {})
             else {
                 panic!("there is room for it")
             };

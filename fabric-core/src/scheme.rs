@@ -23,7 +23,7 @@
 //!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
 //!    Look-up tables are [`Tables::scheme_block`]s.
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
-//! 4. Tests in the same folder, by [`Scheme::arrive`] and [`Scheme::depart`], which need no policy.
+//! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no policy.
 //!    `scheme/spfc.rs` has these four steps, and little else. A scheme whose ports may be victims of congestion elsewhere
 //!    needs no state of its own for that: [`victims`].
 //! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
@@ -74,21 +74,8 @@ pub use selected::{SchemeSettings, Selected};
 /// One scheme. Every method is a decision that the pipeline asks for; time and state are arguments.
 pub trait Scheme: Sized {
     /// Runs the arrival pipeline under this scheme, whatever the policy names; see
-    /// [`arrival`](crate::arrival::arrival).
-    #[inline(always)]
-    fn arrive<F: Frame, T: Tables>(
-        frame: &mut F,
-        tables: &T,
-        policy: Policy,
-        port: u32,
-        now: Nanos,
-        send: &mut impl FnMut(&Order),
-    ) -> Outcome {
-        arrival_under::<Self, F, T>(frame, tables, policy, port, now, send)
-    }
-
-    /// The same, natively: a call, so that a pipeline has the registers for itself, which leaves its result where the
-    /// caller reads it, and reads the policy where it lies.
+    /// [`arrival_to`](crate::arrival::arrival_to). A call: inlined with the others, no scheme would have the registers for
+    /// itself. It leaves its result where the caller reads it.
     #[inline(never)]
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,

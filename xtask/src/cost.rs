@@ -1,5 +1,5 @@
-//! What a packet-hop costs in memory, in instructions: a number that depends on the sources and the compiler only, so that a
-//! shared machine can bound it. Some percent are within what a compiler's next version does; more is a change of ours.
+//! What a packet-hop costs in memory, in instructions: a number that does not depend on what else the machine does. A new compiler
+//! may move it by a few percent; more than that is our change.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,8 +11,8 @@ use crate::{packages, process, static_build, workspace};
 
 /// What a hop may cost: 4 % more than it did when the bound was last moved.
 const BOUND: f64 = 1690.0;
-/// Below this share of the bound, it no longer bounds much.
-const SLACK: f64 = 0.9;
+/// Below this share of the bound it no longer bounds much.
+const SLACK: f64 = 0.93;
 /// The scenario of the memory benchmark.
 const SCENARIO: &str = "tests/src/bin/bench/websearch.toml";
 /// Spans of emulated time. The difference between the two leaves out what a run costs once.
@@ -42,7 +42,7 @@ pub fn run() -> Result<()> {
         );
     }
     if cost < SLACK * BOUND {
-        println!("the bound in xtask/src/cost.rs can come down");
+        bail!("that is better than the bound knows: bring it down in xtask/src/cost.rs");
     }
     Ok(())
 }
@@ -57,18 +57,21 @@ fn count(xoff: &Path, span: &str, folder: &Path) -> Result<Counted> {
         valgrind.args(["--set", &format!("{key}={span}")]);
     }
     eprintln!("$ {}", process::line_of(&valgrind));
-    // Flows that the end cuts off are no failure here.
     let ended = valgrind.current_dir(workspace::root()).stdin(Stdio::null()).output();
     let ended = ended.context("valgrind cannot be started")?;
     let complaint = String::from_utf8_lossy(&ended.stderr);
+    // The code says nothing: the end cuts flows off, which is a failure of a run.
     let counted = hops(&ended.stdout).zip(instructions(&complaint));
     let (hops, instructions) = counted
         .with_context(|| format!("valgrind or xoff failed ({}): {complaint}", ended.status))?;
     Ok(Counted { instructions, hops })
 }
 
+/// The packet-hops of a run whose books are in order.
 fn hops(summary: &[u8]) -> Option<u64> {
-    serde_json::from_slice::<Value>(summary).ok()?.get("packet_hops")?.as_u64()
+    let summary: Value = serde_json::from_slice(summary).ok()?;
+    let books = summary.get("books")?.as_array()?;
+    summary.get("packet_hops")?.as_u64().filter(|_| books.is_empty())
 }
 
 /// What callgrind says that it has collected.
@@ -104,8 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn hops_are_read_from_a_summary() {
-        assert_eq!(hops(br#"{"scenario": "s", "packet_hops": 9645226}"#), Some(9_645_226));
+    fn hops_are_those_of_a_summary_whose_books_are_in_order() {
+        assert_eq!(hops(br#"{"packet_hops": 9645226, "books": []}"#), Some(9_645_226));
+        assert_eq!(hops(br#"{"packet_hops": 9645226, "books": ["a byte is missing"]}"#), None);
         assert_eq!(hops(b"no summary"), None);
     }
 }

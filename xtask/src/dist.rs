@@ -44,9 +44,7 @@ fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("xoff-{version}-{}", static_build::TARGET);
     let tree = folder.join(&name);
-    if tree.exists() {
-        fs::remove_dir_all(&tree).with_context(|| format!("{}", tree.display()))?;
-    }
+    remove_trees(folder)?;
     for (_, binary) in BINARIES {
         copy(&binaries.join(binary), &tree.join("bin").join(binary))?;
     }
@@ -64,6 +62,18 @@ fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
     let archive = folder.join(format!("{name}.tar.gz"));
     pack(&tree, &archive)?;
     Ok(archive)
+}
+
+/// Removes the trees of earlier builds, of other versions, too: the Containerfile takes the one that is there.
+fn remove_trees(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && name.starts_with("xoff-") && name.ends_with(static_build::TARGET) {
+            fs::remove_dir_all(&path).with_context(|| format!("{}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Packs a folder without what differs from machine to machine: order, times, owners, the right to write.

@@ -290,7 +290,8 @@ impl Wires for KernelWires {
         crossing: &Crossing,
         _: &SwitchTables,
         frame: FrameId,
-        (outcome, orders): (&mut Outcome, &mut Orders),
+        outcome: &mut Outcome,
+        orders: &mut Orders,
     ) -> Result<bool, DatapathError> {
         let NodeKind::Switch(SwitchId(number)) = crossing.ends.to else {
             unreachable!("the wire ends at a switch")

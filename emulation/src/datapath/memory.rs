@@ -3,7 +3,7 @@
 mod frames;
 mod views;
 
-use fabric_core::arrival::{Outcome, arrival, arrival_to};
+use fabric_core::arrival::{Outcome, arrival_to};
 use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::Order;
@@ -79,7 +79,8 @@ impl Wires for MemoryWires {
         crossing: &Crossing,
         tables: &SwitchTables,
         frame: FrameId,
-        (outcome, orders): (&mut Outcome, &mut Orders),
+        outcome: &mut Outcome,
+        orders: &mut Orders,
     ) -> Result<bool, DatapathError> {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
@@ -93,7 +94,7 @@ impl Wires for MemoryWires {
                 arrival_to(&mut packet, tables, policy, at, send, outcome);
             }
             other => {
-                *outcome = arrival_of_any(other, (length, &mut named), at, tables, *policy, send);
+                arrival_of_any(other, (length, &mut named), at, tables, policy, send, outcome);
             }
         }
         frames.set_named(frame, named);
@@ -142,25 +143,28 @@ fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nano
 fn arrival_of_any(
     frame: &mut MemoryFrame,
     (length, named): (u32, &mut QueueId),
-    (port, now): (u32, Nanos),
+    at: (u32, Nanos),
     tables: &impl Tables,
-    policy: Policy,
+    policy: &Policy,
     send: &mut impl FnMut(&Order),
-) -> Outcome {
-    let station = station(tables, port);
+    outcome: &mut Outcome,
+) {
+    let station = station(tables, at.0);
     match frame {
         MemoryFrame::Roce(packet) => {
             let mut packet = PacketView { packet, length, station, named };
-            arrival(&mut packet, tables, policy, port, now, send)
+            arrival_to(&mut packet, tables, policy, at, send, outcome);
         }
         MemoryFrame::Tcp(packet) => {
             let mut packet = PacketView { packet, length, station, named };
-            arrival(&mut packet, tables, policy, port, now, send)
+            arrival_to(&mut packet, tables, policy, at, send, outcome);
         }
         MemoryFrame::HopControl(control) => {
-            arrival(&mut ControlView(control), tables, policy, port, now, send)
+            arrival_to(&mut ControlView(control), tables, policy, at, send, outcome);
         }
-        MemoryFrame::LinkDelay(_) => arrival(&mut LinkDelayView, tables, policy, port, now, send),
+        MemoryFrame::LinkDelay(_) => {
+            arrival_to(&mut LinkDelayView, tables, policy, at, send, outcome);
+        }
     }
 }
 

@@ -205,7 +205,7 @@ impl HostNode {
     }
 
     /// Runs all that happens before `end`, and says when the next comes. At an instant commands come first, then the
-    /// arrival, timers and transmissions.
+    /// arrival, timers and transmissions. A call, so that it has the registers for itself.
     #[inline(never)]
     pub fn run<W: Wires>(
         &mut self,

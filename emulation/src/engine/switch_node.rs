@@ -138,7 +138,7 @@ impl SwitchNode {
     }
 
     /// Runs all that happens before `end`, and says when the next comes. At an instant arrivals come first, then
-    /// timers, then ports that are free; each in the order of their ports.
+    /// timers, then ports that are free; each in the order of their ports. A call, so that it has the registers for itself.
     #[inline(never)]
     pub fn run<W: Wires>(
         &mut self,
@@ -188,7 +188,7 @@ impl SwitchNode {
         let crossing = core.arrive(now, self.node, inward, frame, arrival.length());
         core.orders.clear();
         let packet = (frame, crossing.length);
-        let mut outcome = Outcome::LinkDelayReceived;
+        let mut outcome = Outcome::UNKNOWN;
         self.cross(core, &crossing, frame, &mut outcome)?;
         let Outcome::Queued(queued) = outcome else {
             self.arrive_unqueued(core, (now, port), packet, &outcome);
@@ -219,9 +219,9 @@ impl SwitchNode {
     ) -> Result<(), DatapathError> {
         let tables = self.switch.tables();
         core.cross(crossing, frame, |medium, frames, orders| {
-            let told = (&mut *outcome, orders);
-            let is_known = medium.poll_switch(frames, crossing, tables, frame, told)?;
-            Ok(is_known.then_some(()))
+            let is_done =
+                medium.poll_switch(frames, crossing, tables, frame, &mut *outcome, orders)?;
+            Ok(is_done.then_some(()))
         })
     }
 

@@ -50,8 +50,8 @@ macro_rules! select {
 
 /// The scheme that the policy names.
 ///
-/// What a packet's scheme is asked with is a copy: a reference to the original would keep that of every packet out of
-/// registers, lossless ones included, since some schemes' functions are calls.
+/// Schemes get copies (`&{ *packet }`). A reference that is passed to a function which is not inlined would force the original
+/// to memory for every packet, lossless ones too.
 #[derive(Debug)]
 pub struct Selected;
 

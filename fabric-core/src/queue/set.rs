@@ -116,7 +116,8 @@ impl QueueSet {
         }
     }
 
-    /// The one queue of a set of one, if it is a data queue among the first 63.
+    /// The one queue of a set of one, if it is a data queue among the first 63. Of other sets of one it says nothing: it is for a
+    /// short cut that is worth one word only.
     #[inline(always)]
     pub const fn only_data(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
@@ -140,7 +141,7 @@ impl QueueSet {
         Some(QueueId::of_place(candidates.trailing_zeros() as usize))
     }
 
-    /// The same of a set that does not fit its first word: a call, so that the others pay for a comparison only.
+    /// The same of a set that does not fit its first word: a call, so that smaller sets pay for a comparison only.
     #[cold]
     #[inline(never)]
     const fn next_data_of_many(self, queue: QueueId) -> Option<QueueId> {

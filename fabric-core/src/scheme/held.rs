@@ -3,7 +3,7 @@
 use units::Nanos;
 
 use super::Scheme;
-use crate::arrival::{Outcome, Queued};
+use crate::arrival::{Outcome, Queued, arrival_under};
 use crate::departure::Fate;
 use crate::drop_reason::DropReason;
 use crate::frame::ByteFrame;
@@ -40,7 +40,7 @@ impl Held {
         let frame = &mut ByteFrame(bytes.as_mut_slice());
         let mut told = None;
         let send = &mut |order: &Order| told = Some(*order);
-        match S::arrive(frame, tables, policy, port, Nanos(now), send) {
+        match arrival_under::<S, _, _>(frame, tables, policy, port, Nanos(now), send) {
             Outcome::Queued(Queued { slot, .. }) => {
                 self.0.push((port, class, slot));
                 Ok(told)

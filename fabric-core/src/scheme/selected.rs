@@ -12,7 +12,7 @@ use super::{
     Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
     Verdict,
 };
-use crate::arrival::{Outcome, arrival_under};
+use crate::arrival::Outcome;
 use crate::departure::Departure;
 use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields};
@@ -164,20 +164,6 @@ pub struct Selected;
 // A method that is missing here would be the default's for every scheme.
 #[deny(clippy::missing_trait_methods)]
 impl Scheme for Selected {
-    // One jump at each decision, so that a program has the pipeline only once; in eBPF the verifier removes the schemes that
-    // the policy does not name.
-    #[inline(always)]
-    fn arrive<F: Frame, T: Tables>(
-        frame: &mut F,
-        tables: &T,
-        policy: Policy,
-        port: u32,
-        now: Nanos,
-        send: &mut impl FnMut(&Order),
-    ) -> Outcome {
-        arrival_under::<Self, F, T>(frame, tables, policy, port, now, send)
-    }
-
     // One jump a packet.
     #[inline(always)]
     fn arrive_to<F: Frame, T: Tables>(

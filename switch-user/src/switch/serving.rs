@@ -37,7 +37,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer: &mut O,
     ) -> Result<Option<Transmission<F>>, O::Error> {
         let served = self.serve::<D, _>(now, port, observer)?;
-        // Not what `serve_on` returns as it is: then both would be put together in memory, and read there at once.
+        // In registers: if `serve_on` returned for this function, both would write their fields to memory, and the caller
+        // would read them as a whole before they have got there.
         let sent = match served {
             Served::Sent(transmission) => transmission,
             Served::Nothing => return Ok(None),

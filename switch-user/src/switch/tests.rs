@@ -218,7 +218,9 @@ impl<S: Scheme> Bench<S> {
         let built = self.builds.then_some(built(frame));
         let mut orders = Vec::new();
         let mut send = |order: &Order| orders.push((*order, built));
-        let outcome = S::arrive(&mut said, tables, policy, port.into(), at.to_nanos(), &mut send);
+        let mut outcome = Outcome::UNKNOWN;
+        let place = (port.into(), at.to_nanos());
+        S::arrive_to(&mut said, tables, &policy, place, &mut send, &mut outcome);
         let priority = match said.0 {
             Parsed::Ipv4(fields) => Some(fields.priority()),
             _ => None,

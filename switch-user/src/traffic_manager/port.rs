@@ -177,7 +177,7 @@ fn choose_dwrr(
     eligible: QueueSet,
     quantum: u32,
 ) -> Option<QueueId> {
-    // A packet alone at a port is served whatever its queue's deficit is, and ends it.
+    // If only one queue may send, and this is its last packet, DWRR chooses it, and its deficit is 0 as it empties.
     if let Some(queue) = eligible.only_data()
         && queues[queue.place()].packets() == 1
     {

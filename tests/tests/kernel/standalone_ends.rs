@@ -32,8 +32,11 @@ fn the_documented_capabilities_are_enough_and_less_is_not() {
     };
     let said = || fs::read_to_string(shell.0.path("said")).unwrap_or_default();
     let starts = |line: &str, kept, saying: &str| {
-        let running = of(line, kept);
-        await_that(saying, || said().contains(saying));
+        let mut running = of(line, kept);
+        await_that(saying, || {
+            assert!(running.is_alive(), "it has ended: {}", said());
+            said().contains(saying)
+        });
         running.signal(libc::SIGINT);
         running.finish().assert_code(0);
     };

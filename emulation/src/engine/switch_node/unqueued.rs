@@ -30,12 +30,14 @@ impl SwitchNode {
                 core.log_dropped(now, [inward.wire; 2], frame);
                 priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
             }
-            Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
+            Outcome::ControlReceived(_) => {}
+            Outcome::Queued(_) => unreachable!("the switch keeps the frame of a queued packet"),
         }
         let (orders, link_delay) = (&core.orders[..], link_delay.as_ref());
         let arrival = Arrival { frame, at: now, length, outcome, orders, link_delay, priority };
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut observer);
+        debug_assert!(!reaction.keeps_frame && reaction.wake[1].is_none());
         core.frames.discard(frame);
         if matches!(outcome, Outcome::ControlReceived(_)) {
             self.note_held(core, now, port);

@@ -103,7 +103,8 @@ impl Wires for FaultyWires {
         crossing: &Crossing,
         tables: &SwitchTables,
         frame: FrameId,
-        (outcome, orders): (&mut Outcome, &mut Orders),
+        outcome: &mut Outcome,
+        orders: &mut Orders,
     ) -> Result<bool, DatapathError> {
         match self.defect {
             Defect::SkipsFrame if self.arrivals == 1 => {
@@ -119,7 +120,7 @@ impl Wires for FaultyWires {
             }
             _ => {}
         }
-        self.inner.poll_switch(frames, crossing, tables, frame, (outcome, orders))
+        self.inner.poll_switch(frames, crossing, tables, frame, outcome, orders)
     }
 
     fn poll_host(

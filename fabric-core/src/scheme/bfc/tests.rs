@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use units::{BitsPerSecond, Bytes};
 
 use super::*;
-use crate::arrival::{Outcome, Queued};
+use crate::arrival::{Outcome, Queued, arrival_under};
 use crate::departure::Fate;
 use crate::frame::{ByteFrame, Frame, Parsed};
 use crate::map_abi::SwitchConfig;
@@ -200,10 +200,9 @@ impl Model {
         let mut bytes = sent.frame();
         let mut orders = Vec::new();
         let frame = &mut ByteFrame(bytes.as_mut_slice());
-        let outcome =
-            Bfc::arrive(frame, &self.tables, self.policy, port, Nanos(self.now), &mut |order| {
-                orders.push(order.control);
-            });
+        let (tables, now) = (&self.tables, Nanos(self.now));
+        let tell = &mut |order: &Order| orders.push(order.control);
+        let outcome = arrival_under::<Bfc, _, _>(frame, tables, self.policy, port, now, tell);
         let Outcome::Queued(Queued { slot, queue, .. }) = outcome else { panic!("{outcome:?}") };
         assert_eq!(QueueId::of_place(bytes[8].into()), queue, "the next switch is told");
         let egress = 1 - port as usize;
@@ -398,7 +397,7 @@ fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
 fn arrive_of_flow(tables: &OwnedTables, policy: Policy, flow: u16, now: u64) -> (QueueId, bool) {
     let mut bytes = Sent { port: 0, flow, upstream: Some(1), labelled: false }.frame();
     let frame = &mut ByteFrame(bytes.as_mut_slice());
-    match Bfc::arrive(frame, tables, policy, 0, Nanos(now), &mut |_| {}) {
+    match arrival_under::<Bfc, _, _>(frame, tables, policy, 0, Nanos(now), &mut |_| {}) {
         Outcome::Queued(Queued { slot, queue, .. }) => {
             let note = tables.descriptor(slot).expect("a slot").note.load();
             Bfc::depart(tables, &policy, slot, Nanos(now), &mut |_| {}).expect("it is there");
@@ -487,7 +486,7 @@ fn priorities_with_fewer_queues_stay_among_their_own() {
         let mut bytes = packet(0, 1, class, Ecn::NotCapable);
         bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
         let frame = &mut ByteFrame(bytes.as_mut_slice());
-        match Bfc::arrive(frame, &tables, policy, 0, Nanos(0), &mut |_| {}) {
+        match arrival_under::<Bfc, _, _>(frame, &tables, policy, 0, Nanos(0), &mut |_| {}) {
             Outcome::Queued(queued) => queued.queue.number(),
             other => panic!("{other:?}"),
         }

@@ -6,7 +6,7 @@ use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::state::{self, ClassLine};
 use super::{Ofc, Options, Settings};
-use crate::arrival::{Outcome, Queued};
+use crate::arrival::{Outcome, Queued, arrival_under};
 use crate::cell::Cell32;
 use crate::departure::Fate;
 use crate::drop_reason::DropReason;
@@ -139,7 +139,14 @@ impl Held {
         let frame = &mut ByteFrame(bytes.as_mut_slice());
         let mut told = Vec::new();
         let send = &mut |order: &Order| told.push(*order);
-        match Ofc::arrive(frame, &self.tables, self.policy, flow.from, Nanos(7), send) {
+        match arrival_under::<Ofc, _, _>(
+            frame,
+            &self.tables,
+            self.policy,
+            flow.from,
+            Nanos(7),
+            send,
+        ) {
             Outcome::Queued(Queued { slot, egress_port, queue, .. }) => {
                 assert_eq!((egress_port, queue), (flow.to, QUEUES.member(state::NORMAL)));
                 let number = self.arrived.entry(flow).or_default();
