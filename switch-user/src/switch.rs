@@ -1,10 +1,11 @@
 //! One switch without I/O: the peer of `host_agent::Host`.
 //!
 //! Its driver runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
-//! hands the outcome to [`Switch::on_arrival`]. After every call that names a port, it asks
+//! hands the outcome to [`Switch::on_arrival`], or what was queued to [`Switch::on_queued`]. After every call that names a port, it asks
 //! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. With FIFOs
 //! below the egress queues, [`Switch::poll_staged`] fills them first, and a free port sends what
-//! [`Switch::poll_device_queue`] returns. The driver calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch tells an [`Observer`] what happens.
+//! [`Switch::poll_device_queue`] returns. The driver calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The
+//! switch tells an [`Observer`] what happens.
 //!
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
