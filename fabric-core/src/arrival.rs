@@ -70,26 +70,13 @@ pub fn arrival<F: Frame, T: Tables>(
         return arrival_under::<Selected, F, T>(frame, tables, policy, port, now, send);
     }
     let mut outcome = Outcome::UNKNOWN;
-    arrival_to(frame, tables, &policy, (port, now), send, &mut outcome);
+    Selected::arrive_to(frame, tables, &policy, (port, now), send, &mut outcome);
     outcome
-}
-
-/// The same, with what became of the frame left in `outcome`: one jump a frame, to the pipeline of its scheme.
-#[inline(always)]
-pub fn arrival_to<F: Frame, T: Tables>(
-    frame: &mut F,
-    tables: &T,
-    policy: &Policy,
-    at: (u32, Nanos),
-    send: &mut impl FnMut(&Order),
-    outcome: &mut Outcome,
-) {
-    Selected::arrive_to(frame, tables, policy, at, send, outcome);
 }
 
 /// The same under the scheme `S`, whatever the policy names.
 #[inline(always)]
-pub fn arrival_under<S: Scheme, F: Frame, T: Tables>(
+pub(crate) fn arrival_under<S: Scheme, F: Frame, T: Tables>(
     frame: &mut F,
     tables: &T,
     policy: Policy,

@@ -73,9 +73,9 @@ pub use selected::{SchemeSettings, Selected};
 
 /// One scheme. Every method is a decision that the pipeline asks for; time and state are arguments.
 pub trait Scheme: Sized {
-    /// Runs the arrival pipeline under this scheme, whatever the policy names; see
-    /// [`arrival_to`](crate::arrival::arrival_to). A call: inlined with the others, no scheme would have the registers for
-    /// itself. It leaves its result where the caller reads it.
+    /// Runs the arrival pipeline under this scheme, whatever the policy names, and leaves in `outcome` what
+    /// [`arrival`](crate::arrival::arrival) returns. A call: inlined with the others, no scheme would have the registers
+    /// for itself.
     #[inline(never)]
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,

@@ -3,12 +3,13 @@
 mod frames;
 mod views;
 
-use fabric_core::arrival::{Outcome, arrival_to};
+use fabric_core::arrival::Outcome;
 use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::Policy;
 use fabric_core::queue::QueueId;
+use fabric_core::scheme::{Scheme, Selected};
 use fabric_core::tables::Tables;
 use switch_user::tables::SwitchTables;
 use units::Nanos;
@@ -91,7 +92,7 @@ impl Wires for MemoryWires {
             MemoryFrame::Roce(packet) => {
                 let station = station(tables, port);
                 let mut packet = PacketView { packet, length, station, named: &mut named };
-                arrival_to(&mut packet, tables, policy, at, send, outcome);
+                Selected::arrive_to(&mut packet, tables, policy, at, send, outcome);
             }
             other => {
                 arrival_of_any(other, (length, &mut named), at, tables, policy, send, outcome);
@@ -153,17 +154,17 @@ fn arrival_of_any(
     match frame {
         MemoryFrame::Roce(packet) => {
             let mut packet = PacketView { packet, length, station, named };
-            arrival_to(&mut packet, tables, policy, at, send, outcome);
+            Selected::arrive_to(&mut packet, tables, policy, at, send, outcome);
         }
         MemoryFrame::Tcp(packet) => {
             let mut packet = PacketView { packet, length, station, named };
-            arrival_to(&mut packet, tables, policy, at, send, outcome);
+            Selected::arrive_to(&mut packet, tables, policy, at, send, outcome);
         }
         MemoryFrame::HopControl(control) => {
-            arrival_to(&mut ControlView(control), tables, policy, at, send, outcome);
+            Selected::arrive_to(&mut ControlView(control), tables, policy, at, send, outcome);
         }
         MemoryFrame::LinkDelay(_) => {
-            arrival_to(&mut LinkDelayView, tables, policy, at, send, outcome);
+            Selected::arrive_to(&mut LinkDelayView, tables, policy, at, send, outcome);
         }
     }
 }

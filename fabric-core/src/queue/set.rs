@@ -116,8 +116,8 @@ impl QueueSet {
         }
     }
 
-    /// The one queue of a set of one, if it is a data queue among the first 63. Of other sets of one it says nothing: it is for a
-    /// short cut that is worth one word only.
+    /// The one queue of a set of one, if it is a data queue among the first 63. A set of one queue beyond them gives `None`,
+    /// too: DWRR's shortcut, for which this is, is worth one word only.
     #[inline(always)]
     pub const fn only_data(self) -> Option<QueueId> {
         let [a, b, c] = self.0;

@@ -164,7 +164,7 @@ pub struct Selected;
 // A method that is missing here would be the default's for every scheme.
 #[deny(clippy::missing_trait_methods)]
 impl Scheme for Selected {
-    // One jump a packet.
+    // One jump a frame.
     #[inline(always)]
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,

@@ -103,8 +103,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         };
         let Departure { priority, fate, ingress_port } =
             left.expect("the traffic manager names slots that hold a packet");
-        let mark = match fate {
-            Fate::Sent { mark } => mark,
+        let marked = match fate {
+            Fate::Sent { mark } => Ok(mark),
+            Fate::Dropped(reason) => Err(reason),
             Fate::Requeued(other) => {
                 // Nothing is sent: DWRR shares out what is.
                 self.queues.refund(number, queue, length);
@@ -112,20 +113,22 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 self.queues.enqueue(number, other, slot, length, rank);
                 return Ok(Served::Requeued);
             }
-            Fate::Dropped(_) => false,
         };
         let ingress = port_number(ingress_port);
         self.has_left(now, Departed { port, ingress, priority, length }, observer)?;
         let frame = self.frames[slot as usize];
-        if let Fate::Dropped(reason) = fate {
-            self.queues.refund(number, queue, length);
-            observer.dropped(now, ingress, reason, Some(priority), length)?;
-            let dropped = Some(DroppedPacket { ingress, egress: port, reason });
-            self.discarded.push_back(Discarded { frame, dropped });
-            // The dropped packet may have caused a RESUME at this port; the RESUME goes first.
-            let resumes = !self.ports.is_idle(port);
-            return Ok(if resumes { Served::Nothing } else { Served::Dropped });
-        }
+        let mark = match marked {
+            Ok(mark) => mark,
+            Err(reason) => {
+                self.queues.refund(number, queue, length);
+                observer.dropped(now, ingress, reason, Some(priority), length)?;
+                let dropped = Some(DroppedPacket { ingress, egress: port, reason });
+                self.discarded.push_back(Discarded { frame, dropped });
+                // The dropped packet may have caused a RESUME at this port; the RESUME goes first.
+                let resumes = !self.ports.is_idle(port);
+                return Ok(if resumes { Served::Nothing } else { Served::Dropped });
+            }
+        };
         if self.config.policy.storm_action() == StormAction::Forward {
             self.count_forwarded(now, port, priority, length);
         }

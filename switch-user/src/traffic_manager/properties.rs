@@ -61,17 +61,52 @@ struct Model {
     queues: Vec<VecDeque<(u32, u32, u16)>>,
     /// The data queue that was served last.
     last: QueueId,
+    /// What each queue may send before its turn ends, under DWRR.
+    deficits: Vec<u32>,
+    /// The queue whose turn it is, of each priority under the strict scheduler, else of all.
+    turns: [QueueId; 8],
 }
 
 impl Model {
     fn new() -> Self {
-        Self { queues: vec![VecDeque::new(); PLACES], last: QueueId::of_place(MAX_DATA_QUEUES) }
+        let last = QueueId::of_place(MAX_DATA_QUEUES);
+        let queues = vec![VecDeque::new(); PLACES];
+        Self { queues, last, deficits: vec![0; PLACES], turns: [last; 8] }
+    }
+
+    /// The queue of a group that DWRR serves, by its rule alone: the turn goes on while the deficit pays, and then
+    /// round, with a quantum for each queue that lacks one.
+    fn serve(&mut self, group: QueueSet, turn: usize, quantum: u32) -> QueueId {
+        let Self { queues, deficits, turns, .. } = self;
+        let current = &mut turns[turn];
+        let pays = |queue: QueueId, deficits: &[u32]| {
+            let first = queues[queue.place()].front();
+            deficits[queue.place()] >= first.expect("it holds a packet").1
+        };
+        while !(group.contains(*current) && pays(*current, deficits)) {
+            *current = next(group, *current).expect("the group is not empty");
+            if !pays(*current, deficits) {
+                deficits[current.place()] += quantum;
+            }
+        }
+        *current
+    }
+
+    /// A queue has sent its first packet, of `length` bytes.
+    fn charge(&mut self, queue: QueueId, length: u32) {
+        let deficit = &mut self.deficits[queue.place()];
+        *deficit = if self.queues[queue.place()].is_empty() { 0 } else { *deficit - length };
     }
 
     fn non_empty(&self) -> QueueSet {
         let waiting = (0..PLACES).filter(|&place| !self.queues[place].is_empty());
         waiting.map(QueueId::of_place).map(QueueSet::of).fold(NONE, QueueSet::or)
     }
+}
+
+/// The first of some queues after `queue` in circular order.
+fn next(queues: QueueSet, queue: QueueId) -> Option<QueueId> {
+    queues.iter().min_by_key(|it| (it.place() + PLACES - queue.place() - 1) % PLACES)
 }
 
 /// Plays `events` on two ports and checks each selection and all counters against the model.
@@ -120,15 +155,19 @@ fn check(
     assert!(eligible.contains(queue), "a paused or an empty queue sends nothing");
     if eligible.has_control() {
         assert_eq!(queue, QueueId::CONTROL);
-    } else if let Scheduler::Strict { .. } = scheduler {
+    } else if let Scheduler::Strict { quantum } = scheduler {
         let own = |queue: QueueId| {
             let own = |&priority: &usize| ranges()[priority].queues().contains(queue);
             (0..8).find(own).unwrap_or(0)
         };
-        assert_eq!(Some(own(queue)), eligible.iter().map(own).max(), "the highest priority first");
+        let highest = eligible.iter().map(own).max().expect("a queue may send");
+        let group = eligible.iter().filter(|queue| own(*queue) == highest);
+        let group = group.map(QueueSet::of).fold(NONE, QueueSet::or);
+        assert_eq!(queue, model.serve(group, highest, quantum), "the highest priority first");
+    } else if let Scheduler::Dwrr { quantum } = scheduler {
+        assert_eq!(queue, model.serve(eligible, 0, quantum), "the one whose turn it is");
     } else if scheduler == Scheduler::RoundRobin {
-        let turn = |queue: &QueueId| (queue.place() + PLACES - model.last.place() - 1) % PLACES;
-        let next = eligible.iter().min_by_key(turn);
+        let next = next(eligible, model.last);
         assert_eq!(Some(queue), next, "the next one that has a packet");
     } else if scheduler == Scheduler::ShortestRemaining {
         let rank = |queue: QueueId| model.queues[queue.place()].front().map(|&(.., rank)| rank);
@@ -141,6 +180,10 @@ fn check(
     let first = model.queues[queue.place()].pop_front();
     let first = first.map(|(slot, length, _)| (slot, length));
     assert_eq!(first, Some((slot, length)), "a queue keeps its order");
+    let has_deficit = matches!(scheduler, Scheduler::Strict { .. } | Scheduler::Dwrr { .. });
+    if has_deficit && queue != QueueId::CONTROL {
+        model.charge(queue, length);
+    }
     Some(slot)
 }
 
