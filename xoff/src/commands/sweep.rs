@@ -1,6 +1,7 @@
 //! `xoff sweep`: a scenario over a matrix of settings and seeds.
 
 mod cluster_arguments;
+mod execution;
 mod follow;
 mod kubernetes;
 mod measure;
@@ -278,11 +279,18 @@ pub(super) fn run_waiting(
     let mut progress = SweepProgress::new(plan.runs.len(), earlier);
     let jobs = jobs.or_else(|| thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
-    let share =
-        share::run(&plan.sweep, &waiting, folder, jobs, interrupted, &mut progress, |progress| {
+    let executed = execution::run(
+        &plan.sweep,
+        &waiting,
+        folder,
+        jobs,
+        interrupted,
+        &mut progress,
+        |progress| {
             // What hinders it will hinder the last one, which says so.
             progress.write_if_due(|| folder.write_tables(plan).map(drop));
-        })?;
+        },
+    )?;
     progress.finish();
     let (survey, tables) = folder.write_tables(plan)?;
     Ok(Completed {
@@ -290,7 +298,7 @@ pub(super) fn run_waiting(
         earlier: Some(earlier),
         advice: SAME_COMMAND,
         failures: Vec::new(),
-        interrupted: share.interrupted,
+        interrupted: executed.interrupted,
         tables,
         appeared: folder.count_appeared(),
     })

@@ -9,9 +9,10 @@ use serde_json::json;
 use super::super::sweep_progress::SweepProgress;
 use super::super::{Exit, answer, say};
 use super::cluster_arguments::Part;
-use super::{Arguments, CommandError, load, named, no_thread, out, prepare};
-use crate::cluster::{self, Description, JobFolder, Report, RunFailure, TaskRun, Witness};
-use crate::sweep::{self, Claim, Failure, News, Run, Sweep, SweepFolder};
+use super::execution::{self, Executed};
+use super::{Arguments, CommandError, load, out, prepare};
+use crate::cluster::{self, Description, JobFolder, Report, TaskRun, Witness};
+use crate::sweep::{self, Claim, Run, Sweep, SweepFolder};
 
 /// Runs part of a sweep.
 pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
@@ -29,12 +30,12 @@ pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
     let runs = indices.into_iter().map(|index| sweep.run(index).map(|(run, _)| run));
     let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
     if runs.is_empty() {
-        return Ok(Share::default().exit());
+        return Ok(exit(&Executed::default()));
     }
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
-    let share = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
-    Ok(share.exit())
+    let executed = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
+    Ok(exit(&executed))
 }
 
 /// Executes a task of a job.
@@ -48,13 +49,13 @@ pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, Command
     };
     let is_probe = task.parse::<usize>().is_err();
     let (error, failures) = match &done {
-        Ok(share) => (None, share.failures.clone()),
+        Ok(executed) => (None, executed.failures.clone()),
         Err(error) => (Some(error.text()), Vec::new()),
     };
     if is_probe || error.is_some() || !failures.is_empty() {
         job.report(task, &Report::of_this_machine(error, failures))?;
     }
-    done.map(|share| share.exit())
+    done.map(|executed| exit(&executed))
 }
 
 fn execute_task(
@@ -62,7 +63,7 @@ fn execute_task(
     job: &JobFolder,
     description: &Description,
     task: usize,
-) -> Result<Share, CommandError> {
+) -> Result<Executed, CommandError> {
     refuse_another_build(description)?;
     let missing = || CommandError::Text(format!("job {} has no task {task}", job.number));
     let wanted = job.task(task)?.ok_or_else(missing)?;
@@ -76,7 +77,7 @@ fn execute_task(
         ));
     }
     if runs.is_empty() {
-        return Ok(Share::default());
+        return Ok(Executed::default());
     }
     let interrupted = prepare(&runs)?;
     let folder = claim(arguments, &sweep, &runs)?;
@@ -109,7 +110,7 @@ fn locate(
 }
 
 /// Checks that a task can do its work on this machine, and that its results are those of the machine that submits.
-fn probe(arguments: &Arguments, description: &Description) -> Result<Share, CommandError> {
+fn probe(arguments: &Arguments, description: &Description) -> Result<Executed, CommandError> {
     refuse_another_build(description)?;
     let sweep = Sweep::load(&arguments.file, &arguments.options())?;
     let runs = [sweep.run(0)?.0];
@@ -118,7 +119,7 @@ fn probe(arguments: &Arguments, description: &Description) -> Result<Share, Comm
     if let Some(witness) = &description.witness {
         compare_with_witness(arguments, &sweep, witness, &folder, interrupted)?;
     }
-    Ok(Share::default())
+    Ok(Executed::default())
 }
 
 fn refuse_another_build(description: &Description) -> Result<(), CommandError> {
@@ -159,32 +160,21 @@ fn claim(arguments: &Arguments, sweep: &Sweep, runs: &[Run]) -> Result<SweepFold
     Ok(SweepFolder::claim(&out(arguments), sweep.text(), format, Claim::Everyone)?)
 }
 
-/// What became of a part.
-#[derive(Debug, Default)]
-pub struct Share {
-    /// Runs that have results.
-    ended: usize,
-    failures: Vec<RunFailure>,
-    /// Whether the user interrupted it before all of it had run.
-    pub interrupted: bool,
-}
-
-impl Share {
-    fn exit(&self) -> Exit {
-        let Self { ended, failures, interrupted } = self;
-        let exit = match (interrupted, failures.is_empty()) {
-            (true, _) => Exit::Interrupted,
-            (false, true) => Exit::Success,
-            (false, false) => Exit::Unsound,
-        };
-        let failed = failures.len();
-        let ending = if *interrupted { "; interrupted" } else { "" };
-        let text = format!("{ended} runs are done, {failed} failed{ending}");
-        let failures: Vec<_> =
-            failures.iter().map(|it| json!({ "index": it.index, "why": it.why })).collect();
-        let json = json!({ "done": ended, "failures": failures, "interrupted": interrupted });
-        answer(&text, &json, exit)
-    }
+/// How a part ends.
+fn exit(executed: &Executed) -> Exit {
+    let Executed { ended, failures, interrupted } = executed;
+    let exit = match (interrupted, failures.is_empty()) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Success,
+        (false, false) => Exit::Unsound,
+    };
+    let failed = failures.len();
+    let ending = if *interrupted { "; interrupted" } else { "" };
+    let text = format!("{ended} runs are done, {failed} failed{ending}");
+    let failures: Vec<_> =
+        failures.iter().map(|it| json!({ "index": it.index, "why": it.why })).collect();
+    let json = json!({ "done": ended, "failures": failures, "interrupted": interrupted });
+    answer(&text, &json, exit)
 }
 
 /// Runs these runs, those that are complete excepted.
@@ -194,46 +184,13 @@ fn run_share(
     runs: &[Run],
     folder: &SweepFolder,
     interrupted: &AtomicBool,
-) -> Result<Share, CommandError> {
+) -> Result<Executed, CommandError> {
     let waiting: Vec<&Run> = runs.iter().filter(|run| folder.result(&run.id).is_none()).collect();
     let earlier = runs.len() - waiting.len();
     let mut progress = SweepProgress::new(runs.len(), earlier);
     let jobs = arguments.jobs.map_or(1, NonZeroUsize::get);
-    let share = run(sweep, &waiting, folder, jobs, interrupted, &mut progress, |_| {})?;
+    let executed =
+        execution::run(sweep, &waiting, folder, jobs, interrupted, &mut progress, |_| {})?;
     progress.finish();
-    Ok(Share { ended: share.ended + earlier, ..share })
-}
-
-/// Runs these runs, and shows how they get on. `completed` is called when one has its results.
-pub fn run(
-    sweep: &Sweep,
-    waiting: &[&Run],
-    folder: &SweepFolder,
-    jobs: usize,
-    interrupted: &AtomicBool,
-    progress: &mut SweepProgress,
-    mut completed: impl FnMut(&mut SweepProgress),
-) -> Result<Share, CommandError> {
-    let mut share = Share::default();
-    sweep::execute(sweep, waiting, folder, jobs, interrupted, |run, news| {
-        let what = || sweep.describe(&run.choices, run.seed);
-        match news {
-            News::UnderWay { progress: so_far, duration } => {
-                progress.under_way(run.index, duration, so_far, |line| named(run, &what(), line));
-            }
-            News::Ended(Ok(_)) => {
-                progress.ended(run.index, &what());
-                share.ended += 1;
-                completed(progress);
-            }
-            News::Ended(Err(Failure::Failed(why))) => {
-                progress.failed(run.index, &named(run, &what(), &why));
-                share.failures.push(RunFailure { index: run.index, why });
-            }
-            News::Ended(Err(Failure::Interrupted)) => {}
-        }
-    })
-    .map_err(|error| no_thread(&error))?;
-    share.interrupted = share.ended + share.failures.len() < waiting.len();
-    Ok(share)
+    Ok(Executed { ended: executed.ended + earlier, ..executed })
 }

@@ -1,0 +1,53 @@
+//! Runs of a sweep that this process executes, and how they get on.
+
+use std::sync::atomic::AtomicBool;
+
+use super::super::sweep_progress::SweepProgress;
+use super::{CommandError, named, no_thread};
+use crate::cluster::RunFailure;
+use crate::sweep::{self, Failure, News, Run, Sweep, SweepFolder};
+
+/// What became of runs.
+#[derive(Debug, Default)]
+pub struct Executed {
+    /// Those that have results.
+    pub ended: usize,
+    /// Those that failed.
+    pub failures: Vec<RunFailure>,
+    /// Whether the user interrupted them before all had run.
+    pub interrupted: bool,
+}
+
+/// Runs these runs, and shows how they get on. `completed` is called when one has its results.
+pub fn run(
+    sweep: &Sweep,
+    waiting: &[&Run],
+    folder: &SweepFolder,
+    jobs: usize,
+    interrupted: &AtomicBool,
+    progress: &mut SweepProgress,
+    mut completed: impl FnMut(&mut SweepProgress),
+) -> Result<Executed, CommandError> {
+    let mut executed = Executed::default();
+    sweep::execute(sweep, waiting, folder, jobs, interrupted, |run, news| {
+        let what = || sweep.describe(&run.choices, run.seed);
+        match news {
+            News::UnderWay { progress: so_far, duration } => {
+                progress.under_way(run.index, duration, so_far, |line| named(run, &what(), line));
+            }
+            News::Ended(Ok(_)) => {
+                progress.ended(run.index, &what());
+                executed.ended += 1;
+                completed(progress);
+            }
+            News::Ended(Err(Failure::Failed(why))) => {
+                progress.failed(run.index, &named(run, &what(), &why));
+                executed.failures.push(RunFailure { index: run.index, why });
+            }
+            News::Ended(Err(Failure::Interrupted)) => {}
+        }
+    })
+    .map_err(|error| no_thread(&error))?;
+    executed.interrupted = executed.ended + executed.failures.len() < waiting.len();
+    Ok(executed)
+}
