@@ -41,7 +41,7 @@ use units::Picos;
 
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
-use crate::traffic_manager::{Scheduler, TrafficManager};
+use crate::traffic_manager::{Scheduler, TrafficManager, Waiting};
 
 pub use config::SwitchConfig;
 use device_queue::DeviceQueues;
@@ -70,13 +70,10 @@ const _: () = {
 /// The fields that every packet needs come first, so that they share cache lines.
 #[repr(C)]
 pub struct Switch<F, S = Selected> {
-    queues: TrafficManager,
+    queues: TrafficManager<F>,
     ports: Ports<F>,
     /// What is below `queues`, if something is.
     device_queues: Option<Box<DeviceQueues<F>>>,
-    /// By slot: the frame of the packet. It grows to the highest slot that was ever used. Slots are reused, the last
-    /// freed first, so a large buffer never uses most of its slots.
-    frames: Vec<F>,
     /// Orders of the last departure; a field so that its memory is reused.
     orders: Vec<Order>,
     /// Ports that have something to send since a packet departed.
@@ -102,7 +99,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let queues = std::iter::repeat_n(config.queues, config.ports.len());
         Self {
             queues: TrafficManager::new(config.slots, queues),
-            frames: Vec::new(),
             ports: Ports::new(config.ports.len()),
             device_queues: config
                 .device_queue
@@ -139,7 +135,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
 
     /// Its egress queues.
     #[inline]
-    pub fn queues(&self) -> &TrafficManager {
+    pub fn queues(&self) -> &TrafficManager<F> {
         &self.queues
     }
 
@@ -151,13 +147,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
 
     /// The frames that wait in a queue of a port, the first to leave first.
     pub fn waiting(&self, port: u16, queue: QueueId) -> impl Iterator<Item = &F> {
-        let slots = self.queues.slots(port.into(), queue);
-        slots.map(|slot| &self.frames[slot as usize])
+        self.queues.waiting(port.into(), queue).map(|packet| &packet.frame)
     }
 
     /// Its egress queues, for tests that queue packets without an arrival.
     #[doc(hidden)]
-    pub fn queues_mut(&mut self) -> &mut TrafficManager {
+    pub fn queues_mut(&mut self) -> &mut TrafficManager<F> {
         &mut self.queues
     }
 
@@ -230,11 +225,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
     #[inline]
     pub fn prefetch_next(&self, port: u16) -> Option<F> {
-        let slot = self.queues.prefetch_next(usize::from(port))?;
-        if let Some(descriptor) = self.tables.rows.descriptors.get(slot as usize) {
+        let Waiting { slot, frame, .. } = self.queues.prefetch_next(usize::from(port))?;
+        if let Some(descriptor) = self.tables.rows.descriptors.get(*slot as usize) {
             prefetch(descriptor);
         }
-        self.frames.get(slot as usize).copied()
+        Some(*frame)
     }
 
     /// Takes a frame whose last bit has come in at `port`.
@@ -284,9 +279,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let Queued { slot, egress_port, queue, .. } = queued;
         let egress = port_number(egress_port);
         observer.admitted(now, &self.tables, Admitted { port, egress, slot, length })?;
-        self.keep(slot, frame);
-        let rank = self.rank(slot);
-        self.queues.enqueue(egress_port as usize, queue, slot, length, rank);
+        let packet = Waiting::new(slot, frame, length, self.rank(slot));
+        self.queues.enqueue(egress_port as usize, queue, packet);
         let mut wake = [None, Some(egress)];
         for (order, built) in orders {
             let event = ControlEvent::of(order);
@@ -360,15 +354,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     fn priority(&self, slot: u32) -> Priority {
         let descriptor = self.tables.descriptor(slot);
         descriptor.expect("a queued slot has a descriptor").priority()
-    }
-
-    #[inline]
-    fn keep(&mut self, slot: u32, frame: F) {
-        let slot = slot as usize;
-        if slot >= self.frames.len() {
-            self.frames.resize(slot + 1, F::default());
-        }
-        self.frames[slot] = frame;
     }
 
     #[cold]

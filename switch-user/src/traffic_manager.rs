@@ -3,8 +3,8 @@
 //!
 //! Sans-I/O and without time: packets go in by [`TrafficManager::enqueue`], and
 //! [`TrafficManager::select`] names what a port sends next whenever the caller finds the port free.
-//! A packet is the number of its descriptor's slot, and is in one queue at a time; what else is
-//! known of it stays in the descriptor. The caller knows which queues are paused and says so at
+//! A packet is the number of its descriptor's slot, and is in one queue at a time; its frame, of any type `F`, is kept for the
+//! caller, and what else is known of it stays in the descriptor. The caller knows which queues are paused and says so at
 //! each selection, so that a pause of a class and one of a queue are the same to this module.
 //!
 //! The order at a port: the control queue, then the scheduler's choice among the data queues
@@ -28,7 +28,8 @@ mod properties;
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::queue::{QueueId, QueueRanges, QueueSet, one_per_priority};
 
-use fifo::{Fifo, Item, Links};
+pub use fifo::Waiting;
+use fifo::{Fifo, Links};
 use port::Port;
 
 /// How a port chooses among its queues that hold packets and are not paused.
@@ -94,9 +95,11 @@ impl Default for PortQueues {
 
 /// The packet that a port sends next. It has left its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Selection {
+pub struct Selection<F> {
     /// Slot of its descriptor.
     pub slot: u32,
+    /// Its frame.
+    pub frame: F,
     /// Queue that held it.
     pub queue: QueueId,
     /// Length in bytes that it was enqueued with.
@@ -104,14 +107,14 @@ pub struct Selection {
 }
 
 /// The egress queues of all ports of one switch.
-pub struct TrafficManager {
-    links: Links,
+pub struct TrafficManager<F> {
+    links: Links<F>,
     ports: Vec<Port>,
-    queues: Vec<Fifo>,
+    queues: Vec<Fifo<F>>,
     packets: usize,
 }
 
-impl TrafficManager {
+impl<F: Copy + Default> TrafficManager<F> {
     /// A traffic manager for packets in slots `0..slots`, with all queues empty.
     ///
     /// # Panics
@@ -125,21 +128,21 @@ impl TrafficManager {
                 port
             })
             .collect();
-        let queues = vec![Fifo::EMPTY; first_queue];
+        let queues = vec![Fifo::default(); first_queue];
         Self { links: Links::new(slots), ports, queues, packets: 0 }
     }
 
-    /// Appends the packet in `slot`, of `length` bytes, to a queue. Its rank matters to
-    /// [`Scheduler::ShortestRemaining`] only.
+    /// Appends a packet to a queue. Its slot is in no queue.
     ///
     /// # Panics
-    /// If the slot is in a queue already, or one of the numbers is out of range.
+    /// If port or queue is out of range. With debug assertions also if the slot is, or is in a queue; without, this is
+    /// noticed when such a queue empties.
     #[inline(always)]
-    pub fn enqueue(&mut self, port: usize, queue: QueueId, slot: u32, length: u32, rank: u16) {
+    pub fn enqueue(&mut self, port: usize, queue: QueueId, packet: Waiting<F>) {
         let number = port;
         let port = &mut self.ports[number];
         let index = port.index(number, queue);
-        self.queues[index].push(&mut self.links, slot, Item::new(length, rank));
+        self.queues[index].push(&mut self.links, packet);
         port.mark_non_empty(queue);
         self.packets += 1;
     }
@@ -147,17 +150,18 @@ impl TrafficManager {
     /// Takes the packet that a free port sends next. Never `None` while a queue that is not in `paused` has a
     /// packet.
     #[inline(always)]
-    pub fn select(&mut self, port: usize, paused: Option<QueueSet>) -> Option<Selection> {
+    pub fn select(&mut self, port: usize, paused: Option<QueueSet>) -> Option<Selection<F>> {
         let port = &mut self.ports[port];
         let queues = &mut self.queues[port.queue_range()];
         let waiting = port.non_empty();
         let eligible = paused.map_or(waiting, |paused| waiting.without(paused));
-        let queue = port.choose(queues, &self.links, eligible)?;
+        let queue = port.choose(queues, eligible)?;
         let fifo = &mut queues[queue.place()];
-        let (slot, length) = fifo.pop(&mut self.links);
+        let packet = fifo.pop(&mut self.links);
+        let length = packet.length();
         port.charge(fifo, queue, length);
         self.packets -= 1;
-        Some(Selection { slot, queue, length })
+        Some(Selection { slot: packet.slot, frame: packet.frame, queue, length })
     }
 
     /// Gives a queue back what [`select`](Self::select) has charged it for a packet that was dropped or moved then: DWRR shares out
@@ -168,27 +172,32 @@ impl TrafficManager {
     }
 
     /// Takes the first packet of a queue, paused or not and whosever turn it is: to be dropped. Nobody is charged for it.
-    pub fn take_first(&mut self, port: usize, queue: QueueId) -> Option<Selection> {
+    pub fn take_first(&mut self, port: usize, queue: QueueId) -> Option<Selection<F>> {
         let index = self.index(port, queue);
         let fifo = &mut self.queues[index];
-        fifo.head()?;
-        let (slot, length) = fifo.pop(&mut self.links);
+        if fifo.is_empty() {
+            return None;
+        }
+        let packet = fifo.pop(&mut self.links);
         if fifo.is_empty() {
             fifo.deficit = 0;
             self.ports[port].mark_empty(queue);
         }
         self.packets -= 1;
-        Some(Selection { slot, queue, length })
+        let Waiting { slot, frame, .. } = packet;
+        Some(Selection { slot, frame, queue, length: packet.length() })
     }
 
-    /// The packet that a port sends next, unless pauses or later packets change that. Has the processor load its link.
+    /// The packet that a port sends next, unless pauses or later packets change that. Has the processor load what follows
+    /// it in its queue.
     #[inline]
-    pub fn prefetch_next(&self, port: usize) -> Option<u32> {
+    pub fn prefetch_next(&self, port: usize) -> Option<&Waiting<F>> {
         let port = &self.ports[port];
         let queue = port.likely_next()?;
-        let slot = self.queues[port.queue_range().start + queue.place()].head()?;
-        self.links.prefetch(slot);
-        Some(slot)
+        let fifo = &self.queues[port.queue_range().start + queue.place()];
+        let first = fifo.first();
+        self.links.prefetch(first.slot);
+        Some(first)
     }
 
     /// Bytes in a queue.
@@ -201,9 +210,14 @@ impl TrafficManager {
         self.queues[self.index(port, queue)].packets()
     }
 
-    /// Slots of the packets in a queue, the first to leave first.
-    pub fn slots(&self, port: usize, queue: QueueId) -> impl Iterator<Item = u32> + '_ {
-        self.queues[self.index(port, queue)].slots(&self.links)
+    /// The packets in a queue, the first to leave first.
+    pub fn waiting(&self, port: usize, queue: QueueId) -> impl Iterator<Item = &Waiting<F>> {
+        self.queues[self.index(port, queue)].iter(&self.links)
+    }
+
+    /// Their slots.
+    pub fn slots(&self, port: usize, queue: QueueId) -> impl Iterator<Item = u32> {
+        self.waiting(port, queue).map(|packet| packet.slot)
     }
 
     /// The queues of a port that hold packets.

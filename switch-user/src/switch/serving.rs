@@ -11,7 +11,7 @@ use units::{Nanos, Picos};
 
 use super::timers::Timer;
 use super::{Departed, Discarded, DroppedPacket, Observer, Switch, Transmission, port_number};
-use crate::traffic_manager::Selection;
+use crate::traffic_manager::{Selection, Waiting};
 
 /// What became of the turn of a port's next packet.
 enum Served<F> {
@@ -90,10 +90,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let number = usize::from(port);
         let nanos = now.to_nanos();
         let paused = self.paused(port.into(), nanos);
-        let Some(Selection { slot, length, queue }) = self.queues.select(number, paused) else {
+        let Some(selection) = self.queues.select(number, paused) else {
             self.wait_for_reopening(nanos, port);
             return Ok(Served::Nothing);
         };
+        let Selection { slot, frame, length, queue } = selection;
         let (policy, orders) = (&self.config.policy, &mut self.orders);
         let mut send = |order: &Order| orders.push(*order);
         let left = if D::SHARED {
@@ -109,14 +110,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             Fate::Requeued(other) => {
                 // Nothing is sent: DWRR shares out what is.
                 self.queues.refund(number, queue, length);
-                let rank = self.rank(slot);
-                self.queues.enqueue(number, other, slot, length, rank);
+                let packet = Waiting::new(slot, frame, length, self.rank(slot));
+                self.queues.enqueue(number, other, packet);
                 return Ok(Served::Requeued);
             }
         };
         let ingress = port_number(ingress_port);
         self.has_left(now, Departed { port, ingress, priority, length }, observer)?;
-        let frame = self.frames[slot as usize];
         let mark = match marked {
             Ok(mark) => mark,
             Err(reason) => {

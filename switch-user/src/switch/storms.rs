@@ -285,7 +285,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let (policy, nanos) = (self.config.policy, now.to_nanos());
         let reason = DropReason::WatchdogEgress;
         for queue in self.tables.settings().queues_of(priority).iter() {
-            while let Some(Selection { slot, length, .. }) =
+            while let Some(Selection { slot, frame, length, .. }) =
                 self.queues.take_first(port.into(), queue)
             {
                 let orders = &mut self.orders;
@@ -297,7 +297,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 let packet = Departed { port, ingress, priority: left.priority, length };
                 self.has_left(now, packet, observer)?;
                 observer.dropped(now, ingress, reason, Some(left.priority), length)?;
-                let frame = self.frames[slot as usize];
                 let dropped = Some(DroppedPacket { ingress, egress: port, reason });
                 self.discarded.push_back(Discarded { frame, dropped });
             }

@@ -2,60 +2,110 @@
 
 use crate::region::prefetch;
 
-/// Ends a list.
-const END: u32 = u32::MAX - 1;
-
-/// One packet. First one more than the next slot or [`END`], zero in a slot that is in no queue; then its
-/// [`Item`]. An array, because memory for zeroed arrays is not touched before it is used, and most slots of a
-/// large buffer never are.
-type Link = [u32; 2];
-
-/// What a queue knows of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item(u32);
+/// A packet as queues keep it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting<F> {
+    /// Slot of its descriptor.
+    pub slot: u32,
+    /// Its length, and from bit [`RANK_AT`] on its rank: a word that is copied as it was written.
+    item: u32,
+    /// Its frame.
+    pub frame: F,
+}
 
 const RANK_AT: u32 = 16;
 
-impl Item {
+impl<F> Waiting<F> {
+    /// A packet of `length` bytes, shorter than 64 KiB. Its rank matters to
+    /// [`ShortestRemaining`](super::Scheduler::ShortestRemaining) only.
     #[inline]
-    pub(super) const fn new(length: u32, rank: u16) -> Self {
+    pub const fn new(slot: u32, frame: F, length: u32, rank: u16) -> Self {
         assert!(length < 1 << RANK_AT, "a frame is shorter than 64 KiB");
-        Self(length | (rank as u32) << RANK_AT)
+        Self { slot, item: length | (rank as u32) << RANK_AT, frame }
     }
 
+    /// Its length in bytes.
     #[inline]
-    pub(super) const fn length(self) -> u32 {
-        self.0 & ((1 << RANK_AT) - 1)
+    pub const fn length(&self) -> u32 {
+        self.item & ((1 << RANK_AT) - 1)
     }
 
+    /// What [`ShortestRemaining`](super::Scheduler::ShortestRemaining) orders by.
     #[inline]
-    pub(super) const fn rank(self) -> u16 {
-        (self.0 >> RANK_AT) as u16
+    pub const fn rank(&self) -> u16 {
+        (self.item >> RANK_AT) as u16
     }
 }
 
-/// The links of all packets, by slot.
-pub(super) struct Links(Vec<Link>);
+/// By slot of a packet that another one follows: that other one. They grow to the highest such slot; slots are reused,
+/// the last freed first, so a large buffer never uses most of its slots.
+pub(super) struct Links<F> {
+    followers: Vec<Waiting<F>>,
+    /// How many slots there are.
+    slots: usize,
+    /// By slot, whether its packet is in a queue.
+    #[cfg(debug_assertions)]
+    queued: Vec<bool>,
+}
 
-impl Links {
-    pub(super) fn new(slots: usize) -> Self {
-        assert!(slots <= END as usize, "{slots} slots leave a number free to end a list");
-        Self(vec![[0; 2]; slots])
-    }
-
-    #[inline]
-    pub(super) fn prefetch(&self, slot: u32) {
-        if let Some(link) = self.0.get(slot as usize) {
-            prefetch(link);
+impl<F: Copy + Default> Links<F> {
+    /// Of packets in slots `0..slots`.
+    pub(super) const fn new(slots: usize) -> Self {
+        Self {
+            followers: Vec::new(),
+            slots,
+            #[cfg(debug_assertions)]
+            queued: Vec::new(),
         }
     }
+
+    /// Has the processor load what follows the packet in `slot`.
+    #[inline]
+    pub(super) fn prefetch(&self, slot: u32) {
+        if let Some(follower) = self.followers.get(slot as usize) {
+            prefetch(follower);
+        }
+    }
+
+    #[inline]
+    fn follow(&mut self, slot: u32, follower: Waiting<F>) {
+        let slot = slot as usize;
+        if slot >= self.followers.len() {
+            self.grow(slot);
+        }
+        self.followers[slot] = follower;
+    }
+
+    #[cold]
+    fn grow(&mut self, slot: usize) {
+        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+        self.followers.resize(slot + 1, Waiting::default());
+    }
+
+    /// Notes that a packet joins a queue, or leaves one.
+    #[cfg(debug_assertions)]
+    fn note(&mut self, slot: u32, is_queued: bool) {
+        let place = slot as usize;
+        assert!(place < self.slots, "slot {slot} of {}", self.slots);
+        if place >= self.queued.len() {
+            self.queued.resize(place + 1, false);
+        }
+        let before = std::mem::replace(&mut self.queued[place], is_queued);
+        assert!(before != is_queued, "slot {slot} is in a queue already, or leaves none");
+    }
+
+    #[cfg(not(debug_assertions))]
+    #[inline(always)]
+    fn note(&mut self, _: u32, _: bool) {}
 }
 
-/// One queue. Its packets are linked through `Links`, so that a queue costs 24 bytes however long
-/// it is.
-#[derive(Clone, Copy)]
-pub(super) struct Fifo {
-    head: u32,
+/// One queue. It keeps its first packet; each of the others is linked to the one before it through `Links`. So it costs 32
+/// bytes however long it is, and a packet that waits alone touches no link. Aligned: it lies in one cache line.
+#[derive(Clone, Copy, Default)]
+#[repr(align(32))]
+pub(super) struct Fifo<F> {
+    head: Waiting<F>,
+    /// Slot of the last packet.
     tail: u32,
     packets: u32,
     /// Bytes that the queue may send before its turn ends: the deficit counter of DWRR.
@@ -63,9 +113,10 @@ pub(super) struct Fifo {
     bytes: u64,
 }
 
-impl Fifo {
-    pub(super) const EMPTY: Self = Self { head: END, tail: END, packets: 0, deficit: 0, bytes: 0 };
+const _: () = assert!(size_of::<Fifo<u32>>() == 32);
 
+impl<F> Fifo<F> {
+    #[inline]
     pub(super) fn packets(&self) -> u32 {
         self.packets
     }
@@ -75,56 +126,61 @@ impl Fifo {
         self.bytes
     }
 
-    /// Slots of all packets, the first to leave first.
-    pub(super) fn slots<'l>(&self, links: &'l Links) -> impl Iterator<Item = u32> + use<'l> {
-        let slot = |slot| (slot != END).then_some(slot);
-        std::iter::successors(slot(self.head), move |&at| slot(links.0[at as usize][0] - 1))
-    }
-
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.head == END
-    }
-
-    /// Slot of the first packet.
-    #[inline]
-    pub(super) fn head(&self) -> Option<u32> {
-        (!self.is_empty()).then_some(self.head)
+        self.packets == 0
     }
 
     /// The first packet of a queue that is not empty.
     #[inline]
-    pub(super) fn first(&self, links: &Links) -> Item {
-        Item(links.0[self.head as usize][1])
+    pub(super) fn first(&self) -> &Waiting<F> {
+        debug_assert!(!self.is_empty(), "an empty queue has no first packet");
+        &self.head
+    }
+}
+
+impl<F: Copy + Default> Fifo<F> {
+    /// All packets, the first to leave first.
+    pub(super) fn iter<'l>(
+        &'l self,
+        links: &'l Links<F>,
+    ) -> impl Iterator<Item = &'l Waiting<F>> + use<'l, F> {
+        let mut next = (!self.is_empty()).then_some(&self.head);
+        std::iter::from_fn(move || {
+            let packet = next?;
+            let last = packet.slot == self.tail;
+            next = (!last).then(|| &links.followers[packet.slot as usize]);
+            Some(packet)
+        })
     }
 
     #[inline]
-    pub(super) fn push(&mut self, links: &mut Links, slot: u32, item: Item) {
-        let link = &mut links.0[slot as usize];
-        assert!(link[0] == 0, "slot {slot} is in a queue already");
-        *link = [END + 1, item.0];
+    pub(super) fn push(&mut self, links: &mut Links<F>, packet: Waiting<F>) {
+        links.note(packet.slot, true);
         if self.is_empty() {
-            self.head = slot;
+            self.head = packet;
         } else {
-            links.0[self.tail as usize][0] = slot + 1;
+            links.follow(self.tail, packet);
         }
-        self.tail = slot;
+        self.tail = packet.slot;
         self.packets += 1;
-        self.bytes += u64::from(item.length());
+        self.bytes += u64::from(packet.length());
     }
 
-    /// Takes slot and length of the first packet of a queue that is not empty.
+    /// Takes the first packet of a queue that is not empty.
     #[inline]
-    pub(super) fn pop(&mut self, links: &mut Links) -> (u32, u32) {
-        let slot = self.head;
-        let link = &mut links.0[slot as usize];
-        let [after, item] = *link;
-        let length = Item(item).length();
-        self.head = after - 1;
-        link[0] = 0;
+    pub(super) fn pop(&mut self, links: &mut Links<F>) -> Waiting<F> {
+        let first = self.head;
+        links.note(first.slot, false);
         self.packets -= 1;
-        self.bytes -= u64::from(length);
-        (slot, length)
+        self.bytes -= u64::from(first.length());
+        if self.is_empty() {
+            // Else two queues have linked the same slot.
+            assert!(first.slot == self.tail, "a slot is in one queue at a time");
+        } else {
+            self.head = links.followers[first.slot as usize];
+        }
+        first
     }
 }
 
@@ -135,37 +191,46 @@ mod tests {
     #[test]
     fn queues_share_the_slots_and_keep_their_order() {
         let mut links = Links::new(6);
-        let mut queues = [Fifo::EMPTY; 2];
+        let mut queues = [Fifo::default(); 2];
+        let packet = |slot, length, rank| Waiting::new(slot, 2 * slot, length, rank);
         for (slot, queue) in [(3, 0), (0, 1), (5, 0), (1, 0), (2, 1)] {
-            queues[queue].push(&mut links, slot, Item::new(100 + slot, 9));
+            queues[queue].push(&mut links, packet(slot, 100 + slot, 9));
         }
+        let slots = |queue: &Fifo<u32>, links: &Links<u32>| {
+            let in_order = queue.iter(links).inspect(|it| assert_eq!(it.frame, 2 * it.slot));
+            in_order.map(|it| it.slot).collect::<Vec<_>>()
+        };
         assert_eq!((queues[0].packets(), queues[0].bytes()), (3, 309));
-        assert_eq!(queues[0].pop(&mut links), (3, 103));
-        queues[0].push(&mut links, 3, Item::new(60, u16::MAX));
-        assert_eq!((queues[0].first(&links).length(), queues[0].first(&links).rank()), (105, 9));
-        assert_eq!(queues[0].slots(&links).collect::<Vec<_>>(), [5, 1, 3]);
+        assert_eq!(queues[0].pop(&mut links), packet(3, 103, 9));
+        queues[0].push(&mut links, packet(3, 60, u16::MAX));
+        assert_eq!((queues[0].first().length(), queues[0].first().rank()), (105, 9));
+        assert_eq!(slots(&queues[0], &links), [5, 1, 3]);
         let order: Vec<u32> =
-            std::iter::from_fn(|| (!queues[0].is_empty()).then(|| queues[0].pop(&mut links).0))
+            std::iter::from_fn(|| (!queues[0].is_empty()).then(|| queues[0].pop(&mut links).slot))
                 .collect();
         assert_eq!(order, [5, 1, 3]);
-        assert_eq!(queues[0].slots(&links).next(), None);
+        assert_eq!(slots(&queues[0], &links), []);
         assert_eq!((queues[0].packets(), queues[0].bytes()), (0, 0));
         assert_eq!((queues[1].packets(), queues[1].bytes()), (2, 202));
+        assert_eq!(slots(&queues[1], &links), [0, 2]);
     }
 
     #[test]
-    fn an_item_is_what_it_was_made_of() {
+    fn a_packet_is_what_it_was_made_of() {
         for (length, rank) in [(60, 0), (65_535, 0), (0, u16::MAX), (9000, 4096)] {
-            let item = Item::new(length, rank);
-            assert_eq!((item.length(), item.rank()), (length, rank));
+            let packet = Waiting::new(7, 'f', length, rank);
+            assert_eq!((packet.slot, packet.frame), (7, 'f'));
+            assert_eq!((packet.length(), packet.rank()), (length, rank));
         }
     }
 
     #[test]
+    #[cfg(debug_assertions)]
     #[should_panic(expected = "slot 4 is in a queue already")]
     fn a_slot_is_in_one_queue_at_a_time() {
         let mut links = Links::new(6);
-        Fifo::EMPTY.clone().push(&mut links, 4, Item::new(60, 0));
-        Fifo::EMPTY.clone().push(&mut links, 4, Item::new(60, 0));
+        let packet = Waiting::new(4, (), 60, 0);
+        Fifo::default().push(&mut links, packet);
+        Fifo::default().push(&mut links, packet);
     }
 }

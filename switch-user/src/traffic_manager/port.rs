@@ -5,7 +5,7 @@ use std::ops::Range;
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueRanges, QueueSet};
 
-use super::fifo::{Fifo, Links};
+use super::fifo::Fifo;
 use super::{PortQueues, Scheduler};
 
 /// The scheduler's state at one port. Its queues lie together among those of the switch, the control queue
@@ -97,10 +97,9 @@ impl Port {
 
     /// The queue to serve next, of those that hold a packet and are not paused.
     #[inline(always)]
-    pub(super) fn choose(
+    pub(super) fn choose<F>(
         &mut self,
-        queues: &mut [Fifo],
-        links: &Links,
+        queues: &mut [Fifo<F>],
         eligible: QueueSet,
     ) -> Option<QueueId> {
         if eligible.has_control() {
@@ -111,16 +110,16 @@ impl Port {
                 let classes = self.classes.as_deref_mut()?;
                 let open = classes.iter_mut().find(|class| !class.queues.and(eligible).is_empty());
                 let Class { queues: own, current } = open?;
-                choose_dwrr(current, queues, links, own.and(eligible), quantum)
+                choose_dwrr(current, queues, own.and(eligible), quantum)
             }
             Scheduler::Dwrr { quantum } => {
-                choose_dwrr(&mut self.current, queues, links, eligible, quantum)
+                choose_dwrr(&mut self.current, queues, eligible, quantum)
             }
             Scheduler::RoundRobin => {
                 self.current = eligible.next_data(self.current)?;
                 Some(self.current)
             }
-            Scheduler::ShortestRemaining => shortest(queues, links, eligible),
+            Scheduler::ShortestRemaining => shortest(queues, eligible),
         }
     }
 
@@ -141,7 +140,7 @@ impl Port {
 
     /// Accounts for a packet of `length` bytes that has left `queue`.
     #[inline]
-    pub(super) fn charge(&mut self, fifo: &mut Fifo, queue: QueueId, length: u32) {
+    pub(super) fn charge<F>(&mut self, fifo: &mut Fifo<F>, queue: QueueId, length: u32) {
         if fifo.is_empty() {
             self.non_empty.remove(queue);
             fifo.deficit = 0;
@@ -151,7 +150,7 @@ impl Port {
     }
 
     /// Takes that back.
-    pub(super) fn refund(&self, fifo: &mut Fifo, queue: QueueId, length: u32) {
+    pub(super) fn refund<F>(&self, fifo: &mut Fifo<F>, queue: QueueId, length: u32) {
         if !fifo.is_empty() && self.has_deficit(queue) {
             fifo.deficit = fifo.deficit.saturating_add(length);
         }
@@ -170,10 +169,9 @@ impl Port {
 /// Ends, because each step adds a quantum to an eligible queue that lacks one; with a quantum
 /// of at least a packet it takes one step.
 #[inline(always)]
-fn choose_dwrr(
+fn choose_dwrr<F>(
     current: &mut QueueId,
-    queues: &mut [Fifo],
-    links: &Links,
+    queues: &mut [Fifo<F>],
     eligible: QueueSet,
     quantum: u32,
 ) -> Option<QueueId> {
@@ -184,7 +182,7 @@ fn choose_dwrr(
         *current = queue;
         return Some(queue);
     }
-    let pays = |queue: &Fifo| queue.deficit >= queue.first(links).length();
+    let pays = |queue: &Fifo<F>| queue.deficit >= queue.first().length();
     if eligible.contains(*current) && pays(&queues[current.place()]) {
         return Some(*current);
     }
@@ -202,10 +200,10 @@ fn choose_dwrr(
 
 /// The queue whose first packet has the lowest rank; of equal ones the first.
 #[inline]
-fn shortest(queues: &[Fifo], links: &Links, eligible: QueueSet) -> Option<QueueId> {
+fn shortest<F>(queues: &[Fifo<F>], eligible: QueueSet) -> Option<QueueId> {
     let mut first: Option<(u16, QueueId)> = None;
     eligible.for_each_data(|queue| {
-        let rank = queues[queue.place()].first(links).rank();
+        let rank = queues[queue.place()].first().rank();
         if first.is_none_or(|(lowest, _)| rank < lowest) {
             first = Some((rank, queue));
         }

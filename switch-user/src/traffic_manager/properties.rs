@@ -8,7 +8,7 @@ use fabric_core::queue::{
 };
 use proptest::prelude::*;
 
-use super::{PortQueues, Scheduler, Selection, TrafficManager};
+use super::{PortQueues, Scheduler, Waiting};
 
 const QUANTUM: u32 = 1600;
 const MTU: u32 = 1600;
@@ -28,6 +28,13 @@ fn port(scheduler: Scheduler) -> PortQueues {
     PortQueues { data_queues: MAX_DATA_QUEUES, scheduler, ranges: ranges() }
 }
 
+type TrafficManager = super::TrafficManager<u32>;
+type Selection = super::Selection<u32>;
+
+fn packet(slot: u32, length: u32, rank: u16) -> Waiting<u32> {
+    Waiting::new(slot, slot, length, rank)
+}
+
 fn one_port(scheduler: Scheduler) -> TrafficManager {
     TrafficManager::new(SLOTS as usize, std::iter::once(port(scheduler)))
 }
@@ -38,27 +45,32 @@ const NONE: QueueSet = QueueSet::EMPTY;
 enum Event {
     Enqueue { port: usize, queue: QueueId, length: u32, rank: u16 },
     Select { port: usize, paused: QueueSet },
+    TakeFirst { port: usize, queue: QueueId },
 }
 
 fn event() -> impl Strategy<Value = Event> {
     // Few of the queues, so that some fill, and both ends of each half of the mask.
-    let queue = prop_oneof![0..4_usize, 62..68_usize, 126..PLACES].prop_map(QueueId::of_place);
+    let queue = || {
+        let place = prop_oneof![0..4_usize, 62..68_usize, 126..PLACES];
+        place.prop_map(QueueId::of_place)
+    };
     prop_oneof![
-        (0..2_usize, queue, 60..=9000_u32, any::<u16>()).prop_map(|(port, queue, length, rank)| {
-            Event::Enqueue { port, queue, length, rank }
-        }),
-        (0..2_usize, any::<u128>(), any::<u128>(), any::<bool>()).prop_map(
+        6 => (0..2_usize, queue(), 60..=9000_u32, any::<u16>()).prop_map(
+            |(port, queue, length, rank)| Event::Enqueue { port, queue, length, rank }
+        ),
+        6 => (0..2_usize, any::<u128>(), any::<u128>(), any::<bool>()).prop_map(
             |(port, some, more, control)| {
                 let control = if control { QueueSet::of(QueueId::CONTROL) } else { NONE };
                 Event::Select { port, paused: QueueSet::of_flow_queues(some & more).or(control) }
             }
         ),
+        1 => (0..2_usize, queue()).prop_map(|(port, queue)| Event::TakeFirst { port, queue }),
     ]
 }
 
 /// What one port should hold, by the places of its queues.
 struct Model {
-    queues: Vec<VecDeque<(u32, u32, u16)>>,
+    queues: Vec<VecDeque<Waiting<u32>>>,
     /// The data queue that was served last.
     last: QueueId,
     /// What each queue may send before its turn ends, under DWRR.
@@ -81,7 +93,7 @@ impl Model {
         let current = &mut turns[turn];
         let pays = |queue: QueueId, deficits: &[u32]| {
             let first = queues[queue.place()].front();
-            deficits[queue.place()] >= first.expect("it holds a packet").1
+            deficits[queue.place()] >= first.expect("it holds a packet").length()
         };
         while !(group.contains(*current) && pays(*current, deficits)) {
             *current = next(group, *current).expect("the group is not empty");
@@ -114,30 +126,47 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
     let mut manager = TrafficManager::new(SLOTS as usize, [port(scheduler); 2].into_iter());
     let mut models = [Model::new(), Model::new()];
     let mut free: Vec<u32> = (0..SLOTS).collect();
-    for event in events {
+    for (frame, event) in (1000..).zip(events) {
         match event {
             Event::Enqueue { port, queue, length, rank } => {
                 let Some(slot) = free.pop() else { continue };
-                manager.enqueue(port, queue, slot, length, rank);
-                models[port].queues[queue.place()].push_back((slot, length, rank));
+                let packet = Waiting::new(slot, frame, length, rank);
+                manager.enqueue(port, queue, packet);
+                models[port].queues[queue.place()].push_back(packet);
             }
             Event::Select { port, paused } => {
                 let selection = manager.select(port, Some(paused));
                 free.extend(check(&mut models[port], scheduler, paused, selection));
+            }
+            Event::TakeFirst { port, queue } => {
+                let taken = manager.take_first(port, queue);
+                let model = &mut models[port];
+                let first = model.queues[queue.place()].pop_front();
+                assert_eq!(taken, first.map(|packet| selected(packet, queue)));
+                if model.queues[queue.place()].is_empty() {
+                    model.deficits[queue.place()] = 0;
+                }
+                free.extend(taken.map(|packet| packet.slot));
             }
         }
         for (number, model) in models.iter().enumerate() {
             assert_eq!(manager.non_empty(number), model.non_empty());
             for (place, packets) in model.queues.iter().enumerate() {
                 let queue = QueueId::of_place(place);
-                let bytes: u64 = packets.iter().map(|&(_, length, _)| u64::from(length)).sum();
+                let bytes: u64 = packets.iter().map(|packet| u64::from(packet.length())).sum();
                 assert_eq!(manager.queue_bytes(number, queue), bytes);
                 assert_eq!(manager.queue_packets(number, queue) as usize, packets.len());
-                assert!(manager.slots(number, queue).eq(packets.iter().map(|&(slot, ..)| slot)));
+                assert!(manager.waiting(number, queue).eq(packets));
             }
         }
         assert_eq!(manager.total_packets(), SLOTS as usize - free.len());
     }
+}
+
+/// A packet that has left its queue.
+fn selected(packet: Waiting<u32>, queue: QueueId) -> Selection {
+    let Waiting { slot, frame, .. } = packet;
+    Selection { slot, frame, queue, length: packet.length() }
 }
 
 /// Checks one selection, takes it from the model and returns the slot that became free.
@@ -148,7 +177,7 @@ fn check(
     selection: Option<Selection>,
 ) -> Option<u32> {
     let eligible = model.non_empty().without(paused);
-    let Some(Selection { slot, queue, length }) = selection else {
+    let Some(Selection { slot, queue, length, .. }) = selection else {
         assert!(eligible.is_empty(), "a port rests only if it has nothing that it may send");
         return None;
     };
@@ -170,7 +199,7 @@ fn check(
         let next = next(eligible, model.last);
         assert_eq!(Some(queue), next, "the next one that has a packet");
     } else if scheduler == Scheduler::ShortestRemaining {
-        let rank = |queue: QueueId| model.queues[queue.place()].front().map(|&(.., rank)| rank);
+        let rank = |queue: QueueId| model.queues[queue.place()].front().map(Waiting::rank);
         let least = eligible.iter().min_by_key(|queue| (rank(*queue), *queue));
         assert_eq!(Some(queue), least, "the lowest rank goes first");
     }
@@ -178,8 +207,8 @@ fn check(
         model.last = queue;
     }
     let first = model.queues[queue.place()].pop_front();
-    let first = first.map(|(slot, length, _)| (slot, length));
-    assert_eq!(first, Some((slot, length)), "a queue keeps its order");
+    let first = first.map(|packet| selected(packet, queue));
+    assert_eq!(selection, first, "a queue keeps its order, and a packet its frame");
     let has_deficit = matches!(scheduler, Scheduler::Strict { .. } | Scheduler::Dwrr { .. });
     if has_deficit && queue != QueueId::CONTROL {
         model.charge(queue, length);
@@ -208,7 +237,7 @@ proptest! {
         let queues: Vec<QueueId> = QueueSet::of_flow_queues(backlogged).iter().collect();
         let length_of = |slot: u32| lengths[slot as usize % lengths.len()];
         for (slot, &queue) in (0..).zip(&queues) {
-            manager.enqueue(0, queue, slot, length_of(slot), 0);
+            manager.enqueue(0, queue, packet(slot, length_of(slot), 0));
         }
         let mut sent = [0_u32; PLACES];
         for _ in 0..1000 {
@@ -216,7 +245,7 @@ proptest! {
                 panic!("a backlogged port rested");
             };
             sent[queue.place()] += 1;
-            manager.enqueue(0, queue, slot, length_of(slot), 0);
+            manager.enqueue(0, queue, packet(slot, length_of(slot), 0));
             let counts = || queues.iter().map(|queue| sent[queue.place()]);
             prop_assert!(counts().max().unwrap() - counts().min().unwrap() <= 1);
         }
@@ -259,20 +288,20 @@ proptest! {
         for (n, &queue) in queues.iter().enumerate() {
             // Two packets each, so that a queue never empties.
             for slot in [2 * n as u32, 2 * n as u32 + 1] {
-                manager.enqueue(0, queue, slot, length_of(slot, 0), 0);
+                manager.enqueue(0, queue, packet(slot, length_of(slot, 0), 0));
             }
         }
         let mut sent = [0_u64; PLACES];
         for turn in 1..3000 {
             if urgent.is_some_and(|urgent| turn % urgent == 0) {
-                manager.enqueue(0, QueueId::data(7), SLOTS - 1, 1000, 0);
+                manager.enqueue(0, QueueId::data(7), packet(SLOTS - 1, 1000, 0));
                 prop_assert_eq!(manager.select(0, None).map(|it| it.queue.number()), Some(7));
             }
-            let Some(Selection { slot, queue, length }) = manager.select(0, None) else {
+            let Some(Selection { slot, queue, length, .. }) = manager.select(0, None) else {
                 panic!("a backlogged port rested");
             };
             sent[queue.place()] += u64::from(length);
-            manager.enqueue(0, queue, slot, length_of(slot, turn), 0);
+            manager.enqueue(0, queue, packet(slot, length_of(slot, turn), 0));
             let most = queues.iter().map(|queue| sent[queue.place()]).max();
             let least = queues.iter().map(|queue| sent[queue.place()]).min();
             prop_assert!(most.unwrap() - least.unwrap() <= u64::from(QUANTUM + MTU));
@@ -290,19 +319,19 @@ proptest! {
         let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
         for slot in 0..4 {
             let queue = slot as u8 / 2;
-            manager.enqueue(0, QueueId::data(queue), slot, [short, long][usize::from(queue)], 0);
+            manager.enqueue(0, QueueId::data(queue), packet(slot, [short, long][usize::from(queue)], 0));
         }
         let mut lead = 0;
         let mut least_lead = 0;
         for turn in 0..2000 {
             let paused = u128::from(turn < 1000 && pauses[turn % pauses.len()]);
             let paused = QueueSet::of_flow_queues(paused);
-            let Some(Selection { slot, queue, length }) = manager.select(0, Some(paused)) else {
+            let Some(Selection { slot, queue, length, .. }) = manager.select(0, Some(paused)) else {
                 panic!("queue 1 is never paused");
             };
             let of_first = queue == QueueId::data(0);
             lead += if of_first { i64::from(length) } else { -i64::from(length) };
-            manager.enqueue(0, queue, slot, length, 0);
+            manager.enqueue(0, queue, packet(slot, length, 0));
             least_lead = least_lead.min(lead);
             // Both start an interval with less than a quantum and a packet of deficit, and one of
             // them may have one round more in it.
@@ -324,7 +353,7 @@ fn dwrr_serves_a_quantum_from_each_queue_in_the_order_of_their_numbers() {
             .into_iter()
             .enumerate()
     {
-        manager.enqueue(0, QueueId::data(queue), slot as u32, length, 0);
+        manager.enqueue(0, QueueId::data(queue), packet(slot as u32, length, 0));
     }
     // Queue 0 keeps 600 bytes of its first round, so its second pays for two packets.
     assert_eq!(drain(&mut manager), [0, 1, 4, 4, 0, 0, 1, 4]);
@@ -336,11 +365,11 @@ fn round_robin_serves_a_packet_from_each_queue_and_skips_those_that_are_paused()
     for (slot, (queue, length)) in
         [(4, 60), (4, 60), (4, 60), (1, 9000), (1, 9000), (0, 1000)].into_iter().enumerate()
     {
-        manager.enqueue(0, QueueId::data(queue), slot as u32, length, 0);
+        manager.enqueue(0, QueueId::data(queue), packet(slot as u32, length, 0));
     }
     let first = QueueSet::of_flow_queues(1);
     assert_eq!(manager.select(0, Some(first)).map(|it| it.queue.number()), Some(1));
-    assert_eq!(manager.prefetch_next(0), Some(0));
+    assert_eq!(manager.prefetch_next(0).map(|packet| packet.slot), Some(0));
     assert_eq!(drain(&mut manager), [4, 0, 1, 4, 4]);
 }
 
@@ -349,7 +378,7 @@ fn the_control_queue_goes_first_and_takes_no_turn() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for slot in 0..4 {
         let queue = if slot < 2 { QueueId::data(0) } else { QueueId::CONTROL };
-        manager.enqueue(0, queue, slot, 800, 0);
+        manager.enqueue(0, queue, packet(slot, 800, 0));
     }
     let control = QueueSet::of(QueueId::CONTROL);
     assert_eq!(
@@ -364,12 +393,12 @@ fn the_control_queue_goes_first_and_takes_no_turn() {
 #[test]
 fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
-    manager.enqueue(0, QueueId::data(0), 0, 100, 0);
+    manager.enqueue(0, QueueId::data(0), packet(0, 100, 0));
     assert_eq!(drain(&mut manager), [0]);
     for slot in 0..3 {
-        manager.enqueue(0, QueueId::data(0), slot, 1600, 0);
+        manager.enqueue(0, QueueId::data(0), packet(slot, 1600, 0));
     }
-    manager.enqueue(0, QueueId::data(1), 3, 1600, 0);
+    manager.enqueue(0, QueueId::data(1), packet(3, 1600, 0));
     // Its turn ended with its last packet, so queue 1 is next.
     assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
 }
@@ -379,15 +408,15 @@ fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
 fn dwrr_forgets_the_deficit_of_a_queue_whose_last_packet_is_dropped() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for slot in 0..2 {
-        manager.enqueue(0, QueueId::data(0), slot, 100, 0);
+        manager.enqueue(0, QueueId::data(0), packet(slot, 100, 0));
     }
     assert_eq!(manager.select(0, None).map(|sent| sent.slot), Some(0));
     assert_eq!(manager.take_first(0, QueueId::data(0)).map(|taken| taken.slot), Some(1));
     for slot in 0..3 {
         // What the queue had left would pay for one.
-        manager.enqueue(0, QueueId::data(0), slot, QUANTUM - 100, 0);
+        manager.enqueue(0, QueueId::data(0), packet(slot, QUANTUM - 100, 0));
     }
-    manager.enqueue(0, QueueId::data(1), 3, QUANTUM - 100, 0);
+    manager.enqueue(0, QueueId::data(1), packet(3, QUANTUM - 100, 0));
     assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
 }
 
@@ -395,7 +424,7 @@ fn dwrr_forgets_the_deficit_of_a_queue_whose_last_packet_is_dropped() {
 fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for slot in 0..8 {
-        manager.enqueue(0, QueueId::data(slot as u8 / 4), slot, 800, 0);
+        manager.enqueue(0, QueueId::data(slot as u8 / 4), packet(slot, 800, 0));
     }
     let order = [0, 1, 1, 1, 0, 0, 0, 0].map(|data| {
         let selection = manager.select(0, Some(QueueSet::of_flow_queues(data)));
@@ -409,7 +438,7 @@ fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
 fn equal_ranks_go_by_queue_and_a_rank_is_that_of_the_first_packet() {
     let mut manager = one_port(Scheduler::ShortestRemaining);
     for (slot, (queue, rank)) in [(4, 9), (9, 5), (4, 1), (2, 5), (3, 0)].into_iter().enumerate() {
-        manager.enqueue(0, QueueId::data(queue), slot as u32, 1000, rank);
+        manager.enqueue(0, QueueId::data(queue), packet(slot as u32, 1000, rank));
     }
     assert_eq!(drain(&mut manager), [3, 2, 9, 4, 4]);
 }
@@ -418,10 +447,10 @@ fn equal_ranks_go_by_queue_and_a_rank_is_that_of_the_first_packet() {
 fn a_selected_packet_can_move_to_another_queue() {
     let mut manager = one_port(Scheduler::Strict { quantum: QUANTUM });
     let (nine, two) = (QueueId::data(9), QueueId::data(2));
-    manager.enqueue(0, nine, 17, 1000, 0);
+    manager.enqueue(0, nine, packet(17, 1000, 0));
     let selection = manager.select(0, None);
-    assert_eq!(selection, Some(Selection { slot: 17, queue: nine, length: 1000 }));
-    manager.enqueue(0, two, 17, 1000, 0);
+    assert_eq!(selection, Some(Selection { slot: 17, frame: 17, queue: nine, length: 1000 }));
+    manager.enqueue(0, two, packet(17, 1000, 0));
     assert_eq!((manager.queue_bytes(0, nine), manager.queue_bytes(0, two)), (0, 1000));
 }
 
@@ -429,7 +458,11 @@ fn a_selected_packet_can_move_to_another_queue() {
 #[should_panic(expected = "port 0 has 8 data queues, no 8")]
 fn a_queue_of_another_port_is_out_of_reach() {
     let port = PortQueues::default();
-    TrafficManager::new(4, [port; 2].into_iter()).enqueue(0, QueueId::data(8), 0, 60, 0);
+    TrafficManager::new(SLOTS as usize, [port; 2].into_iter()).enqueue(
+        0,
+        QueueId::data(8),
+        packet(0, 60, 0),
+    );
 }
 
 /// Three of four packets of queue 0 are dropped when their turn comes. What the queues have sent never differs by more than a round.
@@ -441,7 +474,7 @@ fn dwrr_shares_out_what_is_sent_and_not_what_is_dropped() {
         // Both are flow queues of priority 5.
         let queues = [QueueId::data(0), QueueId::data(1)];
         for slot in 0..200 {
-            manager.enqueue(0, queues[usize::from(slot % 10 == 0)], slot, 1000, 0);
+            manager.enqueue(0, queues[usize::from(slot % 10 == 0)], packet(slot, 1000, 0));
         }
         let mut sent = [0_i64; 2];
         let mut of_first = 0;

@@ -7,9 +7,11 @@ use fabric_core::scheme::dsh::state::{self as dsh, PortLine};
 use fabric_core::tables::Tables;
 use scenario::Scenario;
 use switch_user::tables::SwitchTables;
+use switch_user::traffic_manager::Waiting;
 use topology::{NodeKind, SwitchId};
 use units::Picos;
 
+use crate::datapath::FrameId;
 use crate::datapath::memory::MemoryWires;
 use crate::engine::Engine;
 use crate::engine::agenda::{Agenda, Task};
@@ -99,7 +101,8 @@ impl<'a> Instant<'a> {
         packet.ingress_port.store(ingress.into());
         packet.flags.store(u32::from(class) << DESCRIPTOR_PRIORITY_AT);
         packet.length.store(1000);
-        node.queues_mut().enqueue(egress.into(), QueueId::data(class), slot, 1000, 0);
+        let packet = Waiting::new(slot, FrameId::default(), 1000, 0);
+        node.queues_mut().enqueue(egress.into(), QueueId::data(class), packet);
     }
 
     /// The ingress queue at the end of a lane holds `bytes` more.
