@@ -9,8 +9,7 @@ use crate::hop_control::{HopControl, Order};
 use crate::lossy::{self, BufferManagement};
 use crate::map_abi::{
     DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_FIRST_RTT, DESCRIPTOR_IN_USE,
-    DESCRIPTOR_PRIORITY_AT, DESCRIPTOR_REMAINING_AT, Pool, Port, SwitchConfig, SwitchState,
-    class_row,
+    DESCRIPTOR_PRIORITY_AT, Pool, Port, SwitchConfig, SwitchState, class_row,
 };
 use crate::marking::congested;
 use crate::pause_state;
@@ -216,7 +215,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
     let class = u32::from(priority.number()) << DESCRIPTOR_PRIORITY_AT;
-    let remaining = u32::from(fields.remaining.to_wire()) << DESCRIPTOR_REMAINING_AT;
+    let remaining = u32::from(fields.remaining.to_wire());
     let first = if fields.is_first_rtt() { DESCRIPTOR_FIRST_RTT } else { 0 };
     descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested | first | class | remaining);
 

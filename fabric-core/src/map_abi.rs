@@ -303,8 +303,8 @@ pub struct Descriptor {
     pub queue: Cell32,
     /// What the scheme keeps of it.
     pub note: Cell32,
-    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`], [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`]; from bit 8 on the priority, from bit
-    /// 16 on what the flow has left to send.
+    /// In the low half what the flow has left to send; then [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`],
+    /// [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`], and from bit 24 on the priority.
     pub flags: Cell32,
 }
 
@@ -318,22 +318,20 @@ impl Descriptor {
     /// What its flow has left to send, as the packet says.
     #[inline(always)]
     pub fn remaining(&self) -> RemainingSize {
-        RemainingSize::from_wire((self.flags.load() >> DESCRIPTOR_REMAINING_AT) as u16)
+        RemainingSize::from_wire(self.flags.load() as u16)
     }
 }
 
 /// The packet may be marked.
-pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1;
+pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1 << 16;
 /// The slot is taken.
-pub const DESCRIPTOR_IN_USE: u32 = 2;
+pub const DESCRIPTOR_IN_USE: u32 = 1 << 17;
 /// The packet arrived with Congestion Experienced.
-pub const DESCRIPTOR_CONGESTED: u32 = 4;
+pub const DESCRIPTOR_CONGESTED: u32 = 1 << 18;
 /// The packet is of its flow's first round trip.
-pub const DESCRIPTOR_FIRST_RTT: u32 = 8;
+pub const DESCRIPTOR_FIRST_RTT: u32 = 1 << 19;
 /// The bit of the flags from which on they have the priority.
-pub const DESCRIPTOR_PRIORITY_AT: u32 = 8;
-/// The bit of the flags from which on they have what the flow has left to send.
-pub const DESCRIPTOR_REMAINING_AT: u32 = 16;
+pub const DESCRIPTOR_PRIORITY_AT: u32 = 24;
 
 /// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because sending a packet
 /// and auditing it read the same fields.
