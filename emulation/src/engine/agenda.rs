@@ -10,7 +10,7 @@ use super::part::Opening;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
 
-/// Something for the whole fabric. At an instant they run in the order of this list, before any node does.
+/// Something for the whole fabric. At an instant they run in the order of this list, and at each node before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     /// The watch for deadlocks hears of pauses.

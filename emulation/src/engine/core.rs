@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 
 use fabric_core::drop_reason::DropReason;
 use results::Measurements;
+use switch_user::region::prefetch;
 use topology::{NodeId, WireId};
 use units::Picos;
 
@@ -204,6 +205,18 @@ impl<W: Wires> Core<W> {
     #[cold]
     fn deliver_later(&mut self, node: u32, arrival: Arrival) {
         self.later[node as usize].push(Reverse(arrival));
+    }
+
+    /// Has the processor load a frame that is on its way to the node which runs next, and of the node after it which frame that
+    /// is. There need not be such nodes.
+    #[inline]
+    pub fn prefetch_inboxes(&self, next: usize, after: usize) {
+        if let Some(arrival) = self.inboxes.get(next).and_then(|inbox| inbox.first()) {
+            self.frames.prefetch(arrival.frame());
+        }
+        if let Some(arrival) = self.inboxes.get(after).and_then(|inbox| inbox.first()) {
+            prefetch(arrival);
+        }
     }
 
     /// Takes the arrivals of a node before `end`, in order, and says when the first of the others comes. The vector

@@ -1,5 +1,7 @@
 //! A part of the fabric: its nodes, and what they need to run by themselves until others can affect them.
 
+use std::ops::Range;
+
 use scenario::{CaptureFilter, Scenario};
 use switch_user::tables::SwitchTables;
 use topology::WireId;
@@ -16,7 +18,7 @@ use crate::host_settings::HostSettings;
 use crate::live::lateness::Punctuality;
 use crate::partition::{Members, Partition};
 
-/// What happens to all nodes at the beginning of a window, before anything else.
+/// What happens at nodes at the beginning of a window, before anything else there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a task of its own")]
 pub struct Opening {
@@ -51,6 +53,8 @@ pub struct Part<W: Wires> {
     pub switches: Vec<SwitchNode>,
     /// What they share.
     pub core: Core<W>,
+    /// Whether the nodes of the last window ran in descending order.
+    pub is_backwards: bool,
     /// How late the nodes of a live fabric are.
     #[cfg(feature = "kernel")]
     pub punctuality: Option<Box<Punctuality>>,
@@ -83,71 +87,102 @@ impl<W: Wires> Part<W> {
             hosts: hosts.collect(),
             switches: switches.collect(),
             core,
+            is_backwards: true,
             #[cfg(feature = "kernel")]
             punctuality: None,
         }
     }
 
-    /// Runs all that happens in a window.
+    /// Runs all that happens in a window: of one node after the other, since none affects another within it.
+    ///
+    /// Every other window begins with the node that ended the last one: of a fabric that does not fit into the processor's
+    /// cache, what lies there then is what that node needs.
     pub fn run(&mut self, window: Window) -> Result<(), DatapathError> {
         self.core.begin(window);
-        if window.opening != Opening::default() {
-            self.open(window);
-        }
-        let hosts = self.hosts.len();
-        let mut block = 0;
-        while let Some((nodes, next_block)) = self.core.upcoming.block_before(block, window.end) {
-            for index in nodes.clone() {
-                let due = self.core.upcoming.at(index);
-                if due >= window.end {
-                    continue;
+        self.is_backwards = !self.is_backwards;
+        let backwards = self.is_backwards;
+        let turn = |place, range: &Range<usize>| {
+            if backwards { range.start + range.end - 1 - place } else { place }
+        };
+        let opens = window.opening != Opening::default();
+        let first_to_open = if window.opening.announces { 0 } else { self.hosts.len() };
+        let blocks = 0..self.core.upcoming.blocks();
+        for place in blocks.clone() {
+            let block = turn(place, &blocks);
+            let nodes = self.core.upcoming.nodes_of(block);
+            let opens = opens && nodes.end > first_to_open;
+            if !opens && self.core.upcoming.first_of(block) >= window.end {
+                continue;
+            }
+            for place in nodes.clone() {
+                let index = turn(place, &nodes);
+                if opens && index >= first_to_open {
+                    self.open(index, window);
                 }
-                let number = index as u32;
-                let next = if index < hosts {
-                    self.hosts[index].run(&mut self.core, number, window.end)?
-                } else {
-                    self.switches[index - hosts].run(&mut self.core, number, window.end)?
-                };
-                self.core.upcoming.set(index, next);
-                #[cfg(feature = "kernel")]
-                if let Some(punctuality) = &mut self.punctuality {
-                    punctuality.met(index, due);
-                }
+                self.run_node(index, window.end)?;
             }
             self.core.upcoming.settle(nodes);
-            block = next_block;
         }
         self.core.journal.sort();
         Ok(())
     }
 
-    #[cold]
-    fn open(&mut self, window: Window) {
+    #[inline(always)]
+    fn run_node(&mut self, index: usize, end: Picos) -> Result<(), DatapathError> {
+        let due = self.core.upcoming.at(index);
+        if due >= end {
+            return Ok(());
+        }
+        let next = |index: usize| {
+            if self.is_backwards { index.wrapping_sub(1) } else { index + 1 }
+        };
+        self.core.prefetch_inboxes(next(index), next(next(index)));
+        let (number, hosts) = (index as u32, self.hosts.len());
+        let next = if index < hosts {
+            self.hosts[index].run(&mut self.core, number, end)?
+        } else {
+            self.switches[index - hosts].run(&mut self.core, number, end)?
+        };
+        self.core.upcoming.set(index, next);
+        #[cfg(feature = "kernel")]
+        if let Some(punctuality) = &mut self.punctuality {
+            punctuality.met(index, due);
+        }
+        Ok(())
+    }
+
+    /// What happens at a switch at the window's beginning, or at a host if something is announced. Just before the node runs,
+    /// because both load the same rows.
+    #[inline(never)]
+    fn open(&mut self, index: usize, window: Window) {
         let Window { start, opening, .. } = window;
-        if opening.announces {
-            for (index, node) in self.hosts.iter_mut().enumerate() {
+        let next = match index.checked_sub(self.hosts.len()) {
+            None => {
+                let node = &mut self.hosts[index];
                 node.forget_flow_pauses(start, &mut self.core);
-                self.core.upcoming.wake(index as u32, node.next());
+                node.next()
             }
-        }
-        for (index, node) in (self.hosts.len()..).zip(&mut self.switches) {
-            if let Some(classes) = opening.samples {
-                node.sample(start, classes, &mut self.core.journal);
+            Some(switch) => {
+                let node = &mut self.switches[switch];
+                if let Some(classes) = opening.samples {
+                    node.sample(start, classes, &mut self.core.journal);
+                }
+                if opening.computes {
+                    node.switch.observe(start);
+                }
+                if opening.counts {
+                    node.switch.update_lossy(start);
+                }
+                if opening.measures {
+                    node.measure_links(start, &mut self.core);
+                }
+                if opening.announces {
+                    node.announce(start, &mut self.core);
+                }
+                node.next()
             }
-            if opening.computes {
-                node.switch.observe(start);
-            }
-            if opening.counts {
-                node.switch.update_lossy(start);
-            }
-            if opening.measures {
-                node.measure_links(start, &mut self.core);
-            }
-            if opening.announces {
-                node.announce(start, &mut self.core);
-            }
-            self.core.upcoming.wake(index as u32, node.next());
-        }
+        };
+        self.core.upcoming.wake(index as u32, next);
     }
 
     /// The wire that comes in at a port of a node, by its index.

@@ -77,10 +77,10 @@ const LEAVES: &str = include_str!("../../../scenarios/deadlock.toml");
 
 /// What a run leaves does not depend on how long its windows are.
 #[test]
-fn windows_of_any_length_are_the_same_run() {
+fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
     let text = LEAVES.replace("stop = \"deadlock\"", "").replace("20ms", "60us");
     let scenario = scenario(&text);
-    let left = |part: u64| {
+    let left = |part: u64, begins_backwards: bool| {
         let folder = tempfile::tempdir().expect("a folder");
         let results = ResultsFolder::create(folder.path(), &ResultsOptions::default());
         let results = results.expect("it is empty");
@@ -88,6 +88,7 @@ fn windows_of_any_length_are_the_same_run() {
         let record = record(&scenario, Some(results));
         let mut engine = Engine::new(&scenario, fabric, record, &[], ThreadUse::ONE);
         engine.longest_window = Picos(engine.lookahead.0 / part);
+        engine.parts[0].is_backwards = !begins_backwards;
         let Finished { record, end, counted, .. } = run(engine).expect("the run ends");
         let description = RunDescription {
             scenario_toml: "",
@@ -100,11 +101,12 @@ fn windows_of_any_length_are_the_same_run() {
         let read = |name| fs::read_to_string(folder.path().join(name)).expect("it is written");
         (report.summary.to_json(), tables.map(read))
     };
-    let whole = left(1);
+    let whole = left(1, false);
     assert!(whole.1[1].lines().count() > 50, "there are pauses");
     assert!(whole.1[3].lines().count() > 1, "and circles");
+    assert_eq!(left(1, true), whole, "the nodes of a window in the other order");
     for part in [2, 7, 50] {
-        assert_eq!(left(part), whole, "windows a {part}th as long");
+        assert_eq!(left(part, false), whole, "windows a {part}th as long");
     }
 }
 

@@ -11,8 +11,10 @@ use crate::datapath::FrameKind;
 use crate::partition::Place;
 use crate::wire_timing::Timing;
 
-/// The sending end of a wire.
+/// The sending end of a wire. What every frame needs comes first and fills two cache lines: of a large fabric, all ends
+/// together are more than a processor's second-level cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Transmitter {
     /// When the port is free again.
     pub busy_until: Picos,
@@ -22,8 +24,8 @@ pub struct Transmitter {
     pub sent: u64,
     /// Their bytes, without FCS.
     pub sent_bytes: u64,
-    /// Frames and bytes of them whose transmission began in [`counted`](Self::counted).
-    window_sent: (u64, u64),
+    /// What goes wrong on it, if anything may.
+    faults: Option<Box<Faults>>,
     /// The instants of which `results.link_bytes` has what was sent; empty without it.
     counted: Range<Picos>,
     /// The node at the other end.
@@ -34,10 +36,10 @@ pub struct Transmitter {
     pub wakes: bool,
     /// The wire.
     pub wire: WireId,
+    /// Frames and bytes of them whose transmission began in [`counted`](Self::counted).
+    window_sent: (u64, u64),
     /// Frames that faults took.
     pub lost: u64,
-    /// What goes wrong on it, if anything may.
-    faults: Option<Box<Faults>>,
     /// Interfaces of the capture that record what the wire loses.
     pub captures: Vec<u32>,
 }
@@ -156,24 +158,31 @@ impl Transmitter {
     }
 }
 
-/// The receiving end of a wire.
+/// The receiving end of a wire. What every frame in memory needs comes first and fits a cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Receiver {
+    /// Frames that arrived whole.
+    pub received: u64,
+    /// Their bytes, without FCS.
+    pub received_bytes: u64,
+    /// Interfaces of the capture, and the filter of each.
+    pub captures: Vec<(u32, CaptureFilter)>,
     /// The wire.
     pub wire: WireId,
     /// Where it begins and ends.
     pub ends: WireEnds,
     /// The wire's timing.
     pub timing: Timing,
-    /// Frames that arrived whole.
-    pub received: u64,
     /// Frames that arrived with a wrong FCS.
     pub damaged: u64,
-    /// Their bytes, without FCS.
-    pub received_bytes: u64,
-    /// Interfaces of the capture, and the filter of each.
-    pub captures: Vec<(u32, CaptureFilter)>,
 }
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(Transmitter, faults) == 64 && offset_of!(Transmitter, window_sent) <= 128);
+    assert!(offset_of!(Receiver, timing) <= 64);
+};
 
 impl Receiver {
     /// Of an idle wire, recorded by the interfaces of `captured` that name it.

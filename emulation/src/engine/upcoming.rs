@@ -38,12 +38,20 @@ impl Upcoming {
         }
     }
 
-    /// The nodes of the first block from number `block` on in which one has something to do before `end`; then the
-    /// number of the block after it.
-    pub fn block_before(&self, block: usize, end: Picos) -> Option<(Range<usize>, usize)> {
-        let found = block + self.blocks[block..].iter().position(|&first| first < end)?;
-        let start = found * BLOCK;
-        Some((start..self.nodes.len().min(start + BLOCK), found + 1))
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// No event of the nodes of a block is earlier.
+    pub fn first_of(&self, block: usize) -> Picos {
+        self.blocks[block]
+    }
+
+    /// The nodes of a block.
+    pub fn nodes_of(&self, block: usize) -> Range<usize> {
+        let start = block * BLOCK;
+        start..self.nodes.len().min(start + BLOCK)
     }
 
     /// When a node has something to do next.
@@ -88,18 +96,20 @@ mod tests {
                 upcoming.wake(node as u32, at);
                 expected[node] = expected[node].min(at);
                 prop_assert_eq!(upcoming.first(), *expected.iter().min().unwrap());
-                let (mut block, mut seen) = (0, Vec::new());
-                while let Some((nodes, next)) = upcoming.block_before(block, end) {
-                    for node in nodes.clone().filter(|&node| upcoming.at(node) < end).collect::<Vec<_>>() {
-                        seen.push(node);
-                        let later = Picos(end.0 + node as u64);
-                        upcoming.set(node, later);
-                        expected[node] = later;
+                for block in 0..upcoming.blocks() {
+                    if upcoming.first_of(block) >= end {
+                        continue;
+                    }
+                    let nodes = upcoming.nodes_of(block);
+                    for node in nodes.clone() {
+                        if upcoming.at(node) < end {
+                            let later = Picos(end.0 + node as u64);
+                            upcoming.set(node, later);
+                            expected[node] = later;
+                        }
                     }
                     upcoming.settle(nodes);
-                    block = next;
                 }
-                prop_assert!(seen.is_sorted());
                 prop_assert!(expected.iter().all(|&at| at >= end));
                 prop_assert_eq!(upcoming.first(), *expected.iter().min().unwrap());
             }
