@@ -10,12 +10,14 @@ pub struct QueuePairTable<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,
     slot_by_number: HashMap<u32, u32, BuildHasherDefault<NumberHasher>>,
+    /// The number that was looked up last, and its slot: a flow's packets come one after the other.
+    last: Option<(u32, u32)>,
 }
 
 impl<T> QueuePairTable<T> {
     /// No queue pair.
     pub fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), slot_by_number: HashMap::default() }
+        Self { slots: Vec::new(), free: Vec::new(), slot_by_number: HashMap::default(), last: None }
     }
 
     /// Puts `queue_pair` into a slot of its own.
@@ -38,8 +40,15 @@ impl<T> QueuePairTable<T> {
 
     /// The slot of queue pair `number`.
     #[inline]
-    pub fn slot_of(&self, number: u32) -> Option<u32> {
-        self.slot_by_number.get(&number).copied()
+    pub fn slot_of(&mut self, number: u32) -> Option<u32> {
+        if let Some((last, slot)) = self.last
+            && last == number
+        {
+            return Some(slot);
+        }
+        let slot = self.slot_by_number.get(&number).copied()?;
+        self.last = Some((number, slot));
+        Some(slot)
     }
 
     /// The queue pair in an occupied slot.
@@ -55,6 +64,7 @@ impl<T> QueuePairTable<T> {
 
     /// Forgets the number; the slot stays until it is released.
     pub fn unlink(&mut self, number: u32) -> Option<u32> {
+        self.last = None;
         self.slot_by_number.remove(&number)
     }
 
@@ -93,6 +103,18 @@ impl Hasher for NumberHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_found_whichever_was_asked_for_before() {
+        let mut table = QueuePairTable::new();
+        let [seven, eight] =
+            [(7, 'a'), (8, 'b')].map(|(number, it)| Some(table.insert(number, it)));
+        for (number, slot) in
+            [(7, seven), (8, eight), (8, eight), (9, None), (8, eight), (7, seven)]
+        {
+            assert_eq!(table.slot_of(number), slot, "{number}");
+        }
+    }
 
     #[test]
     fn slots_are_reused_only_after_their_release() {
