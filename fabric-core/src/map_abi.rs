@@ -304,7 +304,8 @@ pub struct Descriptor {
     /// What the scheme keeps of it.
     pub note: Cell32,
     /// In the low half what the flow has left to send; then [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`],
-    /// [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`], and from bit 24 on the priority.
+    /// [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`], and from bit 24 on the priority. The low half, because LLVM reads
+    /// two bytes that are shifted up as four, and the processor cannot forward them from the store that wrote two.
     pub flags: Cell32,
 }
 

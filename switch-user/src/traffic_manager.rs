@@ -106,6 +106,15 @@ pub struct Selection<F> {
     pub length: u32,
 }
 
+impl<F> Selection<F> {
+    #[inline]
+    fn new(packet: Waiting<F>, queue: QueueId) -> Self {
+        let length = packet.length();
+        let Waiting { slot, frame, .. } = packet;
+        Self { slot, frame, queue, length }
+    }
+}
+
 /// The egress queues of all ports of one switch.
 pub struct TrafficManager<F> {
     links: Links<F>,
@@ -158,10 +167,9 @@ impl<F: Copy + Default> TrafficManager<F> {
         let queue = port.choose(queues, eligible)?;
         let fifo = &mut queues[queue.place()];
         let packet = fifo.pop(&mut self.links);
-        let length = packet.length();
-        port.charge(fifo, queue, length);
+        port.charge(fifo, queue, packet.length());
         self.packets -= 1;
-        Some(Selection { slot: packet.slot, frame: packet.frame, queue, length })
+        Some(Selection::new(packet, queue))
     }
 
     /// Gives a queue back what [`select`](Self::select) has charged it for a packet that was dropped or moved then: DWRR shares out
@@ -184,8 +192,7 @@ impl<F: Copy + Default> TrafficManager<F> {
             self.ports[port].mark_empty(queue);
         }
         self.packets -= 1;
-        let Waiting { slot, frame, .. } = packet;
-        Some(Selection { slot, frame, queue, length: packet.length() })
+        Some(Selection::new(packet, queue))
     }
 
     /// The packet that a port sends next, unless pauses or later packets change that. Has the processor load what follows

@@ -104,19 +104,22 @@ impl<W: Wires> Part<W> {
         let turn = |place, range: &Range<usize>| {
             if backwards { range.start + range.end - 1 - place } else { place }
         };
-        let opens = window.opening != Opening::default();
-        let first_to_open = if window.opening.announces { 0 } else { self.hosts.len() };
+        let first_to_open = match window.opening {
+            Opening { announces: true, .. } => 0,
+            opening if opening == Opening::default() => usize::MAX,
+            _ => self.hosts.len(),
+        };
         let blocks = 0..self.core.upcoming.blocks();
         for place in blocks.clone() {
             let block = turn(place, &blocks);
             let nodes = self.core.upcoming.nodes_of(block);
-            let opens = opens && nodes.end > first_to_open;
+            let opens = nodes.end > first_to_open;
             if !opens && self.core.upcoming.first_of(block) >= window.end {
                 continue;
             }
             for place in nodes.clone() {
                 let index = turn(place, &nodes);
-                if opens && index >= first_to_open {
+                if index >= first_to_open {
                     self.open(index, window);
                 }
                 self.run_node(index, window.end)?;

@@ -142,7 +142,7 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
                 let taken = manager.take_first(port, queue);
                 let model = &mut models[port];
                 let first = model.queues[queue.place()].pop_front();
-                assert_eq!(taken, first.map(|packet| selected(packet, queue)));
+                assert_eq!(taken, first.map(|packet| Selection::new(packet, queue)));
                 if model.queues[queue.place()].is_empty() {
                     model.deficits[queue.place()] = 0;
                 }
@@ -161,12 +161,6 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
         }
         assert_eq!(manager.total_packets(), SLOTS as usize - free.len());
     }
-}
-
-/// A packet that has left its queue.
-fn selected(packet: Waiting<u32>, queue: QueueId) -> Selection {
-    let Waiting { slot, frame, .. } = packet;
-    Selection { slot, frame, queue, length: packet.length() }
 }
 
 /// Checks one selection, takes it from the model and returns the slot that became free.
@@ -207,7 +201,7 @@ fn check(
         model.last = queue;
     }
     let first = model.queues[queue.place()].pop_front();
-    let first = first.map(|packet| selected(packet, queue));
+    let first = first.map(|packet| Selection::new(packet, queue));
     assert_eq!(selection, first, "a queue keeps its order, and a packet its frame");
     let has_deficit = matches!(scheduler, Scheduler::Strict { .. } | Scheduler::Dwrr { .. });
     if has_deficit && queue != QueueId::CONTROL {
@@ -319,7 +313,8 @@ proptest! {
         let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
         for slot in 0..4 {
             let queue = slot as u8 / 2;
-            manager.enqueue(0, QueueId::data(queue), packet(slot, [short, long][usize::from(queue)], 0));
+            let length = [short, long][usize::from(queue)];
+            manager.enqueue(0, QueueId::data(queue), packet(slot, length, 0));
         }
         let mut lead = 0;
         let mut least_lead = 0;
