@@ -163,7 +163,7 @@ pub struct Engine<'a, W: Wires> {
     deadlocks: DeadlockWatch,
     rerouting: Rerouting,
     recorder: Recorder<'a>,
-    /// Priorities that a packet has had, a bit each.
+    /// Priorities that a packet, or the queue of one, has had, a bit each.
     classes: u8,
     /// The least time in which a node can affect another.
     lookahead: Picos,
@@ -261,7 +261,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             deadlocks: DeadlockWatch::new(fabric, scenario.may_reroute()),
             rerouting: Rerouting::of(scenario),
             recorder: Recorder::new(scenario, record),
-            classes: host_settings::control_classes(scenario),
+            classes: host_settings::control_classes(scenario)
+                | switch_settings::prioritising_classes(scenario),
             lookahead,
             longest_window: lookahead,
             worth_threads: threads.least_frames,

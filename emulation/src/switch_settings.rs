@@ -11,8 +11,8 @@ use fabric_core::queue::{
 };
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
-    Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
-    Watchdog, WatchdogAction,
+    BufferManagement, Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold,
+    ThresholdUpdate, Watchdog, WatchdogAction,
 };
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
@@ -133,6 +133,14 @@ pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
 /// The priorities that are spread over several egress queues of a port, a bit each.
 pub fn spread_classes(scenario: &Scenario) -> u8 {
     scenario.switch.spread().fold(0, |classes, spread| classes | 1 << spread.priority)
+}
+
+/// The priorities whose queues also take packets of other priorities, a bit each.
+pub fn prioritising_classes(scenario: &Scenario) -> u8 {
+    match scenario.switch.lossy.management {
+        BufferManagement::Ib { prioritisation: Some(of), .. } => 1 << of.priority,
+        _ => 0,
+    }
 }
 
 /// What a switch's tables of routes hold.

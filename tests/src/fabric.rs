@@ -52,6 +52,7 @@ pub mod switch_buffers;
 pub mod table_formats;
 pub mod tcp;
 pub mod telemetry;
+pub mod waiting;
 pub mod window;
 pub mod worst_case;
 

@@ -18,6 +18,7 @@ use units::{Bytes, Picos};
 use super::headroom_study::{HeadroomStudy, Passage};
 use super::journal::{Journal, Note};
 use super::queue_tally::QueueTally;
+use crate::switch_settings;
 
 /// What results follow of a switch.
 pub struct Followed {
@@ -45,7 +46,8 @@ impl Followed {
         let occupancy = || Box::new(Occupancy::new(scenario.switch_at(switch).buffer, window));
         let occupancy = results.occupancy.then(occupancy);
         let study = results.distributions.then(|| HeadroomStudy::new(scenario, switch).into());
-        let queues = || QueueTally::new(scenario.fabric().switch(switch).ports.len()).into();
+        let ports = scenario.fabric().switch(switch).ports.len();
+        let queues = || QueueTally::new(ports, &switch_settings::queues(scenario)).into();
         let queues = results.queue_counters.then(queues);
         let ports = results.hpcc.is_some();
         let wires = &scenario.fabric().switch(switch).ports;

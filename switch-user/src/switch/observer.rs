@@ -66,6 +66,8 @@ pub struct Admitted {
 pub struct Departed {
     /// Where it leaves.
     pub port: u16,
+    /// The queue that it leaves.
+    pub queue: QueueId,
     /// Where it had come in.
     pub ingress: u16,
     /// Its priority.

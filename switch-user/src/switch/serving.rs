@@ -116,7 +116,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             }
         };
         let ingress = port_number(ingress_port);
-        self.has_left(now, Departed { port, ingress, priority, length }, observer)?;
+        self.has_left(now, Departed { port, queue, ingress, priority, length }, observer)?;
         let mark = match marked {
             Ok(mark) => mark,
             Err(reason) => {

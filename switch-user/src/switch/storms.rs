@@ -294,7 +294,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     .expect("the traffic manager names slots that hold a packet");
                 effect::count_discarded(&self.tables, port.into(), priority, length.into());
                 let ingress = port_number(left.ingress_port);
-                let packet = Departed { port, ingress, priority: left.priority, length };
+                let packet = Departed { port, queue, ingress, priority: left.priority, length };
                 self.has_left(now, packet, observer)?;
                 observer.dropped(now, ingress, reason, Some(left.priority), length)?;
                 let dropped = Some(DroppedPacket { ingress, egress: port, reason });

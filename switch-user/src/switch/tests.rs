@@ -341,7 +341,7 @@ const fn last_of(queue: QueueId, frame: u32) -> Sent {
 }
 
 const fn departed([ingress, port]: [u16; 2], length: u32) -> Told {
-    Told::Departed(Departed { port, ingress, priority: CLASS, length })
+    Told::Departed(Departed { port, queue: QUEUE, ingress, priority: CLASS, length })
 }
 
 const fn pause(port: u16, classes: u8) -> Sent {

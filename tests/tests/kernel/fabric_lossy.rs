@@ -1,6 +1,6 @@
 //! Buffer management of lossy priorities, on the real kernel and as in memory. Needs root.
 
-use tests::fabric::{lossy, on_both};
+use tests::fabric::{lossy, on_both, waiting};
 
 #[test]
 fn thresholds_are_what_formulas_say() {
@@ -20,4 +20,9 @@ fn first_round_trips() {
 #[test]
 fn beneath_bfc() {
     lossy::beneath_bfc(on_both);
+}
+
+#[test]
+fn packets_in_the_queue_of_another_priority() {
+    waiting::packets_in_the_queue_of_another_priority(on_both);
 }

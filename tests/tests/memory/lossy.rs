@@ -1,6 +1,6 @@
 //! Buffer management of lossy priorities, in memory.
 
-use tests::fabric::{in_memory, in_memory_on, lossy};
+use tests::fabric::{in_memory, in_memory_on, lossy, waiting};
 
 #[test]
 fn thresholds_over_time_are_what_formulas_say() {
@@ -25,4 +25,9 @@ fn queues_are_paused_by_bfc_above_a_lossy_buffer() {
 #[test]
 fn threads_change_nothing() {
     lossy::a_pool_of_their_own(in_memory_on::<3>);
+}
+
+#[test]
+fn packets_in_the_queue_of_another_priority_are_told() {
+    waiting::packets_in_the_queue_of_another_priority(in_memory);
 }
