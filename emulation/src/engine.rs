@@ -31,6 +31,7 @@ mod link_tally;
 mod live;
 #[cfg(feature = "kernel")]
 mod live_view;
+pub(crate) mod load;
 mod losses;
 mod notes;
 mod off_state;
@@ -78,11 +79,13 @@ use crate::switch_settings;
 
 #[cfg(feature = "kernel")]
 pub use live::{Ended, Surroundings, Trial};
+pub use load::ThreadUse;
 
 use agenda::{Agenda, Task};
 use crew::Crew;
 use deadlock::DeadlockWatch;
 use journal::Entry;
+use load::Load;
 use part::{Opening, Part, Window};
 use recorder::Recorder;
 use rerouting::Rerouting;
@@ -133,20 +136,6 @@ pub struct Watch<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// The threads that a run uses. Results do not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadUse {
-    /// At most so many; a switch and its hosts share one.
-    pub most: usize,
-    /// Only for windows with so many frames on their way.
-    pub least_frames: usize,
-}
-
-impl ThreadUse {
-    /// One thread.
-    pub const ONE: Self = Self { most: 1, least_frames: 0 };
-}
-
 /// One run.
 pub struct Engine<'a, W: Wires> {
     scenario: &'a Scenario,
@@ -169,8 +158,8 @@ pub struct Engine<'a, W: Wires> {
     lookahead: Picos,
     /// Windows are at most so long, and never longer than that.
     longest_window: Picos,
-    /// With fewer frames on their way, a window runs on one thread.
-    worth_threads: usize,
+    /// Decides which windows run on several threads.
+    load: Load,
     /// Threads that have had a part of some window.
     threads: u32,
     /// All that lies before it has happened.
@@ -241,15 +230,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             Box::new(Part::new(scenario, &partition, number, tables, medium, captured, &settings))
         });
         let parts = parts.collect();
-        let shortest = fabric
-            .wires()
-            .iter()
-            .map(|wire| {
-                let length = scenario.frames.lengths.shortest();
-                wire.delay + scenario.frame_time().serialise(wire.rate, length)
-            })
-            .min();
-        let lookahead = shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW);
+        let lookahead = load::lookahead(scenario);
+        let load = Load::new(partition.parts(), threads.least_frames);
         let mut engine = Self {
             scenario,
             stream: scenario.flow_stream(),
@@ -265,7 +247,7 @@ impl<'a, W: Wires> Engine<'a, W> {
                 | switch_settings::prioritising_classes(scenario),
             lookahead,
             longest_window: lookahead,
-            worth_threads: threads.least_frames,
+            load,
             threads: 1,
             now: Picos::ZERO,
             flows_completed: 0,
@@ -365,13 +347,15 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     /// Runs a window on all threads, or on this one if there is so little to do that the others would cost more.
     fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), DatapathError> {
-        let frames: usize = self.parts.iter().map(|part| part.core.frames_on_their_way()).sum();
-        if self.parts.len() > 1 && frames >= self.worth_threads {
+        let on_their_way = self.parts.iter().map(|part| part.core.frames_on_their_way());
+        let result = if self.load.is_worth_threads(on_their_way) {
             self.threads = crew.threads();
             crew.run(&mut self.parts, window)
         } else {
             self.parts.iter_mut().try_for_each(|part| part.run(window))
-        }
+        };
+        self.load.update(self.parts.iter().map(|part| part.core.tally.packet_hops));
+        result
     }
 
     /// Ends the run in a window that the substrate did not let end. What nodes have done in it by then is in the results.

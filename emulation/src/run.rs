@@ -27,7 +27,7 @@ use crate::datapath::FrameId;
 use crate::datapath::kernel::{DeployError, KernelFrames, KernelWires, Programs};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
 use crate::datapath::{DatapathError, Deployed, Wires};
-use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
+use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch, load};
 use crate::hpcc_options::hpcc_options;
 use crate::stations;
 use crate::switch_settings::{self, RouteTables};
@@ -103,14 +103,17 @@ impl Threads {
             Self::Auto => {
                 // Handing a window to a thread and back takes some 10 us, a frame 0.2 us in memory and 3 us through
                 // the kernel.
-                let of_thread = match scenario.datapath.kind {
+                let least_frames = match scenario.datapath.kind {
                     DatapathKind::Kernel => 8,
                     DatapathKind::Memory => 100,
                 };
                 let processors = thread::available_parallelism().map_or(1, usize::from);
                 let nodes = scenario.fabric().nodes().len();
-                let most = processors.min(nodes / 4).max(1);
-                ThreadUse { most, least_frames: most * of_thread }
+                // Parts cost a little where one thread runs them all, as it does if windows are too short for this.
+                let frames = load::most_frames_of_a_window(scenario);
+                let by_work = usize::try_from(frames).unwrap_or(usize::MAX) / least_frames;
+                let most = processors.min(nodes / 4).min(by_work).max(1);
+                ThreadUse { most, least_frames }
             }
         }
     }
@@ -470,7 +473,7 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let ThreadUse { most, least_frames } = Threads::Auto.for_a_run(&scenario);
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        assert_eq!((most, least_frames), (processors.min(50), 100 * most));
+        assert_eq!((most, least_frames), (processors.min(50), 100));
     }
 
     fn drop_frame(run: &mut Outcome, reason: DropReason) {
