@@ -19,7 +19,7 @@ use super::part::Window;
 use super::tally::Tally;
 use super::transmitter::{Receiver, Transmitter};
 use super::upcoming::Upcoming;
-use super::wire_logger::WireLogger;
+use super::wire_logger::{WireEnd, WireLogger};
 use crate::datapath::{
     Aside, Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires,
 };
@@ -388,7 +388,8 @@ impl<W: Wires> Core<W> {
     #[inline]
     pub fn log_dropped(&mut self, now: Picos, [came, at]: [WireId; 2], frame: FrameId) {
         if let Some(logger) = &mut self.wire_logger {
-            logger.dropped(now, at, frame, self.frames.label(frame));
+            let end = if came == at { WireEnd::Receiver } else { WireEnd::Sender };
+            logger.dropped(now, (at, end), frame, self.frames.label(frame));
         }
         if let Some(tally) = &mut self.link_tally {
             tally.dropped(came, &self.frames.label(frame));

@@ -14,17 +14,36 @@ use crate::datapath::{FrameId, FrameKind, FrameLabel};
 /// See the module.
 #[derive(Debug, Default)]
 pub struct WireLogger {
-    records: Vec<WireLogRecord>,
+    records: Vec<Logged>,
     /// By frame: since when it is ready, and the queue that it left. Stale of frames that are no packets.
     frames: Vec<(Picos, u8)>,
 }
 
+/// A record, and the end of its wire at which it was made.
+#[derive(Debug)]
+struct Logged {
+    record: WireLogRecord,
+    end: WireEnd,
+}
+
+/// An end of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WireEnd {
+    /// The node that sends.
+    Sender,
+    /// The node at which frames arrive.
+    Receiver,
+}
+
+/// When a record began; its wire, its kind, the end of the wire, and its place among the records.
+type Key = (Picos, u32, LoggedKind, WireEnd, u32);
+
 /// What all parts have logged in a window.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    records: Vec<WireLogRecord>,
-    /// When a record began; its wire, its kind, and its place among the records. What is sorted in their place, as they are long.
-    keys: Vec<(Picos, u32, LoggedKind, u32)>,
+    records: Vec<Logged>,
+    /// Sorted in place of the records, which are long.
+    keys: Vec<Key>,
 }
 
 impl Gathered {
@@ -39,18 +58,17 @@ impl Gathered {
             }
         }
         self.keys.clear();
-        self.keys.extend(
-            (0..)
-                .zip(&self.records)
-                .map(|(place, record)| (record.started, record.wire, record.kind, place)),
-        );
+        self.keys.extend((0..).zip(&self.records).map(|(place, Logged { record, end })| {
+            (record.started, record.wire, record.kind, *end, place)
+        }));
         self.keys.sort_unstable();
     }
 
-    /// The records in the order of their beginnings and wires. No two frames begin at one instant on one wire, and what is dropped at
-    /// one instant is dropped by one node, so the order does not depend on the partition.
+    /// The records in the order of their beginnings and wires. No two frames begin at one instant on one wire. At one instant the node
+    /// at either end of it may drop packets; each has logged its own in order. So the order does not depend on the partition, nor on
+    /// which node runs first.
     pub fn in_order(&self) -> impl Iterator<Item = &WireLogRecord> {
-        self.keys.iter().map(|&(.., place)| &self.records[place as usize])
+        self.keys.iter().map(|&(.., place)| &self.records[place as usize].record)
     }
 }
 
@@ -118,14 +136,20 @@ impl WireLogger {
             }
             FrameLabel::Other => {}
         }
-        self.records.push(record);
+        self.records.push(Logged { record, end: WireEnd::Sender });
     }
 
-    /// A switch drops a packet that came by a wire, or was to leave by it. Other frames are not of a flow.
-    pub fn dropped(&mut self, now: Picos, wire: WireId, frame: FrameId, label: FrameLabel) {
+    /// A switch, at an end of a wire, drops a packet that came by it, or was to leave by it. Other frames are not of a flow.
+    pub fn dropped(
+        &mut self,
+        now: Picos,
+        (wire, end): (WireId, WireEnd),
+        frame: FrameId,
+        label: FrameLabel,
+    ) {
         let FrameLabel::Packet { flow, sequence, priority, .. } = label else { return };
         let (ready, queue) = *self.of(frame);
-        self.records.push(WireLogRecord {
+        let record = WireLogRecord {
             started: now,
             ready,
             ended: now,
@@ -137,7 +161,8 @@ impl WireLogger {
             queue,
             flow,
             words: [sequence.into(), 0],
-        });
+        };
+        self.records.push(Logged { record, end });
     }
 
     #[inline]

@@ -345,3 +345,30 @@ pub fn deadlock(run: Runner) {
     let trees = explainer.overview().trees;
     assert!(trees.iter().any(|tree| tree.root.kind == "deadlock"), "{trees:?}");
 }
+
+/// Switches that drop at arrival and at departure, with links of no delay: packets of several flows at one instant, of one
+/// wire, at both of its ends.
+pub const DROPS: &str = r#"
+name = "drops"
+duration = "2ms"
+[topology]
+kind = "leaf-spine"
+leaves = 4
+spines = 1
+hosts_per_leaf = 5
+host_link = { rate = "100Gbps", delay = "0ps" }
+fabric_link = { rate = "100Gbps", delay = "0ps" }
+[switch]
+buffer = "24kB"
+lossless = []
+lossy = { kind = "bshare", alpha = 4 }
+[host]
+retransmission_timeout = "100us"
+transport = { kind = "roce-rc", congestion_control = "none" }
+[results]
+explain = true
+[[flows]]
+kind = "permutation"
+bytes = "64kB"
+priority = 2
+"#;
