@@ -172,23 +172,17 @@ impl HeadroomStudy {
             return;
         }
         let length = u64::from(length);
-        let off = tables.ingress(port.into(), priority).off.load() != 0;
         self.read_headroom(now, port, tables, measured);
         let port_study = &mut self.ports[usize::from(port)];
         let queue = &mut port_study.queues[priority.index()];
         queue.state.count_passage(now, length, passage, measured);
-        let was_off = queue.state.is_off();
-        queue.state.turn(off, now, measured);
-        let is_off = queue.state.is_off();
-        port_study.queues_off.turn(was_off, is_off);
-        self.queues_off.turn(was_off, is_off);
         if let Some(state) = &mut port_study.state {
             state.count_passage(now, length, passage, measured);
         }
-        self.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
+        self.turn(now, port, tables, measured);
     }
 
-    /// The pause of a port was due for renewal: the port may have turned ON without an arrival or departure.
+    /// A pause was due for renewal: its queue, or the port, may have turned ON without an arrival or departure.
     pub fn observe_renewal(
         &mut self,
         now: Picos,
@@ -197,7 +191,7 @@ impl HeadroomStudy {
         measured: &mut Measurements,
     ) {
         self.read_headroom(now, port, tables, measured);
-        self.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
+        self.turn(now, port, tables, measured);
     }
 
     /// The run is over: maxima and pauses that have not ended count with what they have so far.
@@ -249,11 +243,21 @@ impl HeadroomStudy {
         study.headroom.moves_to(of_port, measured);
     }
 
-    /// A port is OFF or ON.
-    fn turn_port(&mut self, now: Picos, port: u16, off: bool, measured: &mut Measurements) {
-        let Some(state) = &mut self.ports[usize::from(port)].state else { return };
+    /// The queues of a port, and the port, are OFF or ON, as the tables have it. All queues of the port, because a departure
+    /// may resume queues of other priorities.
+    fn turn(&mut self, now: Picos, port: u16, tables: &SwitchTables, measured: &mut Measurements) {
+        let study = &mut self.ports[usize::from(port)];
+        for priority in priority::of_mask(self.lossless) {
+            let off = tables.ingress(port.into(), priority).off.load() != 0;
+            let state = &mut study.queues[priority.index()].state;
+            let was_off = state.is_off();
+            state.turn(off, now, measured);
+            study.queues_off.turn(was_off, state.is_off());
+            self.queues_off.turn(was_off, state.is_off());
+        }
+        let Some(state) = &mut study.state else { return };
         let was_off = state.is_off();
-        state.turn(off, now, measured);
+        state.turn(is_port_off(self.policy, tables, port), now, measured);
         self.ports_off.turn(was_off, state.is_off());
     }
 }

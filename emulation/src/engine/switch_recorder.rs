@@ -277,7 +277,7 @@ impl Observer for SwitchRecorder<'_> {
         Ok(())
     }
 
-    fn port_renewed(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
+    fn pause_renewed(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             study.observe_renewal(now, tables, port, measured);
         }

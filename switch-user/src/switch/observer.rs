@@ -177,8 +177,8 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The pause of the whole port was due for renewal: the port may have turned ON without an arrival or departure.
-    fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
+    /// A pause was due for renewal: its queue, or the whole port, may have turned ON without an arrival or departure.
+    fn pause_renewed(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
 
     /// A port, or the ingress queue of a priority, has become a victim or normal.
     fn state_changed(

@@ -47,9 +47,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let lossless = self.tables.settings().lossless_classes;
         let class = priority.unwrap_or(Priority::of_bits(lossless.trailing_zeros()));
         let Some(order) = self.renewal(now, port, class, level, pause) else { return Ok(()) };
-        if level == PauseLevel::Port {
-            observer.port_renewed(now, &self.tables, port);
-        }
+        observer.pause_renewed(now, &self.tables, port);
         let event = if order.resumes { ControlEvent::Resume } else { ControlEvent::Renewal };
         self.send_order(now, port, &order, event, None, observer)?;
         if self.states.is_empty() {

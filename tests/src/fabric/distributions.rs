@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Runner;
 use super::one_switch::{flow, funnel, star};
+use super::{Run, Runner};
 
 const ON: &str = "results.distributions=true";
 
@@ -101,4 +101,80 @@ pub fn queues_and_those_who_do_not_ask(run: Runner) {
     let silent = run(&star(3, &flows), &[]);
     assert!(!silent.has("distributions.csv"));
     assert_eq!(silent.flows().numbers("fct_ns"), asked.flows().numbers("fct_ns"));
+}
+
+/// A flow of a low priority and one of another go through a bottleneck: G-PFC counts what both hold, so a departure of either
+/// may resume both.
+const GUARDED: &str = r#"
+name = "guarded"
+duration = "5ms"
+[topology]
+kind = "dumbbell"
+left = 2
+right = 1
+host_link = { rate = "100Gbps", delay = "100ns" }
+bottleneck = { rate = "10Gbps", delay = "100ns" }
+[switch]
+buffer = "400kB"
+lossless = [3, 4]
+private_per_queue = "0B"
+threshold = { kind = "dt", alpha = "2", xon_offset = "3kB" }
+pause_rule = { kind = "g-pfc", xlow = "10kB", low = [3] }
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+[[flows]]
+kind = "incast"
+senders = ["h0", "h1"]
+receiver = "h2"
+bytes = "400kB"
+priority = 3
+[[flows]]
+kind = "incast"
+label = "b"
+senders = ["h0", "h1"]
+receiver = "h2"
+bytes = "40kB"
+priority = 4
+"#;
+
+/// A queue that a departure of another priority resumes is ON from then on.
+pub fn a_queue_that_others_resume(run: Runner) {
+    let run = run(GUARDED, &[ON]);
+    run.assert_lossless();
+    assert!(assert_pause_durations(&run) > 100);
+}
+
+/// Asserts that the pauses of queues in `distributions.csv` are those of `pauses.csv`, and returns their number.
+pub fn assert_pause_durations(run: &Run) -> usize {
+    let mut since: BTreeMap<[&str; 3], u64> = BTreeMap::new();
+    let mut lasted = Vec::new();
+    let pauses = run.pauses();
+    for row in pauses.with("level", "queue") {
+        let queue = ["node", "port", "priority"].map(|name| row.text(name));
+        let now = row.number("time_ns");
+        match row.text("event") {
+            "xoff" => assert_eq!(since.insert(queue, now), None, "it is paused: {row:?}"),
+            "xon" => {
+                let since = since.remove(&queue).unwrap_or_else(|| panic!("no pause: {row:?}"));
+                lasted.push(now - since);
+            }
+            _ => {}
+        }
+    }
+    lasted.extend(since.values().map(|since| run.summary.emulated_ns - since));
+    lasted.sort_unstable();
+    let table = run.distributions();
+    let told = table.with("measure", "pause-duration").flat_map(|row| {
+        let weight = usize::try_from(row.number("weight")).expect("pauses in a table");
+        std::iter::repeat_n(row.number("value"), weight)
+    });
+    let mut told: Vec<u64> = told.collect();
+    told.sort_unstable();
+    assert_eq!(told.len(), lasted.len(), "{told:?} and {lasted:?}");
+    for (told, lasted) in told.iter().zip(&lasted) {
+        // A value is the lowest of a bucket, and instants are rounded.
+        let bucket = told - 1.min(*told)..=told + told / 512 + 2;
+        assert!(bucket.contains(lasted), "{told} and {lasted} ns");
+    }
+    told.len()
 }

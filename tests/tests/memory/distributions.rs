@@ -26,3 +26,8 @@ fn a_port() {
 fn queues_and_those_who_do_not_ask() {
     distributions::queues_and_those_who_do_not_ask(in_memory);
 }
+
+#[test]
+fn a_queue_that_others_resume_is_on() {
+    distributions::a_queue_that_others_resume(in_memory);
+}

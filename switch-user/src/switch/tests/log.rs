@@ -31,7 +31,7 @@ pub(super) enum Told {
         event: ControlEvent,
         pause: u32,
     },
-    PortRenewed(u16),
+    PauseRenewed(u16),
     /// Beside `Classes`, if the scheme has states.
     Victim(bool),
     State {
@@ -150,8 +150,8 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, port: u16) {
-        self.0.push(Told::PortRenewed(port));
+    fn pause_renewed(&mut self, _now: Picos, _tables: &SwitchTables, port: u16) {
+        self.0.push(Told::PauseRenewed(port));
     }
 
     fn headroom_changed(

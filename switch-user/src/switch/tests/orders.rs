@@ -62,8 +62,11 @@ fn a_pause_is_renewed_until_its_queue_resumes() {
     bench.burst(START);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
     bench.told();
-    let renewed =
-        [Told::Queued(ControlEvent::Renewal), told(IN, CLASS.bit(), ControlEvent::Renewal, 1)];
+    let renewed = [
+        Told::PauseRenewed(IN),
+        Told::Queued(ControlEvent::Renewal),
+        told(IN, CLASS.bit(), ControlEvent::Renewal, 1),
+    ];
     let nothing_else = Some(Due { port: IN, pauses_changed: false });
     let mut at = START;
     for _ in 0..3 {
@@ -95,7 +98,7 @@ fn an_earlier_pause_is_not_renewed_in_a_later_one() {
     bench.due(START + REFRESH).expect("the first pause's renewal");
     assert_eq!((bench.told(), bench.sends(START + REFRESH, IN)), (vec![], None));
     bench.due(later + REFRESH).expect("the second's");
-    assert_eq!(bench.told()[1], told(IN, CLASS.bit(), ControlEvent::Renewal, 2));
+    assert_eq!(bench.told()[2], told(IN, CLASS.bit(), ControlEvent::Renewal, 2));
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn the_resume_of_a_port_renews_the_pauses_of_queues_that_are_off() {
     assert_eq!(bench.sends(START, IN), None);
     assert_eq!(bench.deadlines(), [START + REFRESH]);
     bench.due(START + REFRESH).expect("the pause of the other class is renewed");
-    assert_eq!(bench.told()[1..], [told(IN, OTHER.bit(), ControlEvent::Renewal, 3)]);
+    assert_eq!(bench.told()[2..], [told(IN, OTHER.bit(), ControlEvent::Renewal, 3)]);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, OTHER.bit())));
 }
 
@@ -223,7 +226,7 @@ fn the_pause_of_a_port_is_renewed_or_ends() {
     while bench.sends(START, IN).is_some() {}
     while bench.due(START + REFRESH).is_some() {}
     let renewed = bench.told();
-    assert!(renewed.contains(&Told::PortRenewed(IN)), "{renewed:?}");
+    assert!(renewed.contains(&Told::PauseRenewed(IN)), "{renewed:?}");
     assert!(renewed.contains(&told(IN, both, ControlEvent::Renewal, 1)), "{renewed:?}");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));
 }
