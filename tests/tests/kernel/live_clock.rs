@@ -431,3 +431,22 @@ fn fabrics_that_come_and_go_leave_nothing() {
         assert!(!Path::new(&format!("/proc/{process}/fd/0")).exists(), "cycle {cycle}");
     }
 }
+
+/// Samples begin the switches' own maxima again.
+#[test]
+fn the_most_that_a_switch_has_held_stays() {
+    let lab = Lab::deploy(&pausing(), &[]);
+    command(&["incast", "lab", "h0", "--bytes", "50kB"]).assert_code(0);
+    let most = || -> Vec<u64> {
+        let view = inspect();
+        let switches = view["switches"].as_array().expect("an array").iter();
+        switches.map(|switch| switch["most_buffer_bytes"].as_u64().expect("bytes")).collect()
+    };
+    let after = most();
+    assert!(after.iter().any(|&bytes| bytes > 20_000), "{after:?}");
+    // Many samples later.
+    let sampled = inspect()["emulated_ns"].as_u64().expect("a time") + 50_000_000;
+    await_that("time passes", || inspect()["emulated_ns"].as_u64() > Some(sampled));
+    assert_eq!(most(), after);
+    lab.destroy();
+}
