@@ -31,7 +31,7 @@ pub struct FlowQueuesRow<'a> {
 
 impl Row for FlowQueuesRow<'_> {
     const FILE: &'static str = "flow_queues.csv";
-    const ABOUT: &'static str = "Only with `switch.backpressure`. One row per port of a switch that a sample found \
+    const ABOUT: &'static str = "Only with `switch.backpressure` of kind `bfc`. One row per port of a switch that a sample found \
                                  changed, at the instants of `queues.csv`. A port starts with zeros and \
                                  keeps its values until its next row. While `flows` exceeds `queues`, flows share queues.";
     const COLUMNS: &'static [Column<'static>] = &[

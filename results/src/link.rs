@@ -47,8 +47,8 @@ impl Row for LinkRow {
         ),
         Column::decimal(
             "utilisation",
-            "`wire_bytes` as a share of what the wire carries in the run (`emulated_ns` in `summary.json`), six \
-                    decimals, rounded down. A frame that is being sent at the run's end counts whole.",
+            "`wire_bytes` as a share of what the wire carries until the run's end, which counts in picoseconds here (`emulated_ns` in \
+                    `summary.json` is rounded down), six decimals, rounded down. A frame that is being sent at the run's end counts whole.",
         ),
         Column::integer("lost", "Frames that `[[faults]]` took."),
         Column::integer("damaged", "Frames that arrived with a wrong FCS, by `[[faults]]`."),

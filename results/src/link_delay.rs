@@ -26,7 +26,7 @@ pub struct LinkDelayRow<'a> {
 
 impl Row for LinkDelayRow<'_> {
     const FILE: &'static str = "link_delay.csv";
-    const ABOUT: &'static str = "Only with headroom of kind `adaptive`. One row per exchange of link \
+    const ABOUT: &'static str = "Only with headroom of kind `adaptive` and a lossless priority. One row per exchange of link \
                                  delay frames that ended with a response, and one per request \
                                  that follows ten or more exchanges in a row without one.";
     const COLUMNS: &'static [Column<'static>] = &[

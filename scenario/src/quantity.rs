@@ -160,6 +160,33 @@ pub fn starts_like_a_word(text: &str) -> bool {
 pub fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     let kind = D::KIND;
     let noun = kind.noun;
+    let base = parse_any::<D>(text)?;
+    if base > u128::from(kind.largest) {
+        return Err(too_large::<D>(text));
+    }
+    if base == 0 && kind.smallest > 0 {
+        return Err(format!("the {noun} is zero\n{}", kind.advice()));
+    }
+    if base < u128::from(kind.smallest) {
+        let smallest = display(D::from_base(kind.smallest));
+        return Err(format!(
+            "the {noun} `{text}` is too small\nthe smallest {noun} is \"{smallest}\""
+        ));
+    }
+    Ok(D::from_base(base.try_into().expect("the largest is a u64")))
+}
+
+fn too_large<D: Dimension>(text: &str) -> String {
+    let noun = D::KIND.noun;
+    let largest = display(D::from_base(D::KIND.largest));
+    format!("the {noun} `{text}` is too large\nthe largest {noun} is \"{largest}\"")
+}
+
+/// Reads a number and its unit, zero and values beyond what a scenario may have included: a sum of rates may exceed the
+/// fastest link. Returns it in the smallest unit.
+pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, String> {
+    let kind = D::KIND;
+    let noun = kind.noun;
     let fault = |title: String| format!("{title}\n{}", kind.advice());
     let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
@@ -176,14 +203,10 @@ pub fn parse<D: Dimension>(text: &str) -> Result<D, String> {
         let hint = hint.unwrap_or_default();
         return Err(fault(format!("`{unit}` in `{text}` is not a unit of {noun}s{hint}")));
     };
-    let too_large = || {
-        let largest = display(D::from_base(kind.largest));
-        format!("the {noun} `{text}` is too large\nthe largest {noun} is \"{largest}\"")
-    };
     // Eighteen digits after the point are more than any unit divides into.
     let fraction = fraction.trim_end_matches('0');
     if whole.trim_start_matches('0').len() > 18 {
-        return Err(too_large());
+        return Err(too_large::<D>(text));
     }
     let divisor = 10u128.pow(fraction.len().min(18).try_into().expect("at most 18"));
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().unwrap_or(1) };
@@ -192,20 +215,7 @@ pub fn parse<D: Dimension>(text: &str) -> Result<D, String> {
         let smallest = kind.units[0].0;
         return Err(fault(format!("the {noun} `{text}` is not a whole number of {smallest}")));
     }
-    let base = whole.parse::<u128>().unwrap_or(0) * u128::from(scale) + scaled / divisor;
-    if base > u128::from(kind.largest) {
-        return Err(too_large());
-    }
-    if base == 0 && kind.smallest > 0 {
-        return Err(fault(format!("the {noun} is zero")));
-    }
-    if base < u128::from(kind.smallest) {
-        let smallest = display(D::from_base(kind.smallest));
-        return Err(format!(
-            "the {noun} `{text}` is too small\nthe smallest {noun} is \"{smallest}\""
-        ));
-    }
-    Ok(D::from_base(base.try_into().expect("the largest is a u64")))
+    Ok(whole.parse::<u128>().unwrap_or(0) * u128::from(scale) + scaled / divisor)
 }
 
 /// The shortest exact text: `Bytes(2_000_000)` is `2MB`.

@@ -133,15 +133,20 @@ impl Kind {
             let noun = self.noun();
             Err(format!("{value} is compared with {noun}\nwrite {noun} such as {example}"))
         };
-        let number = |number: u64| Ok(Measure::Number(Decimal(i128::from(number) * 1_000_000)));
+        // A decimal has a million parts; eighteen digits and the largest unit leave room for them.
+        let number = |base: u128, parts: i128| {
+            let base = i128::try_from(base).unwrap_or(i128::MAX);
+            Ok(Measure::Number(Decimal(base.saturating_mul(parts))))
+        };
         match (self, value) {
-            (Self::Time, Plain::Text(text)) => {
-                // A nanosecond has a thousand picoseconds, and a decimal a million parts.
-                let time = quantity::parse::<Picos>(text)?;
-                Ok(Measure::Number(Decimal(i128::from(time.0) * 1000)))
+            // A nanosecond has a thousand picoseconds.
+            (Self::Time, Plain::Text(text)) => number(quantity::parse_any::<Picos>(text)?, 1000),
+            (Self::Size, Plain::Text(text)) => {
+                number(quantity::parse_any::<Bytes>(text)?, 1_000_000)
             }
-            (Self::Size, Plain::Text(text)) => number(quantity::parse::<Bytes>(text)?.0),
-            (Self::Rate, Plain::Text(text)) => number(quantity::parse::<BitsPerSecond>(text)?.0),
+            (Self::Rate, Plain::Text(text)) => {
+                number(quantity::parse_any::<BitsPerSecond>(text)?, 1_000_000)
+            }
             (Self::Number, Plain::Number(number)) => Ok(Measure::Number(Decimal(*number))),
             (Self::Truth, Plain::Truth(truth)) => Ok(Measure::Truth(*truth)),
             (Self::Text, Plain::Text(text)) => Ok(Measure::Text(text.clone())),
@@ -199,5 +204,20 @@ mod tests {
         assert_eq!(Kind::of_column("deadlocks", "queues"), Kind::Text);
         assert_eq!(Kind::of_column("flow_queues", "queues"), Kind::Number);
         assert_eq!(Kind::of_column("rates", "rate_bps"), Kind::Rate);
+    }
+
+    /// A sum may be above what one link, buffer or run can have, and a rate may be compared with none.
+    #[test]
+    fn values_may_be_beyond_what_a_scenario_can_have() {
+        for (kind, text, shown) in [
+            (Kind::Rate, "12.8Tbps", "12,800,000,000,000 bit/s"),
+            (Kind::Rate, "0bps", "0 bit/s"),
+            (Kind::Size, "100000TB", "100,000,000,000,000,000 B"),
+        ] {
+            let value = kind.read(&Plain::Text(text.to_owned())).expect("it is a value");
+            assert_eq!(kind.show(&value), shown);
+        }
+        let fraction = Kind::Rate.read(&Plain::Text("0.5bps".to_owned()));
+        assert!(fraction.is_err_and(|error| error.contains("whole number")), "as in a scenario");
     }
 }
