@@ -18,6 +18,7 @@ pub mod dissection;
 pub mod distributions;
 pub mod drawn;
 pub mod exactness;
+pub mod expected;
 pub mod explain;
 pub mod faults;
 pub mod flow_queues;

@@ -26,6 +26,8 @@ pub enum Datapath {
     Memory,
     /// Live fabrics: TCP goodput, lateness, idle cost, a fabric of 256 hosts up and down
     Live,
+    /// Native, on the threads that runs get by themselves and on one
+    Threads,
 }
 
 /// What to measure.
@@ -51,6 +53,7 @@ impl Datapath {
             Self::Kernel => "kernel",
             Self::Memory => "memory",
             Self::Live => "live",
+            Self::Threads => "threads",
         }
     }
 }
@@ -58,7 +61,7 @@ impl Datapath {
 /// Measures one datapath.
 pub fn run(options: &Options) -> Result<()> {
     let Options { datapath, ref against, runs, check } = *options;
-    if datapath != Datapath::Memory {
+    if !matches!(datapath, Datapath::Memory | Datapath::Threads) {
         let without = "`cargo xtask bench memory`, which needs none";
         privilege::require_root("this benchmark", "bench", Some(without))?;
     }

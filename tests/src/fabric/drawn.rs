@@ -3,6 +3,7 @@
 mod backpressure;
 mod lossy;
 mod rendering;
+pub mod variation;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -373,6 +374,12 @@ impl Drawn {
 
     /// Runs it, with more settings.
     pub fn run(&self, run: Runner, rendering: Rendering, more: &[&str]) -> Run {
+        let (text, buffer) = self.file(rendering, more);
+        run(&text, &[&[&*buffer], more].concat())
+    }
+
+    /// Its text, and the setting of its buffer, which depends on the reserves that it needs with more settings.
+    pub fn file(&self, rendering: Rendering, more: &[&str]) -> (String, String) {
         let text = self.text(rendering);
         let large: Vec<String> =
             more.iter().chain(&["switch.buffer=1GB"]).map(ToString::to_string).collect();
@@ -383,7 +390,6 @@ impl Drawn {
             .map(|pools| pools.headroom.0 + pools.private.0)
             .max()
             .expect("a fabric has switches");
-        let buffer = format!("switch.buffer={}B", reserved + self.shared);
-        run(&text, &[&[&*buffer], more].concat())
+        (text, format!("switch.buffer={}B", reserved + self.shared))
     }
 }

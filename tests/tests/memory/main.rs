@@ -37,4 +37,5 @@ mod storm;
 mod tcp;
 mod telemetry;
 mod transport;
+mod varied;
 mod window;

@@ -1,10 +1,11 @@
-//! How fast xoff is on this machine: `cargo xtask bench kernel`, `memory` or `live`.
+//! Speed of xoff on this machine: `cargo xtask bench kernel`, `memory`, `live` or `threads`.
 //!
 //! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
 //! - [`fabric`]: a scenario on the kernel datapath.
 //! - [`live`]: fabrics that programs use.
 //! - [`websearch`]: a paper's workload in memory, on fabrics of three sizes.
 //! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
+//! - [`threads`]: runs in memory on the threads that they get by themselves, beside one.
 //! - [`figure`]: medians, aims and how they are printed.
 //!
 //! What is compared is measured in alternating rounds, so that a machine that slows down or speeds up
@@ -17,6 +18,7 @@ mod ceiling;
 mod fabric;
 mod figure;
 mod live;
+mod threads;
 mod websearch;
 
 use anyhow::Result;
@@ -50,6 +52,8 @@ enum Datapath {
     Memory,
     /// Live fabrics, as root.
     Live,
+    /// In this process, on the threads that runs get by themselves and on one.
+    Threads,
     /// One run of the memory benchmark, whose figures the parent process reads.
     #[value(hide = true)]
     MemoryRun,
@@ -61,6 +65,7 @@ fn main() -> Result<()> {
         Datapath::Kernel => kernel(),
         Datapath::Memory => memory(),
         Datapath::Live => live::run(),
+        Datapath::Threads => threads::run(),
         Datapath::MemoryRun => websearch::run(&single_run),
     }
 }

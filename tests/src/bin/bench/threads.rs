@@ -1,0 +1,140 @@
+//! `--threads auto` beside one thread: the time that runs in memory take, over scenarios that ship and drawn ones.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use emulation::engine::Watch;
+use emulation::run::{self, Threads};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use results::Summary;
+use scenario::Scenario;
+use tests::fabric::drawn::{PLAIN, scenarios};
+use tests::fabric::{shipped, shipped_files};
+
+use crate::figure::{Aim, Series};
+
+/// Scenarios that are drawn, always the same.
+const DRAWN: usize = 300;
+/// Runs of a scenario on one thread, and as many on the threads that it gets; the fastest of each counts.
+const ROUNDS: usize = 5;
+/// Scenarios that are printed by name, the slowest first.
+const WORST: usize = 5;
+
+/// Short links beside long ones: many frames are on their way, and few arrive in a window. Delays of host links and of
+/// the one between the switches.
+const LONG_WIRES: [[&str; 2]; 3] = [["1ns", "50us"], ["50ns", "200us"], ["500ns", "100us"]];
+
+/// What one scenario takes on the threads that it gets, as a multiple of what it takes on one.
+struct Ratio {
+    name: String,
+    threads: u32,
+    wall: f64,
+    cpu: f64,
+}
+
+/// Runs all scenarios and prints how the ratios are distributed.
+pub fn run() -> Result<()> {
+    let groups: [(&str, Vec<Scenario>); 3] = [
+        ("shipped", of_files()?),
+        ("short and long wires", LONG_WIRES.into_iter().map(long_wire).collect::<Result<_>>()?),
+        ("drawn", drawn()?),
+    ];
+    println!(
+        "time on the threads of `auto` / on one, memory datapath: medians (lowest to highest)"
+    );
+    let mut all = Vec::new();
+    for (group, scenarios) in groups {
+        let (mut wall, mut cpu) = (Series::default(), Series::default());
+        for (number, scenario) in (1..).zip(&scenarios) {
+            eprint!("\r{group}: {number} of {}   ", scenarios.len());
+            let ratio = measure(scenario)?;
+            wall.push(ratio.wall);
+            cpu.push(ratio.cpu);
+            all.push(ratio);
+        }
+        eprintln!();
+        println!("{:<44}{wall}", format!("  {group} ({}), wall time", scenarios.len()));
+        println!("{:<44}{cpu}", format!("  {group} ({}), CPU time", scenarios.len()));
+    }
+    all.sort_by(|one, other| other.wall.total_cmp(&one.wall));
+    let place = all.len() / 100;
+    let [ninety_nine, most] = [place, 0].map(|place| single(all[place].wall));
+    println!("{:<44}{ninety_nine}", "  all, wall time, 99th percentile");
+    println!("{:<44}{most}  {}", "  all, wall time, slowest", Aim::AtMost(1.1).of(&most));
+    let several: Vec<&Ratio> = all.iter().filter(|ratio| ratio.threads > 1).collect();
+    println!("{} of {} took several threads; the slowest of all:", several.len(), all.len());
+    for Ratio { name, threads, wall, cpu } in all.iter().take(WORST).chain(several) {
+        println!("  {name}: {threads} threads, wall time {wall:.3}, CPU time {cpu:.3}");
+    }
+    Ok(())
+}
+
+fn single(value: f64) -> Series {
+    let mut series = Series::default();
+    series.push(value);
+    series
+}
+
+fn of_files() -> Result<Vec<Scenario>> {
+    let files = shipped_files();
+    files.iter().map(|path| parsed(&shipped(path), &[])).collect()
+}
+
+fn long_wire([host, between]: [&str; 2]) -> Result<Scenario> {
+    let text = format!(
+        "name = \"{host}-{between}\"\nduration = \"3ms\"\n[topology]\nkind = \"dumbbell\"\nleft = 3\nright = 3\n\
+         host_link = {{ rate = \"100Gbps\", delay = \"{host}\" }}\n\
+         bottleneck = {{ rate = \"100Gbps\", delay = \"{between}\" }}\n\
+         [host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n\
+         [[flows]]\nkind = \"permutation\"\nbytes = \"10MB\"\n"
+    );
+    parsed(&text, &[])
+}
+
+fn drawn() -> Result<Vec<Scenario>> {
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), random);
+    let (strategy, mut drawn) = (scenarios(), Vec::new());
+    for number in 0..DRAWN {
+        let tree = strategy.new_tree(&mut runner).map_err(|error| anyhow::anyhow!("{error}"))?;
+        let (text, buffer) = tree.current().file(PLAIN, &[]);
+        drawn.push(parsed(&text, &[buffer, format!("name=drawn-{number}")])?);
+    }
+    Ok(drawn)
+}
+
+fn parsed(text: &str, settings: &[String]) -> Result<Scenario> {
+    let settings = [settings, &["datapath.kind=memory".to_owned()]].concat();
+    Scenario::parse(text, Path::new("bench.toml"), &settings).context("a scenario of the benchmark")
+}
+
+fn measure(scenario: &Scenario) -> Result<Ratio> {
+    let (mut one, mut auto) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
+    let mut threads = 1;
+    for round in 0..2 * ROUNDS {
+        // One, auto, auto, one: a machine that slows down does so for both.
+        if [0, 3].contains(&(round % 4)) {
+            keep_least(&mut one, &run_on(Threads::ONE, scenario)?);
+        } else {
+            let summary = run_on(Threads::Auto, scenario)?;
+            keep_least(&mut auto, &summary);
+            threads = summary.threads;
+        }
+    }
+    let [wall, cpu] = std::array::from_fn(|place| auto[place] / one[place]);
+    Ok(Ratio { name: scenario.name.clone(), threads, wall, cpu })
+}
+
+fn keep_least(least: &mut [f64; 2], summary: &Summary) {
+    for (least, seconds) in least.iter_mut().zip([summary.wall_seconds, summary.cpu_seconds]) {
+        *least = least.min(seconds);
+    }
+}
+
+fn run_on(threads: Threads, scenario: &Scenario) -> Result<Summary> {
+    let interrupted = AtomicBool::new(false);
+    let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+    Ok(run::run(scenario, None, threads, &mut watch)?.report.summary)
+}
