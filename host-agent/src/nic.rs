@@ -65,8 +65,6 @@ pub struct Nic {
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<Packet>,
     acknowledgements: Acknowledgements,
-    /// The queue whose pauses stop acknowledgements; `None`: that of their own priority.
-    ack_queue: Option<QueueId>,
     /// By [`QueueId::place`].
     queues: Box<[TransmitQueue]>,
     /// Queues in which `paced` is not empty.
@@ -85,8 +83,10 @@ impl Nic {
     pub fn new(pause: PauseTimers, stopping: Option<Priority>, scheduler: Scheduler) -> Self {
         Self {
             queues: (0..pause.places()).map(|_| TransmitQueue::default()).collect(),
-            acknowledgements: Acknowledgements::new(pause.places()),
-            ack_queue: stopping.map(|priority| pause.queue(priority)),
+            acknowledgements: Acknowledgements::new(
+                pause.places(),
+                stopping.map(|priority| pause.queue(priority)),
+            ),
             pause,
             class_pauses: ClassPauses::default(),
             link_delay_responses: VecDeque::new(),
@@ -170,7 +170,7 @@ impl Nic {
 
     /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
     pub fn queue_acknowledgement(&mut self, packet: Packet, stamps: &[Stamp]) {
-        let queue = self.ack_queue.unwrap_or(queue_of(&self.pause, &packet));
+        let queue = queue_of(&self.pause, &packet);
         self.acknowledgements.push(queue, packet, stamps);
         self.has_news = true;
     }
@@ -247,8 +247,7 @@ impl Nic {
         if let Some(packet) = self.notifications.front() {
             next = self.pause.open_from(queue_of(&self.pause, packet), from);
         }
-        let waiting = self.acknowledgements.waiting();
-        waiting.for_each_data(|queue| next = next.min(self.pause.open_from(queue, from)));
+        next = self.acknowledgements.open_from(&self.pause, from, next);
         self.ready.for_each_data(|queue| next = next.min(self.pause.open_from(queue, from)));
         if next == from {
             return Some(from);
@@ -280,7 +279,7 @@ impl Nic {
         self.class_pauses.named == 0
             && self.link_delay_responses.is_empty()
             && self.notifications.is_empty()
-            && self.acknowledgements.waiting().is_empty()
+            && self.acknowledgements.is_empty()
             && self.ready.or(self.paced).is_empty()
     }
 

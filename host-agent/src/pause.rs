@@ -49,12 +49,18 @@ impl QueuePause {
     /// The first instant from `from` on at which neither pause holds and the gap is over.
     #[inline]
     fn open_from(&self, from: Picos) -> Picos {
-        let end_of =
-            |pause: &PauseWindow<_>, from| if pause.forbids(from) { pause.until } else { from };
         if from >= self.until {
             return from;
         }
-        end_of(&self.queue, end_of(&self.class, from.max(self.gap)))
+        self.open_by_pauses(from.max(self.gap))
+    }
+
+    /// The first instant from `from` on at which neither pause holds, whatever the gap.
+    #[inline]
+    fn open_by_pauses(&self, from: Picos) -> Picos {
+        let end_of =
+            |pause: &PauseWindow<_>, from| if pause.forbids(from) { pause.until } else { from };
+        end_of(&self.queue, end_of(&self.class, from))
     }
 }
 
@@ -238,6 +244,14 @@ impl PauseTimers {
         self.pauses[queue.place()].open_from(from)
     }
 
+    /// The first instant from `from` on at which a packet of `own` may start that waits in `queue`, if nothing else
+    /// arrives: pauses stop it with `queue`, and the neighbour's rate paces its own priority.
+    #[inline]
+    pub fn open_apart(&self, queue: QueueId, own: QueueId, from: Picos) -> Picos {
+        let gap = self.pauses[own.place()].gap;
+        self.pauses[queue.place()].open_by_pauses(from.max(gap))
+    }
+
     /// Of the data queues in `waiting`, the one with the lowest `number` that may start a packet at `now`.
     #[inline]
     pub fn first_open(
@@ -246,15 +260,25 @@ impl PauseTimers {
         now: Picos,
         number: impl Fn(QueueId) -> u64,
     ) -> Option<QueueId> {
-        let mut first: Option<(u64, QueueId)> = None;
-        waiting.for_each_data(|queue| {
-            let number = number(queue);
-            if first.is_none_or(|(lowest, _)| number < lowest) && !self.is_paused(queue, now) {
-                first = Some((number, queue));
-            }
-        });
-        first.map(|(_, queue)| queue)
+        first_of(waiting, number, |queue| !self.is_paused(queue, now))
     }
+}
+
+/// Of the data queues in `waiting`, the one with the lowest `number` that `is_open`.
+#[inline]
+pub fn first_of(
+    waiting: QueueSet,
+    number: impl Fn(QueueId) -> u64,
+    is_open: impl Fn(QueueId) -> bool,
+) -> Option<QueueId> {
+    let mut first: Option<(u64, QueueId)> = None;
+    waiting.for_each_data(|queue| {
+        let number = number(queue);
+        if first.is_none_or(|(lowest, _)| number < lowest) && is_open(queue) {
+            first = Some((number, queue));
+        }
+    });
+    first.map(|(_, queue)| queue)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub(super) struct HostKeys {
     ack_priority: Option<AckPriority>,
     /// The transmit queue of NICs in which all ACKs and NAKs wait: the priority, 0 to 7, whose pauses stop them there.
     /// They go ahead of data in any case, in the order of arrival among those that are not paused, and switches queue them
-    /// by `ack_priority`. Default: each waits in the queue of its own priority.
+    /// by `ack_priority`. A rate that a switch sets for a priority (GFC) paces its ACKs all the same. Default: each waits in the queue of its own priority.
     ack_queue: Option<Priority>,
     /// Data packets that one ACK may cover, from 1 up; a message's last packet is acknowledged at
     /// once. Default 4.

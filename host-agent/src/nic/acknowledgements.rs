@@ -1,5 +1,5 @@
-//! ACKs and NAKs that wait at a NIC: one FIFO for each transmit queue, so that a pause of one priority does not
-//! hold up acknowledgements of another.
+//! ACKs and NAKs that wait at a NIC: one FIFO for each transmit queue, so that a pause of one priority, or the rate that
+//! a neighbour has set for it, does not hold up acknowledgements of another.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use fabric_core::wire::Packet;
 use fabric_core::wire::telemetry::{self, Stamp, Stamps};
 use units::Picos;
 
-use crate::pause::PauseTimers;
+use crate::pause::{PauseTimers, first_of};
 
-/// Those that stop with one transmit queue.
+/// Acknowledgements of one transmit queue.
 #[derive(Debug, Default)]
 struct Fifo {
     /// With their numbers in the order of arrival at the NIC.
@@ -27,22 +27,26 @@ pub(super) struct Acknowledgements {
     /// Queues in which packets wait.
     waiting: QueueSet,
     next_number: u64,
+    /// The queue whose pauses stop all of them; `None`: those of their own queue.
+    stopping: Option<QueueId>,
     /// The stamps of the last one that was taken; apart, for the sake of hosts without telemetry.
     echoed: Box<Stamps>,
 }
 
 impl Acknowledgements {
-    /// Nothing waits; `places` is [`PauseTimers::places`].
-    pub(super) fn new(places: usize) -> Self {
+    /// Nothing waits; `places` is [`PauseTimers::places`]. Pauses of `stopping` stop all; `None`: each stops with its own
+    /// queue.
+    pub(super) fn new(places: usize, stopping: Option<QueueId>) -> Self {
         Self {
             fifos: (0..places).map(|_| Fifo::default()).collect(),
             waiting: QueueSet::EMPTY,
             next_number: 0,
+            stopping,
             echoed: Box::default(),
         }
     }
 
-    /// Adds a packet that stops with `queue`, and the stamps that it echoes if it has telemetry.
+    /// Adds a packet of `queue`, and the stamps that it echoes if it has telemetry.
     pub(super) fn push(&mut self, queue: QueueId, packet: Packet, stamps: &[Stamp]) {
         let fifo = &mut self.fifos[queue.place()];
         if packet.telemetry().is_some() {
@@ -56,9 +60,15 @@ impl Acknowledgements {
     /// Takes the first to arrive of those that may start at `now`.
     #[inline]
     pub(super) fn pop(&mut self, pause: &PauseTimers, now: Picos) -> Option<Packet> {
-        let queue = pause.first_open(self.waiting, now, |queue| {
+        let number = |queue: QueueId| {
             self.fifos[queue.place()].packets.front().expect("its bit says not empty").0
-        })?;
+        };
+        let queue = match self.stopping {
+            None => pause.first_open(self.waiting, now, number),
+            Some(stopping) => first_of(self.waiting, number, |queue| {
+                pause.open_apart(stopping, queue, now) == now
+            }),
+        }?;
         let fifo = &mut self.fifos[queue.place()];
         let (_, packet) = fifo.packets.pop_front()?;
         if packet.telemetry().is_some() {
@@ -76,10 +86,25 @@ impl Acknowledgements {
         &self.echoed
     }
 
-    /// Queues in which packets wait, paused or not.
+    /// The first instant from `from` on, and before `latest`, at which one may start; otherwise `latest`.
+    #[inline(always)]
+    pub(super) fn open_from(&self, pause: &PauseTimers, from: Picos, latest: Picos) -> Picos {
+        let mut next = latest;
+        match self.stopping {
+            None => {
+                self.waiting.for_each_data(|queue| next = next.min(pause.open_from(queue, from)))
+            }
+            Some(stopping) => self.waiting.for_each_data(|queue| {
+                next = next.min(pause.open_apart(stopping, queue, from));
+            }),
+        }
+        next
+    }
+
+    /// Returns true if no acknowledgement waits, paused or not.
     #[inline]
-    pub(super) fn waiting(&self) -> QueueSet {
-        self.waiting
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 }
 

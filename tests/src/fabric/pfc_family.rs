@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fabric_core::hop_control::{HopControl, LINE_RATE};
+
+use super::capture::{CapturedFrame, Content, wire_named};
 use super::results::Row;
-use super::{Run, Runner, shipped};
+use super::{CAPTURE_ALL, Run, Runner, shipped};
+
+/// Bytes around a frame on the wire, with its FCS.
+const OVERHEAD: u64 = 24;
 
 /// The scenario that ships, with OFC's thresholds.
 pub fn scenario() -> String {
@@ -200,4 +206,76 @@ pub fn switches_obey_rates(run: Runner) {
     );
     let of_switch = |run: &Run| pauses(run, |row| !row.text("peer").starts_with('h'));
     assert!(of_switch(&pfc) > 0, "{}", pfc.text("pauses.csv"));
+}
+
+/// ACKs that wait in another queue than their priority's: data and ACKs of h1 in priority 6 keep the gaps of the rates that
+/// the switch sends.
+pub fn acks_keep_the_gaps_of_their_priority(run: Runner) {
+    let text = r#"
+name = "gfc-ack-queue"
+duration = "2ms"
+[topology]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "100ns" }
+[switch]
+buffer = "1MB"
+lossless = [6]
+control_priority = "none"
+threshold = { kind = "static", xoff = "40kB", xon = "10kB" }
+pause_rule = { kind = "gfc", b1 = "20kB", bm = "40kB" }
+[host]
+ack_interval = 1
+ack_priority = "data"
+transport = { kind = "roce-rc", congestion_control = "none" }
+[[flows]]
+kind = "incast"
+senders = ["h1", "h2"]
+receiver = "h0"
+bytes = "300kB"
+priority = 6
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h1"
+bytes = "300kB"
+priority = 6
+"#;
+    for ack_queue in [5, 6] {
+        let run = run(text, &[&format!("host.ack_queue={ack_queue}"), CAPTURE_ALL]);
+        run.assert_lossless();
+        let fabric = run.scenario.fabric();
+        let (wire, back) = (wire_named(fabric, "h1->s0"), wire_named(fabric, "s0->h1"));
+        let frames = run.frames();
+        let told = |frame: &&CapturedFrame| match frame.content {
+            Content::HopControl(control) if frame.wire == back => match control.control {
+                HopControl::Rate { kilobits_per_second, .. } => {
+                    Some((frame.arrival_ns, kilobits_per_second))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut rates = frames.iter().filter_map(|frame| told(&frame)).peekable();
+        let mut before: Option<(u64, u64)> = None;
+        let mut rate = LINE_RATE;
+        let mut paced = [0, 0];
+        for frame in frames.iter().filter(|frame| frame.wire == wire) {
+            let Some(packet) = frame.roce() else { continue };
+            let start = frame.start_ns;
+            while let Some((_, told)) = rates.next_if(|(at, _)| *at <= start) {
+                rate = told;
+            }
+            if let Some((earlier, bytes)) = before
+                && rate != LINE_RATE
+            {
+                let gap = bytes * 8_000_000 / u64::from(rate);
+                // The capture's instants are whole nanoseconds.
+                assert!(start - earlier + 2 >= gap, "{ack_queue}: at {start} ns, {gap} ns");
+                paced[usize::from(packet.payload_length == 0)] += 1;
+            }
+            before = Some((start, frame.length + OVERHEAD));
+        }
+        assert!(paced.iter().all(|&count| count > 50), "{ack_queue}: {paced:?}");
+    }
 }

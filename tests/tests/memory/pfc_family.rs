@@ -41,3 +41,8 @@ fn an_old_slope_holds_nobody_back() {
 fn a_link_that_is_faster_than_rates_is_not_slowed_for_good() {
     pfc_family::the_fastest_links_are_not_slowed_for_good(in_memory);
 }
+
+#[test]
+fn an_ack_keeps_the_gap_of_its_priority() {
+    pfc_family::acks_keep_the_gaps_of_their_priority(in_memory);
+}
