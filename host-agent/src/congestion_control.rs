@@ -73,6 +73,13 @@ pub trait CongestionControl {
         BitsPerSecond(u64::MAX)
     }
 
+    /// Returns true if a new rate moves the start of the next packet: to the last packet's start plus its time on the wire
+    /// at the new rate. Otherwise a new rate holds from the next packet on.
+    #[inline]
+    fn moves_next_start(&self) -> bool {
+        false
+    }
+
     /// Payload bytes that may be unacknowledged at `now`; `None` for no limit. It changes only when another
     /// method of the algorithm is called. One packet may always be outstanding.
     #[inline]

@@ -212,6 +212,11 @@ impl Host {
             let sending = self.senders.occupant(slot);
             sending.scheduled = false;
             if sending.end.can_send(now) {
+                if sending.end.next_start() > now {
+                    // Its rate fell while it waited for its turn.
+                    self.schedule(now, slot);
+                    continue;
+                }
                 if self.flow_pauses.stops(sending) {
                     sending.waits = true;
                     self.flow_pauses.wait(slot);
@@ -392,14 +397,22 @@ impl Host {
         }
     }
 
-    /// Tells the NIC of a flow that has something to send, unless it knows.
+    /// Schedules a flow that has something to send, or moves the start of its next packet if a new rate moves it.
     fn schedule(&mut self, now: Picos, slot: u32) {
         let sending = self.senders.occupant(slot);
-        if sending.scheduled || sending.waits || !sending.end.can_send(now) {
+        let queue = sending.queue;
+        if sending.scheduled {
+            let start = sending.end.next_start().max(now);
+            if sending.since > now && sending.since != start {
+                sending.since = start;
+                self.nic.reschedule_at(queue, slot, start);
+            }
+            return;
+        }
+        if sending.waits || !sending.end.can_send(now) {
             return;
         }
         sending.scheduled = true;
-        let queue = sending.queue;
         let start = sending.end.next_start();
         sending.since = start.max(now);
         let remaining = || sending.end.remaining();

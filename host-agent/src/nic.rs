@@ -5,9 +5,9 @@
 //! are made when their turn comes, so memory and time do not grow with the bytes that wait.
 
 mod acknowledgements;
+mod paced;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use fabric_core::hop_control::ClassPauses;
 use fabric_core::map_abi::PRIORITIES;
@@ -20,6 +20,7 @@ use units::Picos;
 
 use crate::pause::PauseTimers;
 use acknowledgements::Acknowledgements;
+use paced::{Paced, Places};
 
 /// How a NIC chooses among the queue pairs that have something to send and may send it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +50,7 @@ struct Turn {
 #[derive(Debug, Default)]
 struct TransmitQueue {
     ready: VecDeque<Turn>,
-    /// Earliest first; equal instants in the order of their scheduling.
-    paced: BinaryHeap<Reverse<(Picos, u64, u32)>>,
+    paced: Paced,
     /// Queue pairs that have this queue, with something to send or without.
     queue_pairs: u32,
 }
@@ -69,6 +69,7 @@ pub struct Nic {
     queues: Box<[TransmitQueue]>,
     /// Queues in which `paced` is not empty.
     paced: QueueSet,
+    paced_places: Places,
     /// Queues in which `ready` is not empty.
     ready: QueueSet,
     next_turn: u64,
@@ -92,6 +93,7 @@ impl Nic {
             link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
             paced: QueueSet::EMPTY,
+            paced_places: Places::default(),
             ready: QueueSet::EMPTY,
             next_turn: 0,
             scheduler,
@@ -203,8 +205,15 @@ impl Nic {
         remaining: impl FnOnce() -> u64,
     ) {
         let number = self.take_turn(queue, remaining);
-        self.queues[queue.place()].paced.push(Reverse((at, number, slot)));
+        self.queues[queue.place()].paced.push(at, number, slot, &mut self.paced_places);
         self.paced.insert(queue);
+    }
+
+    /// Changes the instant until which [`schedule_at`](Self::schedule_at) keeps a queue pair out of the round; without
+    /// effect on a queue pair that is in the round.
+    pub fn reschedule_at(&mut self, queue: QueueId, slot: u32, at: Picos) {
+        self.has_news = true;
+        self.queues[queue.place()].paced.change(slot, at, &mut self.paced_places);
     }
 
     /// The control packet that may start at `now`.
@@ -253,9 +262,8 @@ impl Nic {
             return Some(from);
         }
         self.paced.for_each_data(|queue| {
-            let first = self.queues[queue.place()].paced.peek();
-            let Reverse((at, _, _)) = first.expect("its bit says not empty");
-            next = next.min(self.pause.open_from(queue, from.max(*at)));
+            let at = self.queues[queue.place()].paced.first().expect("its bit says not empty");
+            next = next.min(self.pause.open_from(queue, from.max(at)));
         });
         (next < Picos::MAX).then_some(next)
     }
@@ -287,17 +295,16 @@ impl Nic {
     fn admit_paced(&mut self, now: Picos) {
         let paced = self.paced;
         paced.for_each_data(|queue| {
-            while let Some(&Reverse((at, number, slot))) = self.queues[queue.place()].paced.peek()
-                && at <= now
+            while let Some((number, slot)) =
+                self.queues[queue.place()].paced.pop_due(now, &mut self.paced_places)
             {
-                self.queues[queue.place()].paced.pop();
                 let number = match self.scheduler {
                     Scheduler::RoundRobin | Scheduler::Strict => self.take_turn(queue, || 0),
                     Scheduler::ShortestRemaining => number,
                 };
                 self.make_ready(queue, Turn { number, slot });
             }
-            if self.queues[queue.place()].paced.is_empty() {
+            if self.queues[queue.place()].paced.first().is_none() {
                 self.paced.remove(queue);
             }
         });

@@ -26,6 +26,8 @@ pub struct Regulator<C> {
     /// What the limit allows at the present rate.
     limited_to: Option<Bytes>,
     next_start: Picos,
+    /// The start and the bytes on the wire of the last packet; kept where a new rate moves `next_start`.
+    last: (Picos, u64),
     counted_cuts: u64,
     /// Of a flow that is traced.
     trace: Option<Box<FlowTrace>>,
@@ -48,6 +50,7 @@ impl<C: CongestionControl> Regulator<C> {
             overrun,
             limited_to: limit.map(|limit| limit.bytes),
             next_start: Picos::ZERO,
+            last: (Picos::ZERO, 0),
             counted_cuts: 0,
             trace: None,
         }
@@ -134,9 +137,12 @@ impl<C: CongestionControl> Regulator<C> {
         self.congestion_control.transmitted(now, packet);
         let rate = self.congestion_control.rate(now);
         self.adapt_limit(rate);
+        if self.congestion_control.moves_next_start() {
+            self.last = (now, packet.wire.0);
+        }
         // At line rate the port itself limits the rate.
         if rate < self.line_rate {
-            self.next_start = now + self.frame_time.rounded(rate.serialise(packet.wire.0));
+            self.next_start = now + self.gap(rate, packet.wire.0);
         }
     }
 
@@ -182,11 +188,25 @@ impl<C: CongestionControl> Regulator<C> {
         }
     }
 
+    /// The time from a packet's start to the next one's at a rate.
+    #[inline]
+    fn gap(&self, rate: BitsPerSecond, wire: u64) -> Picos {
+        self.frame_time.rounded(rate.serialise(wire))
+    }
+
+    /// The limit and, with some algorithms, the start of the next packet follow a rate that may be new.
     #[inline]
     fn follow_rate(&mut self, now: Picos) {
-        if self.limit.is_some_and(|limit| limit.scales) {
-            let rate = self.congestion_control.rate(now);
-            self.adapt_limit(rate);
+        let moves = self.congestion_control.moves_next_start();
+        if !moves && self.limit.is_none_or(|limit| !limit.scales) {
+            return;
+        }
+        let rate = self.congestion_control.rate(now);
+        self.adapt_limit(rate);
+        if moves {
+            let (start, wire) = self.last;
+            let gap = if rate < self.line_rate { self.gap(rate, wire) } else { Picos::ZERO };
+            self.next_start = start + gap;
         }
     }
 }

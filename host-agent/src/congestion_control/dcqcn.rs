@@ -2,6 +2,9 @@
 //!
 //! The sender's [`ReactionPoint`] sets the rate, the receiver's [`NotificationPoint`] turns ECN
 //! marks into CNPs. The congestion point, which marks, is the switch.
+//!
+//! The paper leaves open when a new rate begins. It holds from the next packet on, as in the HPCC simulator
+//! (`rdma-hw.cc`).
 
 use std::sync::Arc;
 

@@ -4,7 +4,8 @@
 //! alpha / 2 at most once a round trip. The congestion point, which marks from one threshold on, is the switch.
 //!
 //! A sender that starts at line rate has a window of the bandwidth-delay product and no slow start, as the HPCC
-//! simulator has it (`rdma-hw.cc`, there in terms of a rate); window / base RTT is then its rate, if it is paced.
+//! simulator has it (`rdma-hw.cc`, there in terms of a rate); window / base RTT is then its rate, if it is paced. As
+//! there, a new rate holds from the next packet on.
 
 use std::sync::Arc;
 

@@ -6,7 +6,9 @@
 //!
 //! Where the paper leaves something open, this does as the authors' simulator (`alibaba-edu/High-Precision-
 //! Congestion-Control`, `rdma-hw.cc`): the estimate begins at 1, the first ACK only leaves its stamps, and the window
-//! stays between a least rate's and the bandwidth-delay product.
+//! stays between a least rate's and the bandwidth-delay product. A new rate moves the start of the next packet, as
+//! `ChangeRate` does there: a flow whose window is less than a packet would otherwise wait for a whole packet at a rate
+//! that no longer holds.
 
 use std::sync::Arc;
 
@@ -137,6 +139,11 @@ impl CongestionControl for Control {
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.rate
+    }
+
+    #[inline]
+    fn moves_next_start(&self) -> bool {
+        true
     }
 
     #[inline]

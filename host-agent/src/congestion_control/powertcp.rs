@@ -8,7 +8,8 @@
 //! the estimate begins at 1 (RDMA half, `rdma-hw.cc`), the first ACK only leaves its stamps (TCP half,
 //! `tcp-advanced.cc`), a hop's current is at least half of its rate (both), and the window of a round trip ago is the
 //! one with which the round trip began. Power is that of a link in use to a part that can be set; the RDMA half has 0.95,
-//! the paper the whole. No window is above the bandwidth-delay product.
+//! the paper the whole. No window is above the bandwidth-delay product. A new rate moves the start of the next packet, as
+//! in both halves (`ChangeRate` in the RDMA half, `SetCCRate` in the TCP half).
 
 use std::sync::Arc;
 
@@ -146,6 +147,11 @@ impl CongestionControl for Control {
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.window.rate
+    }
+
+    #[inline]
+    fn moves_next_start(&self) -> bool {
+        true
     }
 
     #[inline]

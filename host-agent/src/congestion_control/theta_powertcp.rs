@@ -4,7 +4,7 @@
 //! the paper. Power is measured and the window changes once a round trip, as in the TCP half of the authors' simulator
 //! (`inet-tub/ns3-datacenter`, `tcp-advanced.cc`), which also has the bound of -1/2 for the gradient and the first ACK
 //! that only leaves its round trip; there the estimate begins at 0 and gamma is 0.7. It begins at 1 here, as in the RDMA
-//! half (`rdma-hw.cc`), and gamma is the paper's 0.9.
+//! half (`rdma-hw.cc`), and gamma is the paper's 0.9. A new rate moves the start of the next packet, as in both halves.
 
 use std::sync::Arc;
 
@@ -90,6 +90,11 @@ impl CongestionControl for Control {
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.window.rate
+    }
+
+    #[inline]
+    fn moves_next_start(&self) -> bool {
+        true
     }
 
     #[inline]

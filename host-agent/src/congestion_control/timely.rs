@@ -7,7 +7,8 @@
 //!
 //! Both papers compute at each completion of a segment of 16 to 64 KB. This does once a round trip, as the HPCC
 //! simulator (`rdma-hw.cc`), and as there five round trips of increase in a row, for whichever reason, are what hyper
-//! active increase waits for.
+//! active increase waits for. A new rate holds from the next packet on: the simulator keeps the start that is set, and
+//! the first paper computes a segment's delay when it is handed to the pacer.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Hosts without a fabric: what they send and when, what they count and what they report.
 
+mod moved_starts;
 mod strangers;
 
 use fabric_core::hop_control::{ClassPauses, FlowList, HopControl};

@@ -347,3 +347,51 @@ fn queue_pairs_of_incasts_share_the_last_queue() {
     let given = labels.map(|label| nic.assign(Priority::new(3), Some(label)).number());
     assert_eq!(given, [10, 8, 10, 9, 8]);
 }
+
+/// The neighbour takes priority 3 at 1 Mbit/s: 8 us for a byte.
+#[test]
+fn an_ack_keeps_the_gap_of_its_own_priority_whichever_queue_stops_it() {
+    let pauses =
+        PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, one_per_priority(None));
+    let mut nic = Nic::new(pauses, Some(Priority::new(5)), Scheduler::RoundRobin);
+    let (of_3, of_4) = (control(Opcode::Acknowledge, 3), control(Opcode::WriteOnly, 4));
+    nic.pauses_mut().receive_rate(Priority::new(3), 1000);
+    nic.started(Picos(0), &of_3.into(), 100);
+    let open = Picos(100 * 8_000_000);
+    for packet in [of_3, of_3, of_4] {
+        nic.queue_acknowledgement(packet.into(), &[]);
+    }
+    assert_eq!(nic.next_transmission(Picos(7)), Some(Picos(7)), "priority 4 has no gap");
+    assert_eq!(opcode(nic.pop_control(Picos(7))), Some(Opcode::WriteOnly));
+    assert_eq!(nic.next_transmission(Picos(7)), Some(open));
+    assert_eq!(opcode(nic.pop_control(Picos(open.0 - 1))), None);
+    // Pauses of the queue of all ACKs count, too; those of priority 3 do not.
+    pause(&mut nic, Picos(7), 3);
+    assert_eq!(nic.next_transmission(Picos(7)), Some(open));
+    nic.pauses_mut().receive(open, &ClassPauses::xoff(1 << 5, 1));
+    assert_eq!(opcode(nic.pop_control(open)), None);
+    assert_eq!(nic.next_transmission(Picos(7)), Some(Picos(open.0 + 5120)));
+    resume(&mut nic, open, 5);
+    assert_eq!(opcode(nic.pop_control(open)), Some(Opcode::Acknowledge));
+    nic.started(open, &of_3.into(), 100);
+    assert_eq!(nic.next_transmission(open), Some(Picos(2 * open.0)));
+}
+
+#[test]
+fn a_queue_pair_that_is_paced_can_be_moved_to_another_instant() {
+    let mut nic = nic();
+    for slot in 0..3 {
+        nic.schedule_at(of(3), slot, Picos(1000 + u64::from(slot)), || 0);
+    }
+    nic.plan_transmission(Picos(0));
+    nic.reschedule_at(of(3), 2, Picos(900));
+    assert!(nic.has_news());
+    nic.reschedule_at(of(3), 0, Picos(1100));
+    assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(900)));
+    let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(1100))).collect();
+    assert_eq!(order, [2, 1, 0]);
+    // A queue pair in the round is no longer paced.
+    nic.schedule(of(3), 1, || 0);
+    nic.reschedule_at(of(3), 1, Picos(2000));
+    assert_eq!(nic.next_transmission(Picos(1200)), Some(Picos(1200)));
+}

@@ -30,6 +30,7 @@ struct Recorder {
     rate: BitsPerSecond,
     window: Option<Bytes>,
     measures: bool,
+    moves: bool,
 }
 
 impl CongestionControl for Recorder {
@@ -64,13 +65,17 @@ impl CongestionControl for Recorder {
     fn measures_round_trips(&self) -> bool {
         self.measures
     }
+
+    fn moves_next_start(&self) -> bool {
+        self.moves
+    }
 }
 
 /// A requester of `bytes` in packets of 1000, whose algorithm limits nothing and measures round trips.
 fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let config = config(1);
     let rate = BitsPerSecond(u64::MAX);
-    let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
+    let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true, moves: false };
     let regulator = Regulator::new(recorder, None, false, config.link_rate, config.frame_time);
     let first_rtt = FirstRttMarks { limit: Bytes(2000), acknowledgements: false }.of_sender();
     Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), regulator, 0, first_rtt)
@@ -227,6 +232,33 @@ fn a_rate_below_the_line_rate_delays_the_next_packet() {
     requester.regulator.algorithm_mut().rate = BitsPerSecond(50_000_000_000);
     requester.transmit(Picos(10), &config(1));
     assert_eq!(requester.next_start(), Picos(10 + 1082 * 160));
+}
+
+/// 100 Gbit/s, and packets of 1082 B on the wire. Half the rate is twice the time.
+#[test]
+fn a_new_rate_moves_the_next_start_of_those_algorithms_that_say_so() {
+    let line = config(1).link_rate;
+    let half = BitsPerSecond(line.0 / 2);
+    let after = |packets: u64| Picos(10 + packets * 1082 * 80);
+    for (moves, by_ack, by_notification, by_timeout) in
+        [(true, after(2), Picos(10), after(4)), (false, after(4), after(4), after(4))]
+    {
+        let mut requester = requester(5000);
+        requester.regulator.algorithm_mut().moves = moves;
+        requester.transmit(Picos(0), &config(1));
+        requester.regulator.algorithm_mut().rate = BitsPerSecond(line.0 / 4);
+        requester.transmit(Picos(10), &config(1));
+        assert_eq!(requester.next_start(), after(4));
+        requester.regulator.algorithm_mut().rate = half;
+        requester.answer(20, Syndrome::Ack, 0, false);
+        assert_eq!(requester.next_start(), by_ack, "{moves}");
+        requester.regulator.algorithm_mut().rate = line;
+        requester.receive_notification(Picos(30));
+        assert_eq!(requester.next_start(), by_notification, "{moves}: the port is the pace");
+        requester.regulator.algorithm_mut().rate = BitsPerSecond(line.0 / 4);
+        requester.expire(Picos(40));
+        assert_eq!(requester.next_start(), by_timeout, "{moves}");
+    }
 }
 
 #[test]

@@ -129,6 +129,25 @@ pub fn marked_packets_count_once(run: Runner) {
     }
 }
 
+/// Flows that start together and whose fair windows are less than a packet: the bandwidth-delay product is 27 kB.
+pub fn windows_below_a_packet_are_fair(run: Runner) {
+    let senders: Vec<String> = (1..=38).map(|host| format!("\"h{host}\"")).collect();
+    let text = format!(
+        "name = \"below-a-packet\"\nduration = \"20ms\"\n[topology]\nkind = \"star\"\nhosts = 39\n\
+         host_link = {{ rate = \"50Gbps\", delay = \"1us\" }}\n[switch]\nbuffer = \"32MB\"\nlossless = [3]\n\
+         [host.transport]\nkind = \"roce-rc\"\ncongestion_control = \"hpcc\"\nhpcc = {{ max_stage = 0, \
+         additive_increase = \"27B\", minimum_rate = \"100Mbps\" }}\n[[flows]]\nkind = \"incast\"\n\
+         senders = [{}]\nreceiver = \"h0\"\nbytes = \"500kB\"\npriority = 3\n",
+        senders.join(", ")
+    );
+    let run = run(&text, &[]);
+    run.assert_lossless();
+    let mut times = run.flows().numbers("fct_ns");
+    times.sort_unstable();
+    let (first, last) = (times[0], times[37]);
+    assert!(last * 10 < first * 14, "from {first} to {last} ns");
+}
+
 /// While both flows are active, in the second half of that time, each has half of the line, within a
 /// fifth, and nothing is lost.
 fn assert_fair(run: Runner, text: &str, megabits: u64) {

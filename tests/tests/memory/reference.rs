@@ -7,7 +7,7 @@
 //!
 //! `[frames]` has its headers and its times, `telemetry_steps` its stamps (`INT_MULTI 4`). Differences are known:
 //! - Events of one instant, of which times in whole nanoseconds make many, have another order.
-//! - HPCC has a window here and a rate there, and there a new rate moves the start of the next packet.
+//! - HPCC has a window here and a rate there.
 //! - HPCC and TIMELY depend on the phase of flows that start apart. HPCC adds 20 B to a window of 25 kB in a round trip
 //!   of 4 us, and so needs some 5 ms to become fair; what the first round trips after the second start leave decides
 //!   the shares of a run of 2 ms. Half a microsecond earlier or later moves the first flow's completion by up to 8 %.

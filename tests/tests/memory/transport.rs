@@ -51,3 +51,8 @@ fn dcqcn_is_fair_with_the_hpcc_profile() {
 fn dcqcn_is_fair_with_the_papers_profile() {
     congestion::paper_profile_is_fair(in_memory);
 }
+
+#[test]
+fn hpcc_is_fair_where_windows_are_less_than_a_packet() {
+    congestion::windows_below_a_packet_are_fair(in_memory);
+}

@@ -84,7 +84,23 @@ impl ReactionPoint {
             self.increase(parameters);
             self.timer_stage = self.timer_stage.saturating_add(1);
             self.rest_at_line_rate();
+            self.skip_idle_increases(now, parameters);
         }
+    }
+
+    /// Goes past expiries of the increase timer that change nothing but its stage: without a step, the rate stays where
+    /// it was before the cut.
+    #[inline]
+    fn skip_idle_increases(&mut self, now: Picos, parameters: &Parameters) {
+        let step = parameters.additive_increase.0 | parameters.hyper_increase.0;
+        if step > 0 || self.current_rate != self.target_rate || self.next_increase > now {
+            return;
+        }
+        let interval = parameters.rate_increase_interval.0;
+        let missed = now.since(self.next_increase).0 / interval + 1;
+        self.next_increase += Picos(missed * interval);
+        let missed = u32::try_from(missed).unwrap_or(u32::MAX);
+        self.timer_stage = self.timer_stage.saturating_add(missed);
     }
 
     #[cold]
