@@ -38,6 +38,7 @@ mod off_state;
 mod part;
 mod paused_lanes;
 mod port_counters;
+mod queue_dumps;
 mod queue_tally;
 pub(crate) mod recorder;
 mod rerouting;
@@ -265,6 +266,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         engine.watch_pauses();
         engine.announce_storms();
         engine.agenda.schedule(Picos::ZERO, Task::Sample);
+        engine.plan_queue_dump();
         if switch_settings::measures_links(scenario) {
             // Before the first flow, so that ports measure their links before they send packets.
             engine.agenda.schedule(Picos::ZERO, Task::LinkDelays);

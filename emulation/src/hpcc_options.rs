@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use results::{HpccNode, HpccOptions, QueueSampling};
 use topology::NodeKind;
-use units::Picos;
+use units::{BitsPerSecond, Nanos, Picos};
 
 use scenario::{Hpcc, Scenario};
+use workload::Flow;
 
 /// The settings of the HPCC simulator's files, if the scenario asks for them.
 pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
@@ -18,14 +19,40 @@ pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
         switches: switches.iter().map(|node| node.name.clone()).collect(),
         destination_ports: hpcc.destination_ports.clone(),
         time_offset: hpcc.time_offset.to_nanos(),
-        sampling: QueueSampling {
-            start: hpcc.qlen_start.to_nanos(),
-            stop: hpcc.qlen_stop.map(Picos::to_nanos),
-            interval: hpcc.qlen_interval.to_nanos(),
-            dump_interval: hpcc.qlen_dump_interval.to_nanos(),
-            before: scenario.duration.to_nanos_ceil(),
-        },
+        sampling: queue_sampling(scenario)?,
     })
+}
+
+/// When the queues of switches are sampled for these files, if the scenario asks for them.
+pub fn queue_sampling(scenario: &Scenario) -> Option<QueueSampling> {
+    let hpcc = scenario.results.hpcc.as_ref()?;
+    Some(QueueSampling {
+        start: hpcc.qlen_start.to_nanos(),
+        stop: hpcc.qlen_stop.map(Picos::to_nanos),
+        interval: hpcc.qlen_interval.to_nanos(),
+        dump_interval: hpcc.qlen_dump_interval.to_nanos(),
+        before: scenario.duration.to_nanos_ceil(),
+    })
+}
+
+/// The simulator's `standalone_fct` of a flow (`qp_finish` in `third.cc`), if the scenario asks for it: twice the delay
+/// of its path, a full payload on each link of one way, and all its bytes at the slowest rate. Headers of packets
+/// count without telemetry.
+pub fn standalone(scenario: &Scenario, flow: &Flow) -> Option<Nanos> {
+    const BIT_NANOS_PER_BYTE: u128 = 8_000_000_000;
+    let headers = scenario.results.hpcc.as_ref()?.standalone_headers?;
+    let (path, _) = scenario.path_of(flow);
+    let hops = scenario.fabric().hops(&path);
+    let payload = scenario.host.payload;
+    let time = |bytes: u64, rate: BitsPerSecond| {
+        let time = u128::from(bytes) * BIT_NANOS_PER_BYTE / u128::from(rate.0);
+        u64::try_from(time).unwrap_or(u64::MAX)
+    };
+    let slowest = hops.iter().map(|hop| hop.rate).min()?;
+    let bytes = flow.bytes.0 + headers.0 * flow.bytes.0.div_ceil(payload.0);
+    let delay: u64 = hops.iter().map(|hop| hop.delay.to_nanos().0).sum();
+    let full: u64 = hops.iter().map(|hop| time(payload.0, hop.rate)).sum();
+    Some(Nanos((2 * delay + full).saturating_add(time(bytes, slowest))))
 }
 
 fn nodes(scenario: &Scenario, hpcc: &Hpcc) -> BTreeMap<String, HpccNode> {

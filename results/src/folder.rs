@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use units::{Nanos, Picos};
+use units::Nanos;
 
 use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
 use super::column::Column;
@@ -242,8 +242,8 @@ impl ResultsFolder {
     }
 
     /// Ends these files with the run.
-    pub(super) fn close_hpcc(&mut self, now: Picos) -> Result<(), ResultsError> {
-        self.hpcc.take().map_or(Ok(()), |files| files.finish(now))
+    pub(super) fn close_hpcc(&mut self) -> Result<(), ResultsError> {
+        self.hpcc.take().map_or(Ok(()), HpccFiles::finish)
     }
 
     /// Adds a decision to pause, refresh or resume.

@@ -17,8 +17,8 @@ use super::pause_time::PauseReceived;
 use super::staged_file::StagedFile;
 use super::staging::Staging;
 use super::text_file::TextFile;
-use queue_lengths::QueueLengths;
-pub use queue_lengths::QueueSampling;
+use queue_lengths::Dumps;
+pub use queue_lengths::{QueueLengths, QueueSampling};
 
 /// The first UDP source port of each pair of hosts.
 const FIRST_SOURCE_PORT: u16 = 10_000;
@@ -63,6 +63,8 @@ pub struct FlowStart<'a> {
     pub src: &'a str,
     /// The receiving host.
     pub dst: &'a str,
+    /// Value of `standalone_fct`, if it is not `ideal_ns`.
+    pub standalone: Option<Nanos>,
 }
 
 /// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
@@ -74,11 +76,11 @@ pub struct HpccFiles {
     nodes: BTreeMap<String, HpccNode>,
     destination_ports: BTreeMap<String, u16>,
     time_offset: Nanos,
-    lengths: QueueLengths,
+    dumps: Dumps,
     /// The next source port of a pair of hosts, by their ids.
     next_ports: BTreeMap<(u32, u32), u16>,
-    /// Source ports of flows under way.
-    source_ports: BTreeMap<u32, u16>,
+    /// Source ports of flows under way, and their [`FlowStart::standalone`].
+    under_way: BTreeMap<u32, (u16, Option<Nanos>)>,
     /// Until when a port (node, port, priority) is paused.
     paused: BTreeMap<(u32, u16, u8), Nanos>,
 }
@@ -93,7 +95,7 @@ impl HpccFiles {
         let [fct, pfc, qlen] = Self::FILES.map(open);
         let HpccOptions { nodes, switches, destination_ports, time_offset, sampling } = options;
         let switches: Vec<&HpccNode> = switches.iter().map(|name| &nodes[name]).collect();
-        let lengths = QueueLengths::new(&switches, sampling, time_offset);
+        let dumps = Dumps::new(&switches, sampling, time_offset);
         Ok(Self {
             fct: fct?,
             pfc: pfc?,
@@ -101,9 +103,9 @@ impl HpccFiles {
             nodes,
             destination_ports,
             time_offset,
-            lengths,
+            dumps,
             next_ports: BTreeMap::new(),
-            source_ports: BTreeMap::new(),
+            under_way: BTreeMap::new(),
             paused: BTreeMap::new(),
         })
     }
@@ -112,13 +114,14 @@ impl HpccFiles {
     pub fn flow_started(&mut self, start: &FlowStart) {
         let pair = (self.nodes[start.src].id, self.nodes[start.dst].id);
         let next = self.next_ports.entry(pair).or_insert(FIRST_SOURCE_PORT);
-        self.source_ports.insert(start.flow, *next);
+        self.under_way.insert(start.flow, (*next, start.standalone));
         *next = next.wrapping_add(1);
     }
 
     /// Adds a flow, if it has completed.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
-        let source_port = self.source_ports.remove(&row.flow).unwrap_or(FIRST_SOURCE_PORT);
+        let (source_port, standalone) =
+            self.under_way.remove(&row.flow).unwrap_or((FIRST_SOURCE_PORT, None));
         let Some(fct) = row.fct else { return Ok(()) };
         let address = |name| address(self.nodes[name].id);
         let (source, destination) = (address(row.src), address(row.dst));
@@ -130,7 +133,8 @@ impl HpccFiles {
                 out,
                 "{source:08x} {destination:08x} {source_port} {destination_port} {bytes} {start} \
                  {} {}",
-                fct.0, row.ideal.0
+                fct.0,
+                standalone.unwrap_or(row.ideal).0
             )
         })
     }
@@ -151,26 +155,26 @@ impl HpccFiles {
         self.pfc.write(|out| writeln!(out, "{time} {id} {kind} {interface} {}", u8::from(is)))
     }
 
-    /// The egress queues of port `port` of switch number `switch` hold `change` bytes more from `now`
-    /// on. Calls come in time order.
-    pub fn waiting(
-        &mut self,
-        now: Picos,
-        switch: u32,
-        port: u16,
-        change: i64,
-    ) -> Result<(), ResultsError> {
-        let lengths = &mut self.lengths;
-        if lengths.is_dump_due(now) {
-            self.qlen.write(|out| lengths.write_due(now, out))?;
-        }
-        lengths.change(now, switch, port, change);
-        Ok(())
+    /// When [`Self::dump`] has something to write next; `None` if nothing before the run's end.
+    pub fn next_dump(&self) -> Option<Picos> {
+        self.dumps.next_due()
     }
 
-    /// Ends the run at `now`.
-    pub fn finish(mut self, now: Picos) -> Result<(), ResultsError> {
-        self.qlen.write(|out| self.lengths.finish(now, out))?;
+    /// Writes the histograms that are due at `now`, or all that are left if the run ends then. `lengths` are those of all
+    /// switches in the order of their numbers.
+    pub fn dump(
+        &mut self,
+        (now, ends): (Picos, bool),
+        lengths: &mut [&mut QueueLengths],
+    ) -> Result<(), ResultsError> {
+        self.qlen.write(|out| match ends {
+            false => self.dumps.write_due(now, lengths, out),
+            true => self.dumps.finish(now, lengths, out),
+        })
+    }
+
+    /// Closes the files.
+    pub fn finish(self) -> Result<(), ResultsError> {
         [self.fct, self.pfc, self.qlen].into_iter().try_for_each(TextFile::finish)
     }
 }
@@ -211,7 +215,9 @@ pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
             Key {
                 name: "standalone_fct",
                 about: "`ideal_ns`: xoff's, so that `fct / standalone_fct` is the `slowdown` of \
-                        `flows.csv`.",
+                        `flows.csv`. With `results.hpcc.standalone_headers` the simulator's: twice the \
+                        path's delay, a full payload on each link, and all bytes of the flow with so \
+                        many of headers a packet at the slowest rate.",
             },
         ],
     ),

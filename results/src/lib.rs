@@ -96,7 +96,7 @@ pub use flow_table::{FlowTable, FlowTables, FlowTablesRow, TableRows};
 pub use flow_trace::FlowTraceRow;
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
 pub use held_flow::HeldFlowRow;
-pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling};
+pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueLengths, QueueSampling};
 pub use link::LinkRow;
 pub use link_bytes::LinkBytes;
 pub use link_delay::{LinkDelayRange, LinkDelayRow};

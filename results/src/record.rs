@@ -24,7 +24,7 @@ use super::flow_table::{FlowTablesMeter, FlowTablesRow};
 use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::held_flow::HeldFlowRow;
-use super::hpcc::{FlowStart, HpccFiles};
+use super::hpcc::{FlowStart, HpccFiles, QueueLengths};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::lossy_queue::LossyQueueRow;
 use super::occupancy::{Occupancy, OccupancyRow, OccupancySummary, OccupancyTotals};
@@ -218,16 +218,19 @@ impl Record {
         self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
     }
 
-    /// The egress queues of port `port` of switch number `switch` hold `change` bytes more from `now`
-    /// on. Calls come in time order.
-    pub fn waiting(
+    /// When histograms of queues are to be written next, if HPCC's files are and a dump is before the run's end.
+    pub fn next_queue_dump(&mut self) -> Option<Picos> {
+        self.hpcc()?.next_dump()
+    }
+
+    /// Writes the histograms of queues that are due at `now`, or all that are left if the run ends then. `lengths` are those
+    /// of all switches by their numbers.
+    pub fn queue_dump(
         &mut self,
-        now: Picos,
-        switch: u32,
-        port: u16,
-        change: i64,
+        (now, ends): (Picos, bool),
+        lengths: &mut [&mut QueueLengths],
     ) -> Result<(), ResultsError> {
-        self.hpcc().map_or(Ok(()), |files| files.waiting(now, switch, port, change))
+        self.hpcc().map_or(Ok(()), |files| files.dump((now, ends), lengths))
     }
 
     const fn hpcc(&mut self) -> Option<&mut HpccFiles> {
@@ -445,7 +448,7 @@ impl Record {
             if let Some(meter) = &mut self.throughput {
                 meter.close(|row| folder.throughput(row))?;
             }
-            folder.close_hpcc(now)?;
+            folder.close_hpcc()?;
             folder.whole(&fct_by_size)?;
             folder.whole(&pause_times)?;
             folder.whole(&self.counters.finish(&pause_times))?;

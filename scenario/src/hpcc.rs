@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Fabric;
-use units::Picos;
+use units::{Bytes, Picos};
 
 use super::document::{Document, suggestion};
 use super::flows::FlowsEntry;
-use super::quantity::{self, Quantity, Time};
+use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
 
 /// How `fct.txt`, `pfc.txt` and `qlen.txt` are written.
@@ -36,6 +36,12 @@ pub struct Hpcc {
     /// Names of all nodes in the order of their ids; none is hosts, then switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<String>>,
+    /// Headers of a data packet in `standalone_fct`, if that is the simulator's.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub standalone_headers: Option<Bytes>,
     /// UDP destination ports by label.
     pub destination_ports: BTreeMap<String, u16>,
 }
@@ -58,6 +64,9 @@ pub(super) struct HpccKeys {
     qlen_dump_interval: Time,
     /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
     nodes: Option<Vec<String>>,
+    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it, which has 48 B. Default:
+    /// `standalone_fct` is `ideal_ns`, which counts frames with all that is in them, and ACKs.
+    standalone_headers: Option<Size>,
     /// UDP destination ports of flows by their labels, 0 to 65535; the simulator's analysis tells
     /// incasts (200) from other flows (100) by them. Default: 100 for all.
     destination_ports: BTreeMap<String, u16>,
@@ -72,6 +81,7 @@ impl Default for HpccKeys {
             qlen_interval: Quantity(Picos(100_000)),
             qlen_dump_interval: Quantity(Picos(100_000_000_000)),
             nodes: None,
+            standalone_headers: None,
             destination_ports: BTreeMap::new(),
         }
     }
@@ -92,6 +102,7 @@ impl HpccKeys {
             qlen_interval: self.qlen_interval.0,
             qlen_dump_interval: self.qlen_dump_interval.0,
             nodes: self.nodes,
+            standalone_headers: self.standalone_headers.map(|size| size.0),
             destination_ports: self.destination_ports,
         }
     }

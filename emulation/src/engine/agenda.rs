@@ -35,6 +35,8 @@ pub enum Task {
     PausedQueuesLook,
     /// Circles of pauses of flows are looked for.
     PausedFlowsLook,
+    /// Histograms of queue lengths are written.
+    QueueDump,
     /// Queues are sampled.
     Sample,
     /// Switches' thresholds are computed.
@@ -58,12 +60,13 @@ impl Task {
             Self::DeadlockLook => 2,
             Self::PausedQueuesLook => 3,
             Self::PausedFlowsLook => 4,
-            Self::Sample => 5,
-            Self::ControlPlane => 6,
-            Self::BufferManagement => 7,
-            Self::LinkDelays => 8,
-            Self::Announcements => 9,
-            Self::Reroute => 10,
+            Self::QueueDump => 5,
+            Self::Sample => 6,
+            Self::ControlPlane => 7,
+            Self::BufferManagement => 8,
+            Self::LinkDelays => 9,
+            Self::Announcements => 10,
+            Self::Reroute => 11,
         }
     }
 }
@@ -105,6 +108,10 @@ impl<W: Wires> Engine<'_, W> {
             Task::DeadlockLook => self.look_for_deadlock(),
             Task::PausedQueuesLook => self.look_at_paused_queues(),
             Task::PausedFlowsLook => self.look_at_paused_flows(),
+            Task::QueueDump => {
+                self.dump_queues(false)?;
+                self.plan_queue_dump();
+            }
             Task::Sample => {
                 opening.samples = Some(self.classes);
                 self.go_on(task, self.scenario.results.queue_period);

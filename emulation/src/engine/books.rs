@@ -47,6 +47,7 @@ impl<W: Wires> Engine<'_, W> {
         let mut books = std::mem::take(&mut self.recorder.misdelivered);
         let deadlock = self.finish_deadlocks()?;
         self.finish_measurements()?;
+        self.dump_queues(true)?;
         self.finish_storms()?;
         let faults = self.fault_rows();
         if !self.scenario.faults.is_empty() {

@@ -11,6 +11,7 @@ use super::host_node::{Command, Completion};
 use super::part::Window;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
+use crate::hpcc_options::standalone;
 use crate::partition::Place;
 use crate::{paths, queue_pairs};
 
@@ -48,6 +49,7 @@ impl<W: Wires> Engine<'_, W> {
             label: &flow.label,
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
+            standalone: standalone(self.scenario, &flow),
         });
         if self.scenario.results.port_queues {
             let (path, _) = self.scenario.path_of(&flow);

@@ -186,13 +186,6 @@ pub enum Note {
         /// What was measured.
         measured: Option<Measurement>,
     },
-    /// A port's egress queues hold more or less.
-    Waiting {
-        /// The port.
-        port: u16,
-        /// How much more.
-        change: i64,
-    },
     /// What a switch held at most between two samples, if it was more than at both.
     SampledPeak {
         /// When the earlier sample was.

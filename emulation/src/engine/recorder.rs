@@ -171,10 +171,6 @@ impl<'a> Recorder<'a> {
                 let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
                 record.link_delay(&link_delay_row(time, (node, port), peer, headroom, measured))
             }
-            Note::Waiting { port, change } => {
-                let switch = entry.node.0 - fabric.host_count();
-                record.waiting(at, switch, port, change)
-            }
             Note::Sampled(ref counters) => counters
                 .iter()
                 .try_for_each(|counter| record.queue(&queue_row(time, node, counter))),

@@ -7,7 +7,7 @@ use fabric_core::hop_control::{FlowList, HopControl, LINE_RATE, Order};
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
-use results::{Measurements, Occupancy, PoolLevels};
+use results::{Measurements, Occupancy, PoolLevels, QueueLengths};
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
 use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, StateChange, Storm};
@@ -18,6 +18,7 @@ use units::{Bytes, Picos};
 use super::headroom_study::{HeadroomStudy, Passage};
 use super::journal::{Journal, Note};
 use super::queue_tally::QueueTally;
+use crate::hpcc_options::queue_sampling;
 use crate::switch_settings;
 
 /// What results follow of a switch.
@@ -32,8 +33,8 @@ pub struct Followed {
     pub queues: Option<Box<QueueTally>>,
     /// Its headroom.
     pub study: Option<Box<HeadroomStudy>>,
-    /// Whether what waits at each port is noted.
-    ports: bool,
+    /// Queue lengths of its ports, for files as HPCC's simulator writes them.
+    pub lengths: Option<Box<QueueLengths>>,
     /// The wire that comes in at each port.
     wires: Box<[WireId]>,
 }
@@ -49,15 +50,19 @@ impl Followed {
         let ports = scenario.fabric().switch(switch).ports.len();
         let queues = || QueueTally::new(ports, &switch_settings::queues(scenario)).into();
         let queues = results.queue_counters.then(queues);
-        let ports = results.hpcc.is_some();
+        let sampling = queue_sampling(scenario);
+        let lengths = sampling.map(|sampling| QueueLengths::new(ports, sampling).into());
         let wires = &scenario.fabric().switch(switch).ports;
         Self {
             node: scenario.fabric().switch_node(switch),
-            packets: occupancy.is_some() || study.is_some() || queues.is_some() || ports,
+            packets: occupancy.is_some()
+                || study.is_some()
+                || queues.is_some()
+                || lengths.is_some(),
             occupancy,
             queues,
             study,
-            ports,
+            lengths,
             wires: wires.iter().map(|wire| wire.reverse()).collect(),
         }
     }
@@ -103,8 +108,8 @@ impl SwitchRecorder<'_> {
     /// The egress queues of a port hold `change` bytes more than before.
     #[inline]
     fn waiting(&mut self, now: Picos, port: u16, change: i64) {
-        if self.followed.ports {
-            self.journal.note(now, self.followed.node, Note::Waiting { port, change });
+        if let Some(lengths) = &mut self.followed.lengths {
+            lengths.change(now, port, change);
         }
     }
 

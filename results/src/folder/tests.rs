@@ -114,7 +114,7 @@ fn run_with(folder: &Path, options: &ResultsOptions) -> ResultFiles {
     results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
-    results.close_hpcc(Picos::ZERO).unwrap();
+    results.close_hpcc().unwrap();
     let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
     results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
 }
@@ -210,7 +210,7 @@ fn a_row_of_each_kind_is_in_its_file() {
     results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
     results.capture(0, Nanos(56), &[0x5a; 60], None).unwrap();
-    results.close_hpcc(Picos::ZERO).unwrap();
+    results.close_hpcc().unwrap();
     let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
     assert_eq!(files.unwrap().folder, temp.path());
     let read = |name: &str| fs::read(temp.path().join(name)).unwrap();
@@ -264,7 +264,7 @@ fn what_is_left_out_is_not_there() {
     results.pause(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
     results.whole::<LinkRow>(&[]).unwrap();
     results.whole::<FaultRow>(&[]).unwrap();
-    results.close_hpcc(Picos::ZERO).unwrap();
+    results.close_hpcc().unwrap();
     let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap().files;
     let has = |name: &str| files.iter().any(|(file, _)| *file == name);
     let gone = [FlowRow::FILE, QueueRow::FILE, FlowTraceRow::FILE, LinkRow::FILE, FaultRow::FILE];

@@ -1,5 +1,7 @@
-//! Histograms of queue lengths, sampled without an event for each sample: a queue that changes
-//! counts once for all samples since its last change.
+//! Histograms of queue lengths, sampled without an event for each sample: a queue that changes counts once for all
+//! samples since its last change.
+//!
+//! Each switch counts its own ports ([`QueueLengths`]). When a dump is due, [`Dumps`] writes what all have counted.
 
 use std::io::{self, Write};
 
@@ -40,132 +42,163 @@ impl QueueSampling {
     fn instant(self, sample: u64) -> Nanos {
         Nanos(self.start.0 + sample * self.interval.0)
     }
+
+    /// Instant of a sample; `Picos::MAX` of a sample that is not taken.
+    fn due(self, sample: u64) -> Picos {
+        let is_taken = self.count().is_none_or(|count| sample < count);
+        if is_taken { Picos::from_nanos(self.instant(sample)) } else { Picos::MAX }
+    }
 }
 
-/// One switch port.
+/// One port.
 #[derive(Clone, Debug)]
 struct PortLengths {
-    node: u32,
-    interface: u32,
     /// Bytes that wait now.
     waiting: u64,
+    /// When the first sample is that is not counted yet.
+    next: Picos,
     /// Samples that are counted.
     samples: u64,
     /// Samples by kilobytes.
     counts: Vec<u64>,
 }
 
-impl PortLengths {
-    /// Counts the samples up to and without number `samples`.
-    fn count_to(&mut self, samples: u64) {
-        let more = samples.saturating_sub(self.samples);
-        if more == 0 {
-            return;
-        }
-        let kilobytes = (self.waiting / 1000) as usize;
-        if self.counts.len() <= kilobytes {
-            self.counts.resize(kilobytes + 1, 0);
-        }
-        self.counts[kilobytes] += more;
-        self.samples = samples;
-    }
-}
-
-/// All switch ports.
+/// The ports of one switch.
 #[derive(Clone, Debug)]
 pub struct QueueLengths {
     sampling: QueueSampling,
-    time_offset: Nanos,
-    /// In the order of ids and interfaces.
-    ports: Vec<PortLengths>,
-    /// Where a port of a switch is in `ports`.
-    places: Vec<Vec<usize>>,
-    /// The sample of the next dump; none is `u64::MAX`.
-    next_dump: u64,
-    last_dump: Option<u64>,
+    ports: Box<[PortLengths]>,
 }
 
 impl QueueLengths {
-    /// Empty queues; `switches` are in the order of their numbers.
+    /// Empty queues.
+    pub fn new(ports: usize, sampling: QueueSampling) -> Self {
+        let next = sampling.due(0);
+        let port = PortLengths { waiting: 0, next, samples: 0, counts: Vec::new() };
+        Self { sampling, ports: vec![port; ports].into() }
+    }
+
+    /// The queues of `port` hold `change` bytes more from `now` on. Calls come in time order.
+    #[inline]
+    pub fn change(&mut self, now: Picos, port: u16, change: i64) {
+        let Self { sampling, ports } = self;
+        let port = &mut ports[usize::from(port)];
+        if port.next < now {
+            port.count_to(sampling.before(now), *sampling);
+        }
+        let waiting = port.waiting.checked_add_signed(change);
+        port.waiting = waiting.expect("no more leaves a queue than came into it");
+    }
+}
+
+impl PortLengths {
+    /// Counts the samples up to and without number `samples`.
+    #[inline(never)]
+    fn count_to(&mut self, samples: u64, sampling: QueueSampling) {
+        let more = samples.saturating_sub(self.samples);
+        if more > 0 {
+            let kilobytes = (self.waiting / 1000) as usize;
+            if self.counts.len() <= kilobytes {
+                self.counts.resize(kilobytes + 1, 0);
+            }
+            self.counts[kilobytes] += more;
+            self.samples = samples;
+        }
+        self.next = sampling.due(self.samples);
+    }
+}
+
+/// When histograms are written, and of which ports.
+#[derive(Clone, Debug)]
+pub struct Dumps {
+    sampling: QueueSampling,
+    time_offset: Nanos,
+    /// Ids, interfaces, and the numbers of switches and ports, in the order of ids and interfaces.
+    ports: Vec<(u32, u32, usize, usize)>,
+    /// The sample of the next dump; none is `u64::MAX`.
+    next: u64,
+    last: Option<u64>,
+}
+
+impl Dumps {
+    /// None is written; `switches` are in the order of their numbers.
     pub fn new(switches: &[&HpccNode], sampling: QueueSampling, time_offset: Nanos) -> Self {
-        let port = |node, interface| PortLengths {
-            node,
-            interface,
-            waiting: 0,
-            samples: 0,
-            counts: Vec::new(),
+        let of_switch = |(number, switch): (usize, &&HpccNode)| {
+            let of_port = |(port, interface): (usize, &u32)| (switch.id, *interface, number, port);
+            switch.interfaces.iter().enumerate().map(of_port).collect::<Vec<_>>()
         };
-        let of_switch =
-            |switch: &&HpccNode| switch.interfaces.iter().map(|of| (switch.id, *of)).collect();
-        let keys: Vec<Vec<(u32, u32)>> = switches.iter().map(of_switch).collect();
-        let mut sorted: Vec<(u32, u32)> = keys.iter().flatten().copied().collect();
-        sorted.sort_unstable();
-        let place = |key| sorted.binary_search(key).expect("every key is among the sorted ones");
-        let places = keys.iter().map(|keys| keys.iter().map(place).collect()).collect();
+        let mut ports: Vec<_> = switches.iter().enumerate().flat_map(of_switch).collect();
+        ports.sort_unstable();
         // Multiples of the dump interval lie among the samples at equal distances, or nowhere.
         let QueueSampling { interval, dump_interval, .. } = sampling;
         let behind = (sampling.start.0 + time_offset.0) % dump_interval.0;
         let until_dump = (dump_interval.0 - behind) % dump_interval.0;
         let reached = until_dump.is_multiple_of(interval.0);
-        Self {
-            sampling,
-            time_offset,
-            ports: sorted.iter().map(|&(node, interface)| port(node, interface)).collect(),
-            places,
-            next_dump: if reached { until_dump / interval.0 } else { u64::MAX },
-            last_dump: None,
-        }
+        let next = if reached { until_dump / interval.0 } else { u64::MAX };
+        Self { sampling, time_offset, ports, next, last: None }
     }
 
-    /// Whether [`Self::write_due`] has something to write.
-    #[inline]
-    pub fn is_dump_due(&self, now: Picos) -> bool {
-        self.next_dump < self.sampling.before(now)
+    /// Instant from which on the next dump can be written: just after its sample. `None` if no dump comes before the run's
+    /// end.
+    pub fn next_due(&self) -> Option<Picos> {
+        let is_taken = self.sampling.count().is_none_or(|count| self.next < count);
+        (self.next != u64::MAX && is_taken).then(|| Picos(self.sampling.due(self.next).0 + 1))
     }
 
-    /// Writes what was to be written before `now`.
-    pub fn write_due(&mut self, now: Picos, out: &mut impl Write) -> io::Result<()> {
-        self.write_dumps(self.sampling.before(now), out)
+    /// Writes what was to be written before `now`; `lengths` are in the order of switches' numbers.
+    pub fn write_due(
+        &mut self,
+        now: Picos,
+        lengths: &mut [&mut QueueLengths],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        self.write_to(self.sampling.before(now), lengths, out)
     }
 
-    /// The queues of a switch's port hold `change` bytes more from `now` on.
-    #[inline]
-    pub fn change(&mut self, now: Picos, switch: u32, port: u16, change: i64) {
-        let samples = self.sampling.before(now);
-        let port = &mut self.ports[self.places[switch as usize][usize::from(port)]];
-        port.count_to(samples);
-        let waiting = port.waiting.checked_add_signed(change);
-        port.waiting = waiting.expect("no more leaves a queue than came into it");
-    }
-
-    /// Counts and writes what is left when the run ends at `end`: from there on nothing changes.
-    pub fn finish(&mut self, end: Picos, out: &mut impl Write) -> io::Result<()> {
+    /// Writes what is left when the run ends at `end`: from there on nothing changes.
+    pub fn finish(
+        &mut self,
+        end: Picos,
+        lengths: &mut [&mut QueueLengths],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let run = self.sampling.before(Picos(end.0 + 1));
         let samples = self.sampling.count().unwrap_or(run);
-        self.write_dumps(samples, out)?;
+        self.write_to(samples, lengths, out)?;
         match samples.checked_sub(1) {
-            Some(last) if self.last_dump != Some(last) => self.write(last, out),
+            Some(last) if self.last != Some(last) => self.write(last, lengths, out),
             _ => Ok(()),
         }
     }
 
-    fn write_dumps(&mut self, samples: u64, out: &mut impl Write) -> io::Result<()> {
-        while self.next_dump < samples {
-            self.write(self.next_dump, out)?;
-            self.next_dump += self.sampling.dump_interval.0 / self.sampling.interval.0;
+    fn write_to(
+        &mut self,
+        samples: u64,
+        lengths: &mut [&mut QueueLengths],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        while self.next < samples {
+            self.write(self.next, lengths, out)?;
+            self.next += self.sampling.dump_interval.0 / self.sampling.interval.0;
         }
         Ok(())
     }
 
-    fn write(&mut self, sample: u64, out: &mut impl Write) -> io::Result<()> {
+    fn write(
+        &mut self,
+        sample: u64,
+        lengths: &mut [&mut QueueLengths],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         writeln!(out, "time: {}", self.sampling.instant(sample).0 + self.time_offset.0)?;
-        for port in &mut self.ports {
-            port.count_to(sample + 1);
-            write!(out, "{} {}", port.node, port.interface)?;
+        for &(node, interface, switch, port) in &self.ports {
+            let port = &mut lengths[switch].ports[port];
+            port.count_to(sample + 1, self.sampling);
+            write!(out, "{node} {interface}")?;
             port.counts.iter().try_for_each(|count| write!(out, " {count}"))?;
             writeln!(out)?;
         }
-        self.last_dump = Some(sample);
+        self.last = Some(sample);
         Ok(())
     }
 }
@@ -192,13 +225,16 @@ mod tests {
             interfaces: interfaces.to_vec(),
         };
         let (high, low) = (node(9, &[1]), node(4, &[1, 3]));
-        let mut lengths = QueueLengths::new(&[&high, &low], sampling, Nanos(offset));
+        let mut dumps = Dumps::new(&[&high, &low], sampling, Nanos(offset));
+        let mut lengths = [QueueLengths::new(1, sampling), QueueLengths::new(2, sampling)];
         let mut out = Vec::new();
         for &(now, switch, port, change) in changes {
-            lengths.write_due(Picos(now), &mut out).unwrap();
-            lengths.change(Picos(now), switch, port, change);
+            while let Some(due) = dumps.next_due().filter(|due| *due <= Picos(now)) {
+                dumps.write_due(due, &mut lengths.each_mut(), &mut out).unwrap();
+            }
+            lengths[switch as usize].change(Picos(now), port, change);
         }
-        lengths.finish(Picos(1_000_000), &mut out).unwrap();
+        dumps.finish(Picos(1_000_000), &mut lengths.each_mut(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

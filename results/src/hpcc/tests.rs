@@ -32,7 +32,7 @@ fn files(fill: impl FnOnce(&mut HpccFiles)) -> [String; 3] {
     let staging = Staging::claim(temp.path(), names.map(str::to_owned).collect()).unwrap();
     let mut files = HpccFiles::create(&staging, options()).unwrap();
     fill(&mut files);
-    files.finish(Picos(500_000)).unwrap();
+    files.finish().unwrap();
     staging.publish().unwrap();
     let read = |name: &str| std::fs::read_to_string(Path::new(temp.path()).join(name)).unwrap();
     HpccFiles::FILES.map(read)
@@ -63,7 +63,8 @@ fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> 
 fn a_completed_flow_has_a_line_in_the_simulators_numbers() {
     let [fct, ..] = files(|files| {
         for (flow, src, dst) in [(0, "h1", "h300"), (1, "h1", "h300"), (2, "h300", "h1")] {
-            files.flow_started(&FlowStart { flow, label: "", src, dst });
+            let standalone = (flow == 2).then_some(Nanos(88_000));
+            files.flow_started(&FlowStart { flow, label: "", src, dst, standalone });
         }
         files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
         files.flow(&flow(2, "h300", "h1", Some(90_000))).unwrap();
@@ -72,7 +73,7 @@ fn a_completed_flow_has_a_line_in_the_simulators_numbers() {
     assert_eq!(
         fct,
         "0b000101 0b012c01 10001 200 1000000 2000010000 135001 90000\n\
-         0b012c01 0b000101 10000 100 1000000 2000010000 90000 90000\n"
+         0b012c01 0b000101 10000 100 1000000 2000010000 90000 88000\n"
     );
 }
 
@@ -111,7 +112,14 @@ fn a_pause_has_a_line_when_it_begins_and_when_it_is_ended() {
 
 #[test]
 fn ports_are_sampled_in_the_order_of_interfaces() {
-    let [.., qlen] = files(|files| files.waiting(Picos(150_000), 0, 0, 1048).unwrap());
+    let [.., qlen] = files(|files| {
+        let mut lengths = QueueLengths::new(2, options().sampling);
+        assert_eq!(files.next_dump(), Some(Picos(1)));
+        files.dump((Picos(1), false), &mut [&mut lengths]).unwrap();
+        assert_eq!(files.next_dump(), Some(Picos(1_000_001)));
+        lengths.change(Picos(150_000), 0, 1048);
+        files.dump((Picos(500_000), true), &mut [&mut lengths]).unwrap();
+    });
     assert_eq!(qlen, "time: 2000000000\n0 1 1\n0 2 1\ntime: 2000000500\n0 1 6\n0 2 2 4\n");
 }
 

@@ -59,7 +59,13 @@ fn run(folder: Option<&Path>) -> RunReport {
     };
     let mut record = Record::new(folder, options);
     for flow in 0..30 {
-        record.flow_started(&FlowStart { flow, label: "incast", src: "h1", dst: "h0" });
+        record.flow_started(&FlowStart {
+            flow,
+            label: "incast",
+            src: "h1",
+            dst: "h0",
+            standalone: None,
+        });
         record.delivered(Picos(u64::from(flow) * 100_000), flow, 1_000).unwrap();
     }
     for node in ["leaf0", "leaf1", "spine0"] {
@@ -268,13 +274,23 @@ fn a_record_follows_what_it_was_asked_to_follow() {
     let folder = ResultsFolder::create(temp.path(), &options).unwrap();
     let record = Record::new(Some(folder), RecordOptions::default());
     let report = finished(record, |record| {
-        record.waiting(Picos(1), 0, 1, 2048).unwrap();
+        let mut lengths = crate::QueueLengths::new(2, sampling);
+        assert_eq!(record.next_queue_dump(), Some(Picos(1)));
+        record.queue_dump((Picos(1), false), &mut [&mut lengths]).unwrap();
+        lengths.change(Picos(1), 1, 2048);
+        record.queue_dump((Picos(1_000_000), true), &mut [&mut lengths]).unwrap();
         let (time, until, priority) = (Nanos(7), Nanos(700), 3);
         let (node, by, port) = ("h1", "s0", 0);
         let received =
             PauseReceived { time, node, port, by, priority, binds: time, until, quanta: None };
         record.pause_received(&received).unwrap();
-        record.flow_started(&FlowStart { flow: 0, label: "", src: "h0", dst: "h1" });
+        record.flow_started(&FlowStart {
+            flow: 0,
+            label: "",
+            src: "h0",
+            dst: "h1",
+            standalone: None,
+        });
         for delay in [900, 800] {
             let (link_delay, headroom) = (Some(Nanos(delay)), Bytes(delay * 10));
             let (time, node, peer, response) = (Nanos(7), "s0", "h0", None);
