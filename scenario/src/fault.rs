@@ -7,7 +7,7 @@ use units::{BitsPerSecond, Picos};
 use super::glob;
 use super::outage::{Flap, Outage, Span};
 use super::quantity;
-use super::ratio::Probability;
+use super::ratio::FineProbability;
 
 /// The most that the scenario's delays on a wire add together to the time that a frame is on its way, and the most of the
 /// delay and of the jitter that a live fabric's user sets. With a slow port ([`LEAST_RATE`]) that is four seconds, within
@@ -130,7 +130,7 @@ pub struct WirePattern(pub(super) String);
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
     /// Each with this probability, drawn from the scenario's seed.
-    Rate(Probability),
+    Rate(FineProbability),
     /// These, counted from 1; ascending.
     Nth(Vec<u64>),
 }

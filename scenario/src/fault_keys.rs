@@ -14,7 +14,7 @@ use super::fault::{
 use super::glob;
 use super::outage::{Flap, FlapKeys};
 use super::quantity::{Rate, Time, display};
-use super::ratio::Probability;
+use super::ratio::FineProbability;
 use super::report::ScenarioError;
 
 /// Something that goes wrong on wires, for tests of what then happens. It is about frames whose transmission begins while
@@ -38,7 +38,7 @@ pub(super) enum FaultKeys {
         #[serde(default)]
         r#match: FrameClass,
         /// Probability with which each of them vanishes, 0 to 1; drawn from the scenario's seed.
-        rate: Option<Probability>,
+        rate: Option<FineProbability>,
         /// Which of them vanish, counted from 1 on each wire.
         nth: Option<Vec<u64>>,
     },
@@ -56,7 +56,7 @@ pub(super) enum FaultKeys {
         #[serde(default)]
         r#match: FrameClass,
         /// Probability with which each of them is damaged, 0 to 1; drawn from the scenario's seed.
-        rate: Option<Probability>,
+        rate: Option<FineProbability>,
         /// Which of them are damaged, counted from 1 on each wire.
         nth: Option<Vec<u64>>,
     },
@@ -195,7 +195,7 @@ impl FaultPlace<'_> {
     fn selection(
         &self,
         what: &str,
-        rate: Option<Probability>,
+        rate: Option<FineProbability>,
         nth: Option<Vec<u64>>,
     ) -> Result<Selection, ScenarioError> {
         match (rate, nth) {

@@ -60,7 +60,8 @@ pub(super) enum WorkloadKeys {
     /// The flows of a CSV file with the header `start_ns,src,dst,bytes,priority`, which the columns `path` and
     /// `source_port` may follow. A path names the switches in order, as in `leaf0>spine1>leaf3`, and switches get
     /// routes for the flow; an empty one is that of other frames. A source port of RoCEv2, 1 to 65535, is what ECMP
-    /// hashes; an empty one is chosen by xoff. With both, the port has to lead over the path.
+    /// hashes; an empty one is chosen by xoff. With both, the port has to lead over the path. `bytes` may be `unlimited`, which
+    /// lasts until the run ends.
     List {
         /// Name of the flows in the results. Default: the file's name without its extension.
         label: Option<String>,

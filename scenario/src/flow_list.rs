@@ -1,7 +1,7 @@
 //! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`, which `path` and `source_port` may follow.
 //!
 //! Fields are plain: whole numbers in decimal and names, without quotes or spaces. Rows need
-//! no order. `path` and `source_port` may be empty.
+//! no order. `bytes` may be `unlimited`: the flow lasts to the run's end. `path` and `source_port` may be empty.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
-use workload::{FileFault, Flow};
+use workload::{FileFault, Flow, Length, load};
 
 use super::flows::{Expansion, NamedFile};
 use super::quantity;
@@ -21,6 +21,8 @@ const HEADER: &str = "start_ns,src,dst,bytes,priority";
 /// Columns that may follow, in any order.
 const PATH: &str = "path";
 const SOURCE_PORT: &str = "source_port";
+/// Bytes of a flow that lasts to the run's end.
+const UNLIMITED: &str = "unlimited";
 
 /// Flows with a source port and the path that it is said to lead over.
 pub(super) struct ExpectedPaths {
@@ -183,7 +185,14 @@ impl<'a> Row<'a> {
         if let Some((title, help)) = self.list.expansion.pair_fault(from, to) {
             return Err(self.error(destination, &title, help));
         }
-        let length = self.number(bytes, "bytes", 1..=1_000_000_000_000_000, "from 1 to 10^15")?;
+        let (length, long_lived) = if bytes == UNLIMITED {
+            let span = duration.since(Picos::from_nanos(Nanos(start_ns)));
+            let rate = load::host_rate(self.list.expansion.fabric, from);
+            Length::Unlimited.resolve(rate, span)
+        } else {
+            let described = "from 1 to 10^15, or unlimited";
+            (Bytes(self.number(bytes, "bytes", 1..=1_000_000_000_000_000, described)?), false)
+        };
         let class = self.number(priority, "priority", 0..=7, "from 0 to 7")?;
         let (mut path, mut source_port) = (None, None);
         let names = self.columns.split(',').skip(5);
@@ -197,8 +206,9 @@ impl<'a> Row<'a> {
         let priority = class.try_into().expect("checked to be at most 7");
         let flow = Flow {
             source_port,
+            long_lived,
             path: path.as_ref().filter(|_| source_port.is_none()).map(|(wires, _)| wires.clone()),
-            ..Flow::new(label.clone(), (from, to), Bytes(length), start, priority)
+            ..Flow::new(label.clone(), (from, to), length, start, priority)
         };
         let expected = path.filter(|_| source_port.is_some()).map(|(wires, field)| ExpectedPath {
             flow: flow.clone(),

@@ -115,7 +115,7 @@ pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use pause_rule::{MeanOf, PauseRule};
 pub use priority::{AckPriority, Priorities};
 pub use queries::QueryRate;
-pub use ratio::{Probability, Ratio};
+pub use ratio::{FineProbability, Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, TableFormat, Throughput};

@@ -60,6 +60,21 @@ impl Dimension for BitsPerSecond {
     }
 }
 
+/// Step of a rate: a rate, or zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Increase(pub BitsPerSecond);
+
+impl Dimension for Increase {
+    const KIND: &'static Kind =
+        &Kind { name: "Increase", smallest: 0, ..*<BitsPerSecond as Dimension>::KIND };
+    fn from_base(base: u64) -> Self {
+        Self(BitsPerSecond(base))
+    }
+    fn base(self) -> u64 {
+        self.0.0
+    }
+}
+
 impl Dimension for Picos {
     const KIND: &'static Kind = &Kind {
         name: "Time",

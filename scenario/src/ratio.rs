@@ -138,33 +138,95 @@ impl Serialize for Probability {
 
 impl<'de> Deserialize<'de> for Probability {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Probability;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a number from 0 to 1 such as 0.2")
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Probability, E> {
-                if !(0.0..=1.0).contains(&number) {
-                    return Err(E::invalid_value(Unexpected::Float(number), &self));
-                }
-                let millionths = (number * 1e6).round();
-                if (number * 1e6 - millionths).abs() > 1e-6 {
-                    let title = format!("{number} is finer than a millionth");
-                    return Err(E::custom(format!("{title}\nwrite six digits at most")));
-                }
-                #[expect(
-                    clippy::cast_sign_loss,
-                    clippy::cast_possible_truncation,
-                    reason = "checked to be from 0 to 1,000,000"
-                )]
-                Ok(Probability { millionths: millionths as u32 })
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Probability, E> {
-                self.visit_f64(number as f64)
-            }
+        let unit = Unit { parts: 1e6, name: "a millionth", digits: "six" };
+        let millionths = input.deserialize_any(unit)?;
+        Ok(Self { millionths: millionths.try_into().expect("at most a million") })
+    }
+}
+
+/// A probability in parts of 10^12: the file's `1e-7` is `100_000`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FineProbability {
+    /// 0 to 10^12.
+    pub trillionths: u64,
+}
+
+impl From<Probability> for FineProbability {
+    fn from(probability: Probability) -> Self {
+        Self { trillionths: u64::from(probability.millionths) * 1_000_000 }
+    }
+}
+
+impl FineProbability {
+    /// Returns true with this probability, if `drawn` is evenly drawn from 64 bits. Probabilities in whole millionths use the
+    /// upper half alone, as they always did.
+    pub fn takes(self, drawn: u64) -> bool {
+        if self.trillionths.is_multiple_of(1_000_000) {
+            // drawn / 2^32 < millionths / 10^6, in integers.
+            return (drawn >> 32) * 1_000_000 < (self.trillionths / 1_000_000) << 32;
         }
-        input.deserialize_any(Reader)
+        u128::from(drawn) * 1_000_000_000_000 < u128::from(self.trillionths) << 64
+    }
+}
+
+impl Serialize for FineProbability {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_f64(self.trillionths as f64 / 1e12)
+    }
+}
+
+impl<'de> Deserialize<'de> for FineProbability {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let unit = Unit { parts: 1e12, name: "10^-12", digits: "twelve" };
+        Ok(Self { trillionths: input.deserialize_any(unit)? })
+    }
+}
+
+impl JsonSchema for FineProbability {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FineProbability".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A probability, in steps of 10^-12.",
+            "type": "number", "minimum": 0, "maximum": 1,
+        })
+    }
+}
+
+/// Reads a number from 0 to 1 in parts of one.
+struct Unit {
+    /// Parts of one, up to 10^12.
+    parts: f64,
+    name: &'static str,
+    digits: &'static str,
+}
+
+impl Visitor<'_> for Unit {
+    type Value = u64;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a number from 0 to 1 such as 0.2")
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
+        if !(0.0..=1.0).contains(&number) {
+            return Err(E::invalid_value(Unexpected::Float(number), &self));
+        }
+        let scaled = number * self.parts;
+        let whole = scaled.round();
+        // A double has 53 bits: 10^12 of them leave 10^-4.
+        if (scaled - whole).abs() > self.parts.sqrt() * 1e-9 {
+            let title = format!("{number} is finer than {}", self.name);
+            return Err(E::custom(format!("{title}\nwrite {} digits at most", self.digits)));
+        }
+        #[expect(
+            clippy::cast_sign_loss,
+            clippy::cast_possible_truncation,
+            reason = "checked to be from 0 to the parts of one"
+        )]
+        Ok(whole as u64)
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+        self.visit_f64(number as f64)
     }
 }
 
@@ -206,5 +268,20 @@ mod tests {
         }
         assert_eq!(Ratio::new(1, 3).of(10), 3);
         assert_eq!(Ratio::new(u32::MAX, 1).of(u64::MAX / 2), u64::MAX);
+    }
+    #[test]
+    fn a_fine_probability_takes_its_part_and_what_one_in_millionths_takes() {
+        let taken = |trillionths, drawn| FineProbability { trillionths }.takes(drawn);
+        for millionths in [0, 1, 3, 250_000, 1_000_000] {
+            let coarse = |drawn: u64| (drawn >> 32) * 1_000_000 < millionths << 32;
+            let edge =
+                u64::try_from((u128::from(millionths) << 64) / 1_000_000).unwrap_or(u64::MAX);
+            for drawn in [0, edge.wrapping_sub(1), edge, edge.saturating_add(1 << 32), u64::MAX] {
+                assert_eq!(taken(millionths * 1_000_000, drawn), coarse(drawn), "{millionths}");
+            }
+        }
+        // 10^-7 of 2^64 is 1844674407370.95.
+        assert!(taken(100_000, 1_844_674_407_370) && !taken(100_000, 1_844_674_407_371));
+        assert!(taken(1, 18_446_744) && !taken(1, 18_446_745));
     }
 }

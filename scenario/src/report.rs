@@ -12,6 +12,7 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 #[error("{report}")]
 pub struct ScenarioError {
     report: String,
+    title: String,
 }
 
 /// A place in a text that a person wrote.
@@ -56,7 +57,12 @@ impl ScenarioError {
         if let Some(help) = help {
             group = group.element(Level::HELP.message(help));
         }
-        Self { report: Renderer::plain().render(&[group]) }
+        Self { report: Renderer::plain().render(&[group]), title: title.to_owned() }
+    }
+
+    /// Its first line: what is wrong, without its place and what would be right.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 }
 

@@ -19,8 +19,13 @@ pub enum Sizes {
     Fixed(Bytes),
     /// A distribution that ships with xoff, by its name.
     Named(&'static str),
-    /// A table, by its absolute path.
-    File(String),
+    /// A table.
+    File {
+        /// Its absolute path.
+        file: String,
+        /// Bytes of a size of 1, if they are said.
+        unit: Option<Bytes>,
+    },
 }
 
 impl<'de> Deserialize<'de> for Sizes {
@@ -49,7 +54,13 @@ impl<'de> Deserialize<'de> for Sizes {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
                 let keys = SizeFileKeys::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Sizes::File(keys.file))
+                let unit = keys.unit.map(|unit| unit.0);
+                if unit == Some(Bytes(0)) {
+                    return Err(A::Error::custom(
+                        "a unit of no bytes\nwrite one such as \"1460B\"",
+                    ));
+                }
+                Ok(Sizes::File { file: keys.file, unit })
             }
         }
         input.deserialize_any(Reader)
@@ -61,9 +72,12 @@ impl Serialize for Sizes {
         match self {
             Self::Fixed(bytes) => quantity::serialize(bytes, out),
             Self::Named(name) => out.serialize_str(name),
-            Self::File(file) => {
-                let mut map = out.serialize_map(Some(1))?;
+            Self::File { file, unit } => {
+                let mut map = out.serialize_map(None)?;
                 map.serialize_entry("file", file)?;
+                if let Some(unit) = unit {
+                    map.serialize_entry("unit", &quantity::display(*unit))?;
+                }
                 map.end()
             }
         }
@@ -75,8 +89,12 @@ impl Serialize for Sizes {
 #[serde(deny_unknown_fields)]
 struct SizeFileKeys {
     /// Path of the table, relative to the folder of the scenario file: a line for each point, with
-    /// a size in bytes and the cumulative probability up to it, ending in 1 or in 100 (per cent).
+    /// a size in bytes and the cumulative probability up to it, ending in 1 or in 100 (per cent). ns-2's third column, between
+    /// the two, is passed over.
     file: String,
+    /// Bytes of a size of 1, above zero, such as "1460B" where sizes are packets. It has to be said of tables of three columns.
+    /// Default "1B".
+    unit: Option<Size>,
 }
 
 impl JsonSchema for Sizes {
@@ -157,11 +175,11 @@ impl Expansion<'_> {
                 let distribution = catalogue::distribution(name).expect("a known name");
                 Ok((sizes, SizeChoice::Drawn(distribution)))
             }
-            Sizes::File(name) => {
+            Sizes::File { file: name, unit } => {
                 let file = self.read(&format!("{path}.file"), "distribution", &name)?;
-                let distribution =
-                    SizeDistribution::parse(&file.text).map_err(|fault| file.error(&fault))?;
-                Ok((Sizes::File(file.path), SizeChoice::Drawn(distribution.into())))
+                let distribution = SizeDistribution::parse_in(&file.text, unit)
+                    .map_err(|fault| file.error(&fault))?;
+                Ok((Sizes::File { file: file.path, unit }, SizeChoice::Drawn(distribution.into())))
             }
         }
     }

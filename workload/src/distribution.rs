@@ -1,8 +1,9 @@
 //! Distributions of flow sizes: cumulative tables, drawn from by inverse transform.
 //!
 //! A file has a point a line, `size probability`: bytes, and the probability of a flow of at most
-//! that many, as a part of 1 or in per cent; `#` starts a comment. Between two points sizes are
-//! even, as in the traffic generator of the HPCC simulator, and like there a drawn size is rounded
+//! that many, as a part of 1 or in per cent; `#` starts a comment. Tables of ns-2 have a third column
+//! between the two, which its random variables do not use; sizes there are mostly packets. Between two
+//! points sizes are even, as in the traffic generator of the HPCC simulator, and like there a drawn size is rounded
 //! down to whole bytes and is at least one. A first point above probability 0 is a step at its size.
 
 use std::ops::Range;
@@ -55,9 +56,14 @@ struct Line {
 const ONE: u128 = decimal::ONE;
 
 impl SizeDistribution {
-    /// Reads a table; probabilities finer than 10^-12 are cut there.
+    /// Reads a table of sizes in bytes; probabilities finer than 10^-12 are cut there.
     pub fn parse(text: &str) -> Result<Self, FileFault> {
-        let lines = read_lines(text)?;
+        Self::parse_in(text, None)
+    }
+
+    /// Reads a table of sizes in a `unit`, in which tables of three columns have to be; `None` is bytes.
+    pub fn parse_in(text: &str, unit: Option<Bytes>) -> Result<Self, FileFault> {
+        let lines = read_lines(text, unit)?;
         let fault = |span: &Range<usize>, title: String, help: &str| {
             Err(FileFault { span: span.clone(), title, help: help.into() })
         };
@@ -133,33 +139,43 @@ impl SizeDistribution {
     }
 }
 
-fn read_lines(text: &str) -> Result<Vec<Line>, FileFault> {
+fn read_lines(text: &str, unit: Option<Bytes>) -> Result<Vec<Line>, FileFault> {
     let mut lines = Vec::new();
     let mut start = 0;
     for whole in text.split_inclusive('\n') {
         let kept = whole.split('#').next().unwrap_or_default().trim();
         if !kept.is_empty() {
             let from = start + (kept.as_ptr().addr() - whole.as_ptr().addr());
-            lines.push(read_line(kept, from)?);
+            lines.push(read_line(kept, from, unit)?);
         }
         start += whole.len();
     }
     Ok(lines)
 }
 
-fn read_line(line: &str, start: usize) -> Result<Line, FileFault> {
+fn read_line(line: &str, start: usize, unit: Option<Bytes>) -> Result<Line, FileFault> {
     let span = start..start + line.len();
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let &[size, probability] = fields.as_slice() else {
-        let title = format!("a line of {} numbers", fields.len());
-        let help = "write two: a size in bytes and a cumulative probability".into();
-        return Err(FileFault { span, title, help });
+    let (size, probability) = match (fields.as_slice(), unit) {
+        (&[size, probability], _) | (&[size, _, probability], Some(_)) => (size, probability),
+        (&[_, _, _], None) => {
+            let title = "a line of 3 numbers, as in ns-2, and no unit of its sizes".into();
+            let help = "say what a size of 1 is, beside `file`: unit = \"1460B\" for packets, unit = \"1B\"";
+            return Err(FileFault { span, title, help: help.into() });
+        }
+        _ => {
+            let title = format!("a line of {} numbers", fields.len());
+            let help = "write two: a size in bytes and a cumulative probability".into();
+            return Err(FileFault { span, title, help });
+        }
     };
+    let unit = u128::from(unit.map_or(1, |unit| unit.0));
     let at = |field: &str, title: String, help: String| {
         let from = start + (field.as_ptr().addr() - line.as_ptr().addr());
         FileFault { span: from..from + field.len(), title, help }
     };
     let bytes = decimal::parse(size)
+        .and_then(|size| size.checked_mul(unit))
         .filter(|bytes| bytes.is_multiple_of(decimal::ONE))
         .and_then(|bytes| u64::try_from(bytes / decimal::ONE).ok())
         .filter(|bytes| *bytes <= LARGEST_SIZE)
@@ -183,6 +199,18 @@ mod tests {
         (fault.title, &text[fault.span])
     }
 
+    /// ns-2's table of two sizes, in packets of 1460 B.
+    #[test]
+    fn the_third_column_of_ns2_is_passed_over_and_sizes_have_a_unit() {
+        let packets = "1 1 0\n6 1 0.5\n13.5 1 1\n";
+        let read = |text, unit| SizeDistribution::parse_in(text, Some(Bytes(unit)));
+        let bytes = SizeDistribution::parse("1460 0\n8760 0.5\n19710 1\n");
+        assert_eq!(read(packets, 1460), bytes);
+        assert_eq!(read("1460 0\n8760 0.5\n19710 1\n", 1), bytes);
+        assert_eq!(read(packets, 1).unwrap_err().title, "not a size");
+        assert_eq!(read("1000000000 1 1", 1460).unwrap_err().title, "not a size");
+    }
+
     #[test]
     fn malformed_tables_say_why_and_where() {
         assert_eq!(fault("0 0\n10 0.5\n5 1\n"), ("sizes go down, from 10 to 5".into(), "5 1"));
@@ -192,7 +220,9 @@ mod tests {
         assert_eq!(fault("0 0\n10 99.9"), ("the distribution ends at 99.9".into(), "10 99.9"));
         assert_eq!(fault("# none\n"), ("a distribution without points".into(), ""));
         assert_eq!(fault("0 1 # all\n"), ("a distribution of flows of no bytes".into(), "0 1"));
-        assert_eq!(fault("0 0 0\n"), ("a line of 3 numbers".into(), "0 0 0"));
+        let ns2 = "a line of 3 numbers, as in ns-2, and no unit of its sizes";
+        assert_eq!(fault("0 0 0\n"), (ns2.into(), "0 0 0"));
+        assert_eq!(fault("0 0 0 0\n"), ("a line of 4 numbers".into(), "0 0 0 0"));
         assert_eq!(fault(" 1.5 0"), ("not a size".into(), "1.5"));
         assert_eq!(fault("1 -1"), ("not a cumulative probability".into(), "-1"));
     }

@@ -125,11 +125,7 @@ impl Injector {
     fn selects(&self, selection: &Selection) -> bool {
         match selection {
             Selection::Nth(numbers) => numbers.binary_search(&self.tally.seen).is_ok(),
-            Selection::Rate(probability) => {
-                let random = mix(self.seed, self.tally.seen) >> 32;
-                // random / 2^32 < millionths / 10^6, in integers.
-                random * 1_000_000 < u64::from(probability.millionths) << 32
-            }
+            Selection::Rate(probability) => probability.takes(mix(self.seed, self.tally.seen)),
         }
     }
 

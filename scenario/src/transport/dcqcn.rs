@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::Inner;
-use crate::quantity::{self, Rate, Size, Time};
+use crate::quantity::{self, Increase, Quantity, Rate, Size, Time};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -132,9 +132,9 @@ pub(super) struct DcqcnKeys {
     #[schemars(range(max = MOST_STAGES))]
     fast_recovery_stages: Option<u32>,
     /// Step of additive increase. hpcc 20 Mbit/s, paper 40 Mbit/s, conweave 40 Mbit/s.
-    additive_increase: Option<Rate>,
+    additive_increase: Option<Quantity<Increase>>,
     /// Step of hyper increase. hpcc 200 Mbit/s, paper 400 Mbit/s, conweave 100 Mbit/s.
-    hyper_increase: Option<Rate>,
+    hyper_increase: Option<Quantity<Increase>>,
     /// The rate is never cut below this. hpcc 1 Gbit/s, paper 40 Mbit/s, conweave 100 Mbit/s.
     minimum_rate: Option<Rate>,
     /// Least time between two CNPs of a queue pair; "0s" is a CNP for each marked packet.
@@ -214,12 +214,17 @@ impl DcqcnKeys {
             byte_counter: self.byte_counter.map_or(base.byte_counter, |counter| counter.0),
             g: place.weight("g", self.g, base.g)?,
             fast_recovery_stages: self.fast_recovery_stages.unwrap_or(base.fast_recovery_stages),
-            additive_increase: self.additive_increase.map_or(base.additive_increase, |rate| rate.0),
-            hyper_increase: self.hyper_increase.map_or(base.hyper_increase, |rate| rate.0),
+            additive_increase: increase(self.additive_increase, base.additive_increase),
+            hyper_increase: increase(self.hyper_increase, base.hyper_increase),
             minimum_rate: self.minimum_rate.map_or(base.minimum_rate, |rate| rate.0),
             cnp_interval: self.cnp_interval.map_or(base.cnp_interval, |time| time.0),
             notification: self.notification,
             clamp_target_rate: self.clamp_target_rate.unwrap_or(base.clamp_target_rate),
         })
     }
+}
+
+/// The increase that is given, or another.
+fn increase(given: Option<Quantity<Increase>>, otherwise: BitsPerSecond) -> BitsPerSecond {
+    given.map_or(otherwise, |increase| increase.0.0)
 }

@@ -76,7 +76,7 @@ impl DctcpKeys {
             g: place.weight("g", self.g, Ratio::new(1, 16))?,
             start,
             initial_window: place.size("initial_window", self.initial_window)?,
-            additive_increase: place.size("additive_increase", self.additive_increase)?,
+            additive_increase: self.additive_increase.map(|size| size.0),
             minimum_window: place.size("minimum_window", self.minimum_window)?,
             pacing: self.pacing.unwrap_or(start == Start::LineRate),
         })

@@ -40,7 +40,7 @@ pub(super) struct HpccKeys {
     /// Whether every ACK changes the window, in proportion to that of the last round trip, or only the first of each
     /// round trip. Default true.
     fast_reaction: Option<bool>,
-    /// W_AI: what the window grows by, above zero. Default: (1 - `utilisation`) / 100 of line rate x `base_rtt`, which
+    /// W_AI: what the window grows by, which may be "0B". Default: (1 - `utilisation`) / 100 of line rate x `base_rtt`, which
     /// is 81 B at 100 Gbit/s and 13 us, where the paper has 80 B.
     additive_increase: Option<Size>,
     /// The rate never falls below this. Default "1Mbps"; the authors' simulator has 1 Gbit/s at 100 Gbit/s.
@@ -53,7 +53,7 @@ impl HpccKeys {
             utilisation: place.part("utilisation", self.utilisation, 950_000)?,
             max_stage: self.max_stage.unwrap_or(5),
             fast_reaction: self.fast_reaction.unwrap_or(true),
-            additive_increase: place.size("additive_increase", self.additive_increase)?,
+            additive_increase: self.additive_increase.map(|size| size.0),
             minimum_rate: self.minimum_rate.map_or(BitsPerSecond(1_000_000), |rate| rate.0),
         })
     }

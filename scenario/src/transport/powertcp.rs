@@ -37,7 +37,7 @@ pub(super) struct PowerTcpKeys {
     /// eta: the part of a link that is to be in use, above 0, up to 1: power is divided by it. Default 1, as in the
     /// paper; the authors' simulator has 0.95 for "powertcp".
     utilisation: Option<Probability>,
-    /// beta: what the window grows by, above zero. Default: 6/1000 of line rate x `base_rtt`, as in the authors'
+    /// beta: what the window grows by, which may be "0B". Default: 6/1000 of line rate x `base_rtt`, as in the authors'
     /// simulator (150 Mbit/s at 25 Gbit/s).
     additive_increase: Option<Size>,
     /// The rate never falls below this. Default "1Mbps"; the authors' simulator has 100 Mbit/s at 25 Gbit/s.
@@ -49,7 +49,7 @@ impl PowerTcpKeys {
         Ok(PowerTcp {
             gain: place.part("gain", self.gain, 900_000)?,
             utilisation: place.part("utilisation", self.utilisation, 1_000_000)?,
-            additive_increase: place.size("additive_increase", self.additive_increase)?,
+            additive_increase: self.additive_increase.map(|size| size.0),
             minimum_rate: self.minimum_rate.map_or(BitsPerSecond(1_000_000), |rate| rate.0),
         })
     }

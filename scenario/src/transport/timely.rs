@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Picos};
 
 use super::Inner;
-use crate::quantity::{self, Rate, Time};
+use crate::quantity::{self, Increase, Quantity, Rate, Time};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -75,9 +75,9 @@ pub(super) struct TimelyKeys {
     /// beta: how strongly the rate falls, a ratio up to 1. Default 4/5; 1/125 with form "patched".
     decrease: Option<Ratio>,
     /// delta: what it grows by. Default: 1/1000 of the line rate, the paper's 10 Mbit/s at 10 Gbit/s.
-    additive_increase: Option<Rate>,
+    additive_increase: Option<Quantity<Increase>>,
     /// What it grows by after `hyper_after` increases in a row. Default: five times `additive_increase`.
-    hyper_increase: Option<Rate>,
+    hyper_increase: Option<Quantity<Increase>>,
     /// N: see `hyper_increase`. Default 5.
     hyper_after: Option<u32>,
     /// The rate never falls below this. Default "10Mbps"; the HPCC simulator has 1 Gbit/s at 100 Gbit/s.
@@ -109,8 +109,8 @@ impl TimelyKeys {
             minimum_rtt: place.time("minimum_rtt", self.minimum_rtt, microseconds(20))?,
             gain: place.weight("gain", self.gain, Ratio::new(7, 8))?,
             decrease: place.weight("decrease", self.decrease, decrease)?,
-            additive_increase: self.additive_increase.map(|rate| rate.0),
-            hyper_increase: self.hyper_increase.map(|rate| rate.0),
+            additive_increase: self.additive_increase.map(|increase| increase.0.0),
+            hyper_increase: self.hyper_increase.map(|increase| increase.0.0),
             hyper_after: self.hyper_after.unwrap_or(5),
             minimum_rate: self.minimum_rate.map_or(BitsPerSecond(10_000_000), |rate| rate.0),
         })

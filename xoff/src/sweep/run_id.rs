@@ -45,7 +45,7 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
         match &mut entry.workload {
             Workload::List { file, .. } => *file = digest(file)?,
             Workload::Poisson(arrivals) | Workload::Lognormal { arrivals, .. } => {
-                if let Sizes::File(file) = &mut arrivals.sizes {
+                if let Sizes::File { file, .. } = &mut arrivals.sizes {
                     *file = digest(file)?;
                 }
                 if let PairChoice::Matrix { file } = &mut arrivals.pairs {
@@ -53,7 +53,7 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
                 }
             }
             Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
-                if let IncastBytes::Drawn { sizes: Sizes::File(file) } = &mut incasts.bytes {
+                if let IncastBytes::Drawn { sizes: Sizes::File { file, .. } } = &mut incasts.bytes {
                     *file = digest(file)?;
                 }
             }

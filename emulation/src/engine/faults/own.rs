@@ -1,6 +1,6 @@
 //! What the user of a live fabric sets on a wire, beside the scenario's faults.
 
-use scenario::{FrameClass, Lateness, Outage, Probability, Selection, Span};
+use scenario::{FineProbability, FrameClass, Lateness, Outage, Probability, Selection, Span};
 use units::{BitsPerSecond, Picos};
 use workload::random::mix;
 
@@ -21,7 +21,12 @@ impl What {
 }
 
 fn at_random(millionths: u32) -> Option<Selection> {
-    (millionths > 0).then_some(Selection::Rate(Probability { millionths }))
+    (millionths > 0).then_some(Selection::Rate(Probability { millionths }.into()))
+}
+
+/// The probability that [`at_random`] was given.
+fn millionths(rate: FineProbability) -> u32 {
+    u32::try_from(rate.trillionths / 1_000_000).expect("at most a million")
 }
 
 impl Faults {
@@ -35,9 +40,11 @@ impl Faults {
         let mut set = Impairment::default();
         for what in self.own() {
             match what {
-                What::Loss(_, Selection::Rate(rate)) => set.loss_millionths = rate.millionths,
+                What::Loss(_, Selection::Rate(rate)) => {
+                    set.loss_millionths = millionths(*rate);
+                }
                 What::Corruption(_, Selection::Rate(rate)) => {
-                    set.corrupt_millionths = rate.millionths;
+                    set.corrupt_millionths = millionths(*rate);
                 }
                 What::Delay(lateness) => {
                     (set.delay_ps, set.jitter_ps) = (lateness.delay.0, lateness.jitter.0);
