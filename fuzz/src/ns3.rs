@@ -80,7 +80,7 @@ pub fn check(input: &[u8]) {
     let flows = Source::of("flow.txt", flows);
     // The scenario has the name of the config.
     let config = Source::of(&format!("{stem}.txt"), config);
-    let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem) {
+    let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem, true) {
         Ok(imported) => imported,
         Err(error) => return refusal_is_a_sentence(&error),
     };

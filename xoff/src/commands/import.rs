@@ -66,7 +66,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let imported = ns3::config_file(&arguments.path).and_then(|config| {
         let out = arguments.out.clone();
         let out = out.unwrap_or_else(|| Path::new(&stem(&config)).with_extension("toml"));
-        Ok((ns3::import(simulator, command_line, &config, &stem(&out))?, out))
+        let lenient = arguments.lenient;
+        Ok((ns3::import(simulator, command_line, &config, &stem(&out), lenient)?, out))
     });
     let (imported, out) = match imported {
         Ok(imported) => imported,

@@ -9,6 +9,7 @@ mod buffers;
 mod config;
 mod control;
 mod flows;
+mod instant;
 mod keys;
 mod notes;
 mod paths;
@@ -35,6 +36,8 @@ use translation::Translation;
 /// An imported scenario, not yet written anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
+    /// The name of the config file.
+    pub config: String,
     /// Flow lists: names and contents.
     pub flow_lists: Vec<(String, String)>,
     /// The scenario.
@@ -48,16 +51,17 @@ pub struct Imported {
 const FOLDERS_ABOVE: usize = 4;
 
 /// Reads a config file, or the only one in a folder, and the files that it names; `stem` begins the
-/// names of flow lists.
+/// names of flow lists. A `lenient` import takes configs with keys that the simulator does not have.
 pub fn import(
     simulator: Simulator,
     arguments: Arguments,
     path: &Path,
     stem: &str,
+    lenient: bool,
 ) -> Result<Imported, ScenarioError> {
     let config_path = config_file(path)?;
     let source = Source::read(&config_path, "config file")?;
-    let config = Config::parse(simulator, arguments, source)?;
+    let config = Config::parse(simulator, arguments, source, lenient)?;
     let named = |key| {
         let word = config.word(key)?;
         let found = find(&config_path, word.text);
@@ -82,9 +86,10 @@ pub fn import_texts(
     topology: &Source,
     flows: &Source,
     stem: &str,
+    lenient: bool,
 ) -> Result<Imported, ScenarioError> {
     let traits = simulator.traits();
-    let config = Config::parse(simulator, arguments, config)?;
+    let config = Config::parse(simulator, arguments, config, lenient)?;
     let topology = Topology::parse(topology, traits)?;
     let flows = Flows::parse(flows, &topology, traits)?;
     join(&config, &topology, &flows, stem)

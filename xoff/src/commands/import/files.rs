@@ -63,7 +63,7 @@ pub fn write(
     for list in &outputs[..imported.flow_lists.len()] {
         check_list(&list.path, &earlier, out, force)?;
     }
-    let scenario = load(&outputs, out)?;
+    let scenario = load(imported, &outputs, out)?;
     replace(&outputs, interrupted)?;
     let written: BTreeSet<&Path> = outputs.iter().map(|output| output.path.as_path()).collect();
     // What cannot be removed is left: the import is complete.
@@ -142,12 +142,15 @@ fn may_replace(path: &Path, force: bool) -> Result<bool, String> {
 }
 
 /// The scenario that the outputs will be.
-fn load(outputs: &[Output<'_>], out: &Path) -> Result<Scenario, String> {
+fn load(imported: &Imported, outputs: &[Output<'_>], out: &Path) -> Result<Scenario, String> {
     let read = |asked: &Path| {
         let output = outputs.iter().find(|output| output.path.file_name() == asked.file_name());
         output.map(|output| output.text.to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
     };
-    Scenario::read(out, &[], &read).map_err(|error| error.to_string())
+    Scenario::read(out, &[], &read).map_err(|error| {
+        let what = "xoff takes no scenario that is made of these files";
+        format!("error: {}: {}\nhelp: {what}; change them", imported.config, error.title())
+    })
 }
 
 impl Output<'_> {

@@ -9,6 +9,7 @@ use units::{BitsPerSecond, Bytes};
 
 use super::config::Config;
 use super::flows::Flows;
+use super::scenario::size;
 use super::simulator::Simulator;
 use super::topology::{Link, Topology};
 use crate::import::Remarks;
@@ -25,6 +26,11 @@ const CONWEAVE_PORT_0: u64 = 12_500 + 2 * CONWEAVE_FRAME;
 const CONWEAVE_EGRESS_RESERVE: u64 = QUEUES * CONWEAVE_FRAME;
 /// Queues of a port.
 const QUEUES: u64 = 8;
+/// The shared pool of switches whose pool wraps in the simulator. What flows have under way stays below the thresholds
+/// that follow, as below those of 4 GiB.
+const WRAPPED_POOL: Bytes = Bytes(512 << 20);
+/// More than any buffer holds.
+const MOST_PER_PORT: u64 = u64::MAX >> 24;
 /// Buffer of a port where `ConWeave`'s `BUFFER_SIZE` is 0.
 const CONWEAVE_BUFFER_PER_PORT: u64 = 375_000;
 
@@ -47,6 +53,8 @@ pub struct Buffers {
     pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
     /// How far below its PAUSE threshold a queue resumes.
     pub xon_offset: Bytes,
+    /// Switches with another buffer, and what they have.
+    pub larger: Vec<(u32, Bytes)>,
 }
 
 /// Headroom of a queue.
@@ -67,11 +75,73 @@ impl Buffers {
         remarks: &mut Remarks,
     ) -> Result<Self, ScenarioError> {
         let groups: BTreeSet<u8> = flows.list.iter().map(|flow| flow.group).collect();
+        let mut buffers = match config.simulator {
+            Simulator::Hpcc => Self::hpcc(config, topology, groups, remarks)?,
+            Simulator::ConWeave => Self::conweave(config, topology, groups, remarks)?,
+            Simulator::Ns3Datacenter => Self::datacenter(config, topology, groups, remarks)?,
+        };
+        buffers.make_room(config, topology, remarks)?;
+        Ok(buffers)
+    }
+
+    /// Bytes that xoff sets aside at a switch for headroom and private pools.
+    fn set_aside(&self, topology: &Topology, switch: u32) -> u64 {
+        let headroom = |link: &Link| match self.headroom {
+            Headroom::BandwidthDelays(times) => product(link).saturating_mul(times.into()),
+            Headroom::Bytes(bytes) => bytes.0,
+        };
+        let of_port = |link| (headroom(link) + self.private_per_queue.0).min(MOST_PER_PORT);
+        ports(topology, switch).map(of_port).sum::<u64>() * self.lossless.len() as u64
+    }
+
+    /// Returns true if the size of a switch's shared pool is below zero in the simulator, which computes without signs.
+    fn wraps(&self, config: &Config, topology: &Topology, switch: u32) -> bool {
+        let headroom = ports(topology, switch).map(three_products).sum::<u64>();
+        let of_ports = ports(topology, switch).count() as u64;
         match config.simulator {
-            Simulator::Hpcc => Self::hpcc(config, topology, groups),
-            Simulator::ConWeave => Self::conweave(config, topology, groups, remarks),
-            Simulator::Ns3Datacenter => Self::datacenter(config, topology, groups, remarks),
+            Simulator::Hpcc => headroom + self.private_per_queue.0 * of_ports > self.size.0,
+            Simulator::Ns3Datacenter => QUEUES * headroom > self.size.0,
+            Simulator::ConWeave => false,
         }
+    }
+
+    /// Gives a larger buffer to switches at which that of the config has no shared pool, if theirs wraps.
+    fn make_room(
+        &mut self,
+        config: &Config,
+        topology: &Topology,
+        remarks: &mut Remarks,
+    ) -> Result<(), ScenarioError> {
+        let switches = topology.nodes().filter(|&node| topology.is_switch(node));
+        let too_small = switches.map(|switch| (switch, self.set_aside(topology, switch)));
+        let too_small: Vec<_> = too_small.filter(|(_, bytes)| *bytes >= self.size.0).collect();
+        let Some(&(first, most)) = too_small.iter().max_by_key(|(_, bytes)| *bytes) else {
+            return Ok(());
+        };
+        let aside = display(Bytes(most));
+        let has_room = most + WRAPPED_POOL.0 <= LARGEST_BUFFER.0;
+        let all_wrap = too_small.iter().all(|&(switch, _)| self.wraps(config, topology, switch));
+        if !has_room || !all_wrap {
+            let title = format!("switch {first} sets aside {aside} of its {}", display(self.size));
+            let help = format!(
+                "headroom of its links, by their rates and delays: write a larger BUFFER_SIZE, up to {}",
+                LARGEST_BUFFER.0 >> 20
+            );
+            return Err(match config.words("BUFFER_SIZE").first() {
+                Some(word) => config.source().error(word.span(), &title, &help),
+                None => config.source().error_at_end(&title, &help),
+            });
+        }
+        let there = format!(
+            "headroom, {aside} at switch {first}, exceeds the buffer: the shared pool's size wraps to 4 GiB, no PAUSE"
+        );
+        let here = format!("the buffer is larger there: a shared pool of {}", size(WRAPPED_POOL));
+        remarks.asked(&config.place("BUFFER_SIZE"), &there, &here);
+        self.larger = too_small
+            .iter()
+            .map(|(switch, aside)| (*switch, Bytes(aside + WRAPPED_POOL.0)))
+            .collect();
+        Ok(())
     }
 
     /// Reserve and headroom for each port; alpha doubles with the rate.
@@ -79,11 +149,12 @@ impl Buffers {
         config: &Config,
         topology: &Topology,
         lossless: BTreeSet<u8>,
+        remarks: &mut Remarks,
     ) -> Result<Self, ScenarioError> {
         let nic_rate = topology.nic_rate();
         let shifts = topology.rates().into_iter().map(|rate| (rate, shift(rate, nic_rate)));
         Ok(Self {
-            size: mebibytes(config, 16)?,
+            size: mebibytes(config, 16, remarks)?,
             private_per_queue: Bytes(4 << 10),
             splits_packets: true,
             lossless,
@@ -91,6 +162,7 @@ impl Buffers {
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect(),
             xon_offset: Bytes(3 << 10),
+            larger: Vec::new(),
         })
     }
 
@@ -101,7 +173,7 @@ impl Buffers {
         groups: BTreeSet<u8>,
         remarks: &mut Remarks,
     ) -> Result<Self, ScenarioError> {
-        let size = match mebibytes(config, 0)? {
+        let size = match mebibytes(config, 0, remarks)? {
             Bytes(0) => conweave_size(config, topology, remarks),
             size => size,
         };
@@ -125,6 +197,7 @@ impl Buffers {
             alpha_shift_by_rate: Vec::new(),
             // 16 B of the shared pool, times alpha.
             xon_offset: Bytes(1),
+            larger: Vec::new(),
         })
     }
 
@@ -135,7 +208,7 @@ impl Buffers {
         groups: BTreeSet<u8>,
         remarks: &mut Remarks,
     ) -> Result<Self, ScenarioError> {
-        let size = mebibytes(config, 16)?;
+        let size = mebibytes(config, 16, remarks)?;
         let of_queues =
             |switch: &u32| QUEUES * ports(topology, *switch).map(three_products).sum::<u64>();
         let full = topology.nodes().filter(|&node| topology.is_switch(node));
@@ -157,6 +230,7 @@ impl Buffers {
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
             xon_offset: Bytes(2496),
+            larger: Vec::new(),
         })
     }
 
@@ -209,9 +283,18 @@ impl Buffers {
     }
 }
 
-/// `BUFFER_SIZE`.
-fn mebibytes(config: &Config, default: u64) -> Result<Bytes, ScenarioError> {
-    Ok(Bytes(config.whole_up_to("BUFFER_SIZE", default, LARGEST_BUFFER.0 >> 20)? << 20))
+/// `BUFFER_SIZE`, up to [`LARGEST_BUFFER`]: a packet in a buffer has one of 2^24 slots.
+fn mebibytes(config: &Config, default: u64, remarks: &mut Remarks) -> Result<Bytes, ScenarioError> {
+    const LARGEST: u64 = LARGEST_BUFFER.0 >> 20;
+    // The simulators shift it in 32 bits.
+    const LARGEST_THERE: u64 = (1 << 12) - 1;
+    let size = config.whole_up_to("BUFFER_SIZE", default, LARGEST_THERE)?;
+    if size > LARGEST {
+        let there = format!("a buffer of {size} MiB");
+        let here = format!("{LARGEST} MiB, the largest buffer");
+        remarks.asked(&config.place("BUFFER_SIZE"), &there, &here);
+    }
+    Ok(Bytes(size.min(LARGEST) << 20))
 }
 
 /// The buffer of `ConWeave`'s switches by their ports.

@@ -11,7 +11,7 @@ use workload::decimal;
 use super::arguments::Arguments;
 use super::keys::Kind;
 use super::simulator::{Simulator, Traits};
-use super::topology::{read_probability, read_rate};
+use super::topology::{read_increase, read_probability, read_rate};
 use crate::import::Source;
 use crate::import::source::{Line, Word};
 
@@ -30,7 +30,18 @@ pub struct Config {
     pub arguments: Arguments,
     /// Maps with more values than they count.
     pub surplus: Vec<&'static str>,
+    /// Keys that the simulator does not have, with their places.
+    pub unknown: Vec<UnknownKey>,
     settings: BTreeMap<&'static str, Setting>,
+}
+
+/// A key that the simulator does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// `FILE:LINE: KEY VALUES`.
+    pub place: String,
+    /// True of a key that names a file or folder that a program writes.
+    pub is_output: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -42,19 +53,33 @@ struct Setting {
 }
 
 impl Config {
-    /// Understands a file.
+    /// Understands a file. Keys that the simulator does not have are errors, unless they name outputs or the import is
+    /// `lenient`.
     pub fn parse(
         simulator: Simulator,
         arguments: Arguments,
         source: Source,
+        lenient: bool,
     ) -> Result<Self, ScenarioError> {
-        let mut surplus = Vec::new();
+        let (mut surplus, mut unknown) = (Vec::new(), Vec::new());
         let mut settings: BTreeMap<&'static str, Setting> = BTreeMap::new();
         for line in source.lines() {
             let (key, values) = (line.words[0], &line.words[1..]);
             let Some(&(name, kind)) = simulator.keys().find(|(name, _)| *name == key.text) else {
-                let title = format!("unknown key `{}`", key.text);
-                return Err(source.error(key.span(), &title, &other_key(simulator, key.text)));
+                let is_output = names_output(key.text);
+                if !is_output && !lenient {
+                    let title = format!("unknown key `{}`", key.text);
+                    let help = format!(
+                        "{}; --lenient leaves out keys that {} does not have",
+                        other_key(simulator, key.text),
+                        simulator.traits().name
+                    );
+                    return Err(source.error(key.span(), &title, &help));
+                }
+                let words: Vec<&str> = line.words.iter().map(|word| word.text).collect();
+                let place = format!("{}:{}: {}", source.name(), line.number, words.join(" "));
+                unknown.push(UnknownKey { place, is_output });
+                continue;
             };
             let read = check(&source, simulator.traits(), name, kind, &line)?;
             if read < values.len() {
@@ -67,7 +92,7 @@ impl Config {
                 return Err(source.error(key.span(), &title, &help));
             }
         }
-        Ok(Self { source, simulator, arguments, surplus, settings })
+        Ok(Self { source, simulator, arguments, surplus, unknown, settings })
     }
 
     /// The file.
@@ -165,6 +190,18 @@ impl Config {
         }
     }
 
+    /// Step of a rate, which may be zero, or `default` if it is not given.
+    pub fn increase(
+        &self,
+        key: &str,
+        default: Option<BitsPerSecond>,
+    ) -> Result<BitsPerSecond, ScenarioError> {
+        match (self.words(key).first(), default) {
+            (None, Some(rate)) => Ok(rate),
+            _ => read_increase(&self.source, self.word(key)?, self.simulator.traits().bare_rates),
+        }
+    }
+
     /// The value of a map for a link rate.
     pub fn mapped(&self, key: &str, rate: BitsPerSecond) -> Result<Word<'_>, ScenarioError> {
         let map = self.word(key)?;
@@ -176,6 +213,13 @@ impl Config {
             self.source.error(map.span(), &title, help)
         })
     }
+}
+
+/// Returns true if a key of some fork names a file or folder that the fork writes.
+fn names_output(key: &str) -> bool {
+    const ENDS: [&str; 4] = ["_OUTPUT_FILE", "_OUT_FILE", "_MON_FILE", "_LOG_FILE"];
+    const NAMES: [&str; 4] = ["DIR", "OUTPUT_DIR", "OUTPUT_FILE", "THROUGHPUT_FILE"];
+    NAMES.contains(&key) || ENDS.iter().any(|end| key.ends_with(end))
 }
 
 /// What to do about a key that a simulator does not have: another has it, or it is written in another way.
@@ -232,6 +276,10 @@ fn check(
         Kind::Rate => {
             count_is(1, "one rate, such as 50Mb/s")?;
             read_rate(source, values[0], traits.bare_rates)?;
+        }
+        Kind::Increase => {
+            count_is(1, "one rate, such as 50Mb/s")?;
+            read_increase(source, values[0], traits.bare_rates)?;
         }
         Kind::LinkDown => {
             count_is(3, "three numbers: microseconds, and two nodes; 0 0 0 is none")?;

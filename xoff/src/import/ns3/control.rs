@@ -163,19 +163,20 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
                 if is_conweave { 1 } else { 5 },
                 MOST_STAGES.into(),
             )?,
-            additive_increase: config.rate("RATE_AI", None)?,
-            hyper_increase: config.rate("RATE_HAI", None)?,
+            additive_increase: config.increase("RATE_AI", None)?,
+            hyper_increase: config.increase("RATE_HAI", None)?,
             minimum_rate,
             clamp_target_rate: config.flag("CLAMP_TARGET_RATE", false)?,
         }),
         7 => Control::Timely {
-            additive_increase: config.rate("RATE_AI", None)?,
-            hyper_increase: config.rate("RATE_HAI", None)?,
+            additive_increase: config.increase("RATE_AI", None)?,
+            hyper_increase: config.increase("RATE_HAI", None)?,
             minimum_rate,
         },
         8 => Control::Dctcp {
             g: gain(config)?,
-            additive_increase: config.rate("DCTCP_RATE_AI", Some(BitsPerSecond(1_000_000_000)))?,
+            additive_increase: config
+                .increase("DCTCP_RATE_AI", Some(BitsPerSecond(1_000_000_000)))?,
             minimum_rate,
         },
         _ => Control::Hpcc(hpcc(config, minimum_rate, remarks)?),
@@ -197,7 +198,7 @@ fn hpcc(
         max_stage: config.whole_up_to("MI_THRESH", 5, u32::MAX.into())?,
         fast_reaction: config.flag("FAST_REACT", true)?,
         stamp_multiple: stamp_multiple(config)?,
-        additive_increase: config.rate("RATE_AI", None)?,
+        additive_increase: config.increase("RATE_AI", None)?,
         minimum_rate,
     })
 }

@@ -4,15 +4,12 @@
 use results::DESTINATION_PORT;
 use scenario::{MAX_FLOWS, ScenarioError};
 use units::Nanos;
-use workload::decimal;
 
+use super::instant::seconds;
 use super::simulator::Traits;
 use super::topology::Topology;
 use crate::import::Source;
 use crate::import::source::{Line, Word};
-
-/// Latest start, in seconds: the span of a day that scenarios take.
-const LATEST_START: u128 = 86_400;
 
 /// All flows that the header counts, in the order of their start.
 #[derive(Clone, Debug)]
@@ -134,7 +131,7 @@ fn flow(
         group: source.number(group, "the priority group", 7)?,
         destination_port: port.unwrap_or(DESTINATION_PORT),
         bytes: size,
-        start: seconds(source, start)?,
+        start: seconds(source, start, traits.rounding)?,
     })
 }
 
@@ -149,19 +146,4 @@ fn host(source: &Source, word: Word<'_>, topology: &Topology) -> Result<u32, Sce
     }
     let help = format!("the nodes are 0 to {}", topology.nodes().end.saturating_sub(1));
     Err(source.error(word.span(), &format!("there is no node {id}"), &help))
-}
-
-/// Seconds in decimal, as whole nanoseconds, rounded down.
-pub fn seconds(source: &Source, word: Word<'_>) -> Result<Nanos, ScenarioError> {
-    match decimal::parse(word.text) {
-        Some(value) if value <= LATEST_START * decimal::ONE => {
-            let nanos = value / (decimal::ONE / 1_000_000_000);
-            Ok(Nanos(nanos.try_into().expect("the latest start fits 64 bits")))
-        }
-        _ => {
-            let title = format!("the time is `{}`", word.text);
-            let help = format!("write seconds from 0 to {LATEST_START}, such as 2.000013");
-            Err(source.error(word.span(), &title, &help))
-        }
-    }
 }

@@ -16,6 +16,8 @@ pub enum Kind {
     Decimal,
     /// `50Mb/s` and the like.
     Rate,
+    /// A rate as above, or zero.
+    Increase,
     /// A time and two nodes.
     LinkDown,
     /// A count, then as many pairs of a rate in bit/s and a whole number.
@@ -42,8 +44,8 @@ pub const EVERYWHERE: &[Key] = &[
     ("RP_TIMER", Kind::Decimal),
     ("EWMA_GAIN", Kind::Decimal),
     ("FAST_RECOVERY_TIMES", Kind::Whole),
-    ("RATE_AI", Kind::Rate),
-    ("RATE_HAI", Kind::Rate),
+    ("RATE_AI", Kind::Increase),
+    ("RATE_HAI", Kind::Increase),
     ("ERROR_RATE_PER_LINK", Kind::Decimal),
     ("CC_MODE", Kind::Whole),
     ("RATE_DECREASE_INTERVAL", Kind::Decimal),
@@ -57,7 +59,7 @@ pub const EVERYWHERE: &[Key] = &[
     ("U_TARGET", Kind::Decimal),
     ("INT_MULTI", Kind::Decimal),
     ("RATE_BOUND", Kind::Flag),
-    ("DCTCP_RATE_AI", Kind::Rate),
+    ("DCTCP_RATE_AI", Kind::Increase),
     ("PFC_OUTPUT_FILE", Kind::Path),
     ("LINK_DOWN", Kind::LinkDown),
     ("KMAX_MAP", Kind::Sizes),

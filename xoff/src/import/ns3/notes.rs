@@ -5,6 +5,7 @@ use units::Nanos;
 
 use super::config::Config;
 use super::flows::Flows;
+use super::scenario::is_endless;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
@@ -30,6 +31,7 @@ impl Translation {
         flows: &Flows,
     ) -> Result<(), ScenarioError> {
         self.outputs(config)?;
+        self.unknown(config);
         self.unused(config);
         self.limits(config, topology)?;
         self.unread(topology, flows);
@@ -64,6 +66,18 @@ impl Translation {
             self.remarks.note(&config.place("TRACE_FILE"), what);
         }
         Ok(())
+    }
+
+    /// Keys that the simulator does not have.
+    fn unknown(&mut self, config: &Config) {
+        for key in &config.unknown {
+            if key.is_output {
+                self.remarks.note(&key.place, "not taken: it names an output of another program");
+            } else {
+                let there = "a key of another program";
+                self.remarks.asked(&key.place, there, "not taken");
+            }
+        }
     }
 
     /// Settings without an effect in the simulator.
@@ -118,6 +132,14 @@ impl Translation {
             self.remarks.note(flows.name(), &what);
         }
         let stop = self.time_offset.0 + self.duration.0;
+        let of_run = flows.list.iter().filter(|flow| flow.start.0 < stop);
+        let endless = of_run.filter(|flow| is_endless(flow, topology, self)).count();
+        if endless > 0 {
+            let what = format!(
+                "{endless} flows have more bytes than their links carry before the simulator stops: unlimited"
+            );
+            self.remarks.note(flows.name(), &what);
+        }
         let late = flows.list.iter().filter(|flow| flow.start.0 >= stop).count();
         if late > 0 {
             let what = format!("{late} flows would start when the simulator has stopped: left out");

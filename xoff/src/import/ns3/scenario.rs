@@ -47,7 +47,12 @@ pub fn write(
     fill(&mut toml, config, topology, &translation, &lists).expect("a String takes every write");
     let flow_lists =
         lists.iter().map(|list| (list.file.clone(), csv(list, topology, &translation)));
-    Imported { flow_lists: flow_lists.collect(), toml, remarks: translation.remarks }
+    Imported {
+        config: config.source().name().to_owned(),
+        flow_lists: flow_lists.collect(),
+        toml,
+        remarks: translation.remarks,
+    }
 }
 
 /// Flows by their destination ports, which are labels in a scenario, and by the bases of their windows.
@@ -107,10 +112,22 @@ fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> Strin
         let (source, destination) =
             (topology.node_name(flow.source), topology.node_name(flow.destination));
         let start = flow.start.0 - translation.time_offset.0;
-        writeln!(text, "{start},{source},{destination},{},{}", flow.bytes, flow.group)
+        let bytes = if is_endless(flow, topology, translation) {
+            "unlimited".to_owned()
+        } else {
+            flow.bytes.to_string()
+        };
+        writeln!(text, "{start},{source},{destination},{bytes},{}", flow.group)
             .expect("a String takes every write");
     }
     text
+}
+
+/// Returns true if a flow could not end before the simulator stops even with its sender's link for itself.
+pub(super) fn is_endless(flow: &FlowLine, topology: &Topology, translation: &Translation) -> bool {
+    let stop = translation.time_offset.0 + translation.duration.0;
+    let span = Picos::from_nanos(Nanos(stop.saturating_sub(flow.start.0)));
+    topology.host_rate(flow.source).is_some_and(|rate| rate.bytes_in(span).0 < flow.bytes)
 }
 
 fn fill(
@@ -128,6 +145,10 @@ fn fill(
     writeln!(toml, "duration = \"{}\"\n", time(translation.duration))?;
     fill_topology(toml, topology, translation)?;
     fill_switch(toml, translation)?;
+    for (switch, buffer) in &translation.buffers.larger {
+        let name = topology.node_name(*switch);
+        writeln!(toml, "[[switches]]\nat = {name:?}\nbuffer = \"{}\"\n", size(*buffer))?;
+    }
     fill_host(toml, translation)?;
     fill_frames(toml, translation)?;
     for list in lists {
@@ -138,8 +159,8 @@ fn fill(
             translation.transport.write(toml, "flows.transport", base, largest)?;
         }
     }
-    for (wire, millionths) in &translation.losses {
-        let rate = f64::from(*millionths) / 1e6;
+    for (wire, trillionths) in &translation.losses {
+        let rate = *trillionths as f64 / 1e12;
         writeln!(toml, "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nrate = {rate:?}\n")?;
     }
     fill_results(toml, topology, translation, lists)
@@ -227,7 +248,7 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
 }
 
 /// A size with a unit of the simulators' constants where it is a multiple.
-fn size(bytes: Bytes) -> String {
+pub(super) fn size(bytes: Bytes) -> String {
     match bytes.0 {
         bytes if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{}MiB", bytes >> 20),
         bytes if bytes > 0 && bytes.is_multiple_of(1 << 10) => format!("{}KiB", bytes >> 10),
@@ -287,6 +308,7 @@ fn fill_results(
     writeln!(toml, "qlen_stop = \"{}\"", time(translation.qlen_stop))?;
     writeln!(toml, "qlen_interval = \"{}\"", time(SAMPLE_INTERVAL))?;
     writeln!(toml, "nodes = [{}]", nodes.join(", "))?;
+    writeln!(toml, "standalone_headers = \"{}B\"", translation.transport.plain_headers())?;
     let ports = lists.iter().map(|list| format!("{} = {}", list.label, list.destination_port));
     writeln!(toml, "destination_ports = {{ {} }}", ports.collect::<Vec<_>>().join(", "))
 }

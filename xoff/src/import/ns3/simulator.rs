@@ -10,9 +10,13 @@
 //! - ns3-datacenter: inet-tub/ns3-datacenter, in `simulator/ns-3.39/examples/PowerTCP/` `config-*.txt`, `topology*.txt`,
 //!   `flow-*.txt` and `powertcp-evaluation-{burst,fairness}.cc`, and in `simulator/ns-3.39/src/` `switch-mmu.cc`,
 //!   `switch-node.cc`, `qbb-net-device.cc`, `rdma-hw.cc`, `int-header.h`, `seq-ts-header.cc`. These two programs
-//!   read a flow file. `powertcp-evaluation-workload.cc` and vpi's program make their flows themselves, and ABM has none
-//!   of these files. Reverie's program was not found, so the two further fields of its topologies' headers are not taken.
+//!   read a flow file. `powertcp-evaluation-workload.cc`, `Reverie/reverie-evaluation-sigcomm2023.cc` and the programs of
+//!   vpi and Queueing make their flows themselves, and ABM does not use these files. The first line of topologies of
+//!   Reverie, vpi and Queueing ends in the rates of hosts' and of switches' links.
+//! - SimAI and ASTRA-sim, forks of HPCC's: the first line of their topologies, as in `common.h` of
+//!   astra-sim/astra-network-ns3.
 
+use super::instant::Rounding;
 use super::keys::{CONWEAVE, EVERYWHERE, HPCC_AND_DATACENTER, Key};
 
 /// A simulator.
@@ -37,8 +41,10 @@ pub struct Traits {
     pub keys: &'static [Key],
     /// Keys that have no effect, whatever their values.
     pub unused: &'static [&'static str],
-    /// The fields of a topology's first line.
-    pub topology_header: &'static [&'static str],
+    /// The fields of a topology's first line, in the forms that its programs and forks have.
+    pub topology_headers: &'static [&'static [Field]],
+    /// Rounding of seconds to nanoseconds: ns-3.18 and 3.19 cut, ns-3.39 rounds.
+    pub rounding: Rounding,
     /// Whether rates without a unit are bit/s.
     pub bare_rates: bool,
     /// Whether flows have a destination port, between their priority group and size.
@@ -55,12 +61,57 @@ pub struct Traits {
     pub nak_again: &'static str,
 }
 
+/// A field of a topology's first line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The count of all nodes.
+    Nodes,
+    /// A count of switches, whose ids the next lines have.
+    Switches(&'static str),
+    /// The count of links.
+    Links,
+    /// A count of something that changes nothing here.
+    OtherCount(&'static str),
+    /// A rate of links, which each link has, too.
+    Rate(&'static str),
+    /// A word.
+    Word(&'static str),
+}
+
+impl Field {
+    /// Its name in sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Links => "links",
+            Self::Switches(name) | Self::OtherCount(name) | Self::Rate(name) | Self::Word(name) => {
+                name
+            }
+        }
+    }
+}
+
+/// As the simulators of HPCC and `ConWeave` read it.
+const THREE_FIELDS: &[Field] = &[Field::Nodes, Field::Switches("switches"), Field::Links];
+
 const HPCC: Traits = Traits {
     name: "the HPCC simulator",
     program: "hpcc",
     keys: HPCC_AND_DATACENTER,
     unused: &["DATA_RATE", "LINK_DELAY"],
-    topology_header: &["nodes", "switches", "links"],
+    topology_headers: &[
+        THREE_FIELDS,
+        // SimAI and ASTRA-sim: astra-sim/astra-network-ns3, aliyun/ns-3-alibabacloud.
+        &[
+            Field::Nodes,
+            Field::OtherCount("GPUs-per-server"),
+            Field::Switches("NVSwitches"),
+            Field::Switches("switches"),
+            Field::Links,
+            Field::Word("GPU-type"),
+        ],
+    ],
+    rounding: Rounding::Down,
     bare_rates: false,
     destination_ports: true,
     largest_flow: workload::LARGEST_SIZE,
@@ -84,6 +135,7 @@ const CONWEAVE_TRAITS: Traits = Traits {
         "QLEN_MON_START",
         "QLEN_MON_END",
     ],
+    topology_headers: &[THREE_FIELDS],
     bare_rates: true,
     destination_ports: false,
     largest_flow: u32::MAX as u64,
@@ -111,7 +163,19 @@ const NS3_DATACENTER: Traits = Traits {
         "QLEN_MON_END",
         "LINK_DOWN",
     ],
-    topology_header: &["nodes", "switches", "tors", "links"],
+    topology_headers: &[
+        &[Field::Nodes, Field::Switches("switches"), Field::OtherCount("tors"), Field::Links],
+        // The programs of Reverie, vpi and Queueing.
+        &[
+            Field::Nodes,
+            Field::Switches("switches"),
+            Field::OtherCount("tors"),
+            Field::Links,
+            Field::Rate("host-rate"),
+            Field::Rate("fabric-rate"),
+        ],
+    ],
+    rounding: Rounding::Nearest,
     bare_rates: true,
     stamped_gigabits: &[25, 40, 50, 100, 200, 400],
     ..HPCC

@@ -2,6 +2,7 @@
 
 mod conweave;
 mod datacenter;
+mod forks;
 mod transports;
 
 use std::path::Path;
@@ -63,7 +64,7 @@ fn flows(text: &str) -> Result<Flows, scenario::ScenarioError> {
 }
 
 fn config(text: &str) -> Result<Config, scenario::ScenarioError> {
-    Config::parse(Simulator::Hpcc, Arguments::default(), Source::of("c.txt", text))
+    Config::parse(Simulator::Hpcc, Arguments::default(), Source::of("c.txt", text), false)
 }
 
 /// What becomes of the three texts.
@@ -106,7 +107,7 @@ fn topologies_that_are_wrong() {
         ("0 2 100Gbps", "0 2 100", "3", "the rate `100` has no unit"),
         ("1us 0\n", "1parsec 0\n", "3", "`parsec` in `1parsec` is not a unit of times"),
         ("1us 0\n", "1us 1.5\n", "3", "the error rate is `1.5`"),
-        ("1us 0\n", "1us 0.0000001\n", "3", "the error rate is `0.0000001`"),
+        ("1us 0\n", "1us 1e-13\n", "3", "the error rate is `1e-13`"),
         ("2 3 100Gbps", "0 3 100Gbps", "4", "host 0 has more than 1 links"),
     ] {
         let text = TOPOLOGY.replacen(from, to, 1);
@@ -196,10 +197,11 @@ fn a_plain_config_differs_in_nothing() {
     let (lossy, rate) =
         (TOPOLOGY.replacen("1us 0\n", "1us 0.01\n", 1), config_with("ERROR_RATE_PER_LINK 0.002"));
     let losses = translate(&rate, &lossy, FLOWS).unwrap().losses;
-    let expected = [("h0->s2", 10_000), ("s2->h0", 10_000), ("s2->s3", 2000), ("s3->s2", 2000)];
-    assert_eq!(losses[..4], expected.map(|(wire, rate)| (wire.to_owned(), rate)));
+    let thousandth = 1_000_000_000;
+    let expected = [("h0->s2", 10), ("s2->h0", 10), ("s2->s3", 2), ("s3->s2", 2)];
+    assert_eq!(losses[..4], expected.map(|(wire, rate)| (wire.to_owned(), rate * thousandth)));
     let everywhere = translate(&rate, TOPOLOGY, FLOWS).unwrap().losses;
-    assert_eq!(everywhere, [("*".to_owned(), 2000)]);
+    assert_eq!(everywhere, [("*".to_owned(), 2 * thousandth)]);
 }
 
 /// Ports at 40 Gbit/s have the hosts' alpha and marking.
@@ -353,7 +355,7 @@ fn links_between_the_same_two_nodes() {
     let found = translate(&config, &doubled, FLOWS).unwrap();
     let expected = "t.txt:6: a second link between two nodes: the last of such links is used; all are, by ECMP";
     assert_eq!(asked(&found), [expected]);
-    let losses = [("s3->s2#2", 10_000), ("s2->s3#2", 10_000)];
+    let losses = [("s3->s2#2", 10_000_000_000), ("s2->s3#2", 10_000_000_000)];
     assert_eq!(found.losses, losses.map(|(wire, rate)| (wire.to_owned(), rate)));
     let import = |config: &str, flows: &str| {
         let [config, doubled, flows] = [("c.txt", config), ("t.txt", &doubled), ("f.txt", flows)]
@@ -434,7 +436,8 @@ fn import_texts(
     flows: &Source,
     stem: &str,
 ) -> Result<super::Imported, scenario::ScenarioError> {
-    super::import_texts(Simulator::Hpcc, Arguments::default(), config, topology, flows, stem)
+    let arguments = Arguments::default();
+    super::import_texts(Simulator::Hpcc, arguments, config, topology, flows, stem, false)
 }
 
 fn load(imported: &super::Imported) -> Result<Scenario, scenario::ScenarioError> {

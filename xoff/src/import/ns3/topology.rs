@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use scenario::ScenarioError;
-use scenario::quantity;
+use scenario::quantity::{self, Dimension, Increase};
 use topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, wire_name};
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
-use super::simulator::Traits;
+use super::simulator::{Field, Traits};
 use crate::import::Source;
 use crate::import::source::{Line, Word};
 
@@ -39,8 +39,8 @@ pub struct Link {
     pub rate: BitsPerSecond,
     /// Propagation delay.
     pub delay: Picos,
-    /// Millionths of frames that a receiver loses; the config's rate if zero.
-    pub error_millionths: u32,
+    /// Parts of 10^12 frames that a receiver loses; the config's rate if zero.
+    pub error_trillionths: u64,
     /// Its number among the links between the two, from 1.
     pub number: u32,
 }
@@ -49,25 +49,11 @@ impl Topology {
     /// Understands a file.
     pub fn parse(source: &Source, traits: &Traits) -> Result<Self, ScenarioError> {
         let rows = source.lines();
-        let fields = traits.topology_header;
         let Some(header) = rows.first() else {
-            let help = format!("write: {}", fields.join(" "));
+            let help = format!("write: {}", forms(traits));
             return Err(source.error_at_end("a topology file without a header", &help));
         };
-        if header.words.len() != fields.len() {
-            let title = format!("a header of {} fields", header.words.len());
-            let help = format!("write {}: {}", fields.len(), fields.join(" "));
-            return Err(source.error(header.span(), &title, &help));
-        }
-        let (nodes, switches) = (header.words[0], header.words[1]);
-        let links = header.words[fields.len() - 1];
-        for (word, field) in header.words.iter().zip(fields) {
-            source.number(*word, &format!("the count of {field}"), u64::MAX)?;
-        }
-        let limit = u32::try_from(MAX_HOSTS + MAX_SWITCHES).expect("a few thousand");
-        let nodes = source.number(nodes, "the count of nodes", limit)?;
-        let switches = source.number(switches, "the count of switches", MAX_SWITCHES)?;
-        let links = source.number(links, "the count of links", 1usize << 20)?;
+        let Counts { nodes, switches, links } = counts(source, header, traits)?;
         let (is_switch, read) = switch_ids(source, &rows[1..], nodes, switches)?;
         let rest = &rows[1 + read..];
         let mut topology = Self {
@@ -144,8 +130,13 @@ impl Topology {
     /// The rate of the first host's link.
     pub fn nic_rate(&self) -> BitsPerSecond {
         let first = self.nodes().find(|&node| !self.is_switch(node));
-        let touches = |link: &&Link| first.is_some_and(|host| link.a == host || link.b == host);
-        self.links.iter().find(touches).map_or(BitsPerSecond(0), |link| link.rate)
+        first.and_then(|host| self.host_rate(host)).unwrap_or(BitsPerSecond(0))
+    }
+
+    /// The rate of a host's link.
+    pub fn host_rate(&self, host: u32) -> Option<BitsPerSecond> {
+        let touches = |link: &&Link| link.a == host || link.b == host;
+        self.links.iter().find(touches).map(|link| link.rate)
     }
 
     fn link(&self, row: &Line<'_>) -> Result<Link, ScenarioError> {
@@ -168,7 +159,7 @@ impl Topology {
             b: to,
             rate: read_rate(&self.source, rate, self.bare_rates)?,
             delay: read_delay(&self.source, delay)?,
-            error_millionths: read_probability(&self.source, error, "the error rate")?,
+            error_trillionths: read_part(&self.source, error, "the error rate")?,
             number: 1,
         })
     }
@@ -198,6 +189,47 @@ impl Topology {
         }
         Ok(())
     }
+}
+
+/// Counts of a topology's first line.
+struct Counts {
+    nodes: u32,
+    switches: usize,
+    links: usize,
+}
+
+/// The forms of a topology's first line.
+fn forms(traits: &Traits) -> String {
+    let form = |fields: &&[Field]| {
+        let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
+        names.join(" ")
+    };
+    traits.topology_headers.iter().map(form).collect::<Vec<_>>().join("; or ")
+}
+
+fn counts(source: &Source, header: &Line<'_>, traits: &Traits) -> Result<Counts, ScenarioError> {
+    let found = header.words.len();
+    let Some(fields) = traits.topology_headers.iter().find(|fields| fields.len() == found) else {
+        let help = format!("write: {}", forms(traits));
+        return Err(source.error(header.span(), &format!("a header of {found} fields"), &help));
+    };
+    let most_nodes = u32::try_from(MAX_HOSTS + MAX_SWITCHES).expect("a few thousand");
+    let mut counts = Counts { nodes: 0, switches: 0, links: 0 };
+    for (&word, field) in header.words.iter().zip(*fields) {
+        let what = format!("the count of {}", field.name());
+        match field {
+            Field::Nodes => counts.nodes = source.number(word, &what, most_nodes)?,
+            Field::Switches(_) => {
+                let most = MAX_SWITCHES - counts.switches;
+                counts.switches += source.number(word, &what, most)?;
+            }
+            Field::Links => counts.links = source.number(word, &what, 1usize << 20)?,
+            Field::OtherCount(_) => drop(source.number(word, &what, u64::MAX)?),
+            Field::Rate(_) => drop(read_rate(source, word, traits.bare_rates)?),
+            Field::Word(_) => {}
+        }
+    }
+    Ok(counts)
 }
 
 /// Which nodes are switches, and how many rows list them.
@@ -253,6 +285,23 @@ pub fn read_rate(
     word: Word<'_>,
     bare: bool,
 ) -> Result<BitsPerSecond, ScenarioError> {
+    read_in_bits_per_second(source, word, bare)
+}
+
+/// Step of a rate, which may be zero, written as rates are.
+pub fn read_increase(
+    source: &Source,
+    word: Word<'_>,
+    bare: bool,
+) -> Result<BitsPerSecond, ScenarioError> {
+    read_in_bits_per_second(source, word, bare).map(|Increase(rate)| rate)
+}
+
+fn read_in_bits_per_second<D: Dimension>(
+    source: &Source,
+    word: Word<'_>,
+    bare: bool,
+) -> Result<D, ScenarioError> {
     let is_bare = bare && word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if let Some(number) = decimal::parse(word.text).filter(|_| is_bare) {
         let text = format!("{}bps", number / decimal::ONE);
@@ -276,15 +325,32 @@ fn explain(source: &Source, word: Word<'_>, message: &str) -> ScenarioError {
 
 /// A probability in millionths.
 pub fn read_probability(source: &Source, word: Word<'_>, what: &str) -> Result<u32, ScenarioError> {
-    let scale = decimal::ONE / 1_000_000;
+    let part = read_fraction(source, word, what, (6, "six"))?;
+    Ok(part.try_into().expect("at most a million"))
+}
+
+/// A probability in parts of 10^12.
+pub fn read_part(source: &Source, word: Word<'_>, what: &str) -> Result<u64, ScenarioError> {
+    read_fraction(source, word, what, (12, "twelve"))
+}
+
+/// A number from 0 to 1 with up to `digits` behind the point, in units of the last of them.
+fn read_fraction(
+    source: &Source,
+    word: Word<'_>,
+    what: &str,
+    (digits, named): (u32, &str),
+) -> Result<u64, ScenarioError> {
+    let unit = decimal::ONE / 10u128.pow(digits);
     match decimal::parse(word.text) {
-        Some(value) if value <= decimal::ONE && value.is_multiple_of(scale) => {
-            Ok((value / scale).try_into().expect("at most a million"))
+        Some(value) if value <= decimal::ONE && value.is_multiple_of(unit) => {
+            Ok((value / unit).try_into().expect("at most 10^12"))
         }
         _ => {
             let title = format!("{what} is `{}`", word.text);
-            let help = "write a number from 0 to 1, with six digits behind the point at most";
-            Err(source.error(word.span(), &title, help))
+            let help =
+                format!("write a number from 0 to 1, with {named} digits behind the point at most");
+            Err(source.error(word.span(), &title, &help))
         }
     }
 }

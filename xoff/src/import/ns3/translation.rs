@@ -9,10 +9,11 @@ use workload::decimal;
 use super::buffers::Buffers;
 use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::control::Control;
-use super::flows::{Flows, seconds};
+use super::flows::Flows;
+use super::instant::seconds;
 use super::paths::Paths;
 use super::simulator::Simulator;
-use super::topology::{Link, Topology, read_probability};
+use super::topology::{Link, Topology, read_part, read_probability};
 use super::transport::Transport;
 use crate::import::Remarks;
 
@@ -54,8 +55,8 @@ pub struct Translation {
     pub ack_priority: Option<u8>,
     /// The priority whose pauses stop ACKs at NICs.
     pub ack_queue: u8,
-    /// Wires that lose frames, with millionths.
-    pub losses: Vec<(String, u32)>,
+    /// Wires that lose frames, with parts of 10^12.
+    pub losses: Vec<(String, u64)>,
     /// Two nodes whose links are down from the start.
     pub failed_link: Option<(u32, u32)>,
     /// First sample of `qlen.txt`, in the scenario's time; 0 if the simulator writes none.
@@ -236,14 +237,14 @@ impl Translation {
 
     fn errors(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
         let of_all = match config.words("ERROR_RATE_PER_LINK").first() {
-            Some(&word) => read_probability(config.source(), word, "ERROR_RATE_PER_LINK")?,
+            Some(&word) => read_part(config.source(), word, "ERROR_RATE_PER_LINK")?,
             None => 0,
         };
-        let of_link = |link: &Link| match link.error_millionths {
+        let of_link = |link: &Link| match link.error_trillionths {
             0 => of_all,
             own => own,
         };
-        let rates: BTreeSet<u32> = topology.links.iter().map(of_link).collect();
+        let rates: BTreeSet<u64> = topology.links.iter().map(of_link).collect();
         if rates.len() == 1 {
             self.losses = rates.into_iter().map(|rate| ("*".into(), rate)).collect();
         } else {
@@ -280,7 +281,7 @@ impl Translation {
         }
         let place = config.place("LINK_DOWN");
         let base = match config.words("FLOWGEN_START_TIME").first() {
-            Some(&word) => seconds(source, word)?,
+            Some(&word) => seconds(source, word, config.simulator.traits().rounding)?,
             None => LINK_DOWN_BASE,
         };
         let at = Nanos(base.0 + u64::from(micros) * 1000);
@@ -394,10 +395,13 @@ fn payload(config: &Config) -> Result<u64, ScenarioError> {
 /// When the simulator stops.
 fn stop(config: &Config) -> Result<Nanos, ScenarioError> {
     let given = config.words(stop_key(config)).first().copied();
-    let given = given.map(|word| seconds(config.source(), word)).transpose()?;
+    let rounding = config.simulator.traits().rounding;
+    let given = given.map(|word| seconds(config.source(), word, rounding)).transpose()?;
     Ok(match config.simulator {
         Simulator::ConWeave => Nanos(given.unwrap_or(Nanos(2_500_000_000)).0 + CONWEAVE_RUN_OUT.0),
-        Simulator::Hpcc | Simulator::Ns3Datacenter => given.unwrap_or(Nanos(3_010_000_000)),
+        // 3.01 as a double.
+        Simulator::Hpcc => given.unwrap_or(Nanos(3_009_999_999)),
+        Simulator::Ns3Datacenter => given.unwrap_or(Nanos(3_010_000_000)),
     })
 }
 

@@ -98,9 +98,14 @@ impl Transport {
         }
     }
 
-    /// The simulator's headers of a packet: PPP 14, IPv4 20, UDP 8, its own 6, and telemetry.
+    /// The simulator's headers of a packet without telemetry: PPP 14, IPv4 20, UDP 8, its own 6.
+    pub const fn plain_headers(&self) -> u64 {
+        14 + 20 + 8 + 6
+    }
+
+    /// The simulator's headers of a packet, and telemetry.
     pub fn data_headers(&self) -> u64 {
-        14 + 20 + 8 + 6 + self.telemetry_bytes()
+        self.plain_headers() + self.telemetry_bytes()
     }
 
     /// An ACK there: PPP 14, IPv4 20, its own header and telemetry, these two at least 26 with padding.
@@ -152,14 +157,10 @@ impl Transport {
             }
             Control::Hpcc(_) => {
                 remarks.inherent("HPCC", "a rate in bit/s", "a window in bytes");
-                let there = "the start of the next packet moves";
-                remarks.inherent("HPCC: a new rate", there, "it holds from the next packet on");
                 self.compare_stamps("HPCC", &mut rates, remarks);
             }
             Control::PowerTcp { theta: false, .. } => {
                 remarks.inherent("PowerTCP", "a rate in bit/s", "a window in bytes");
-                let there = "the start of the next packet moves";
-                remarks.inherent("PowerTCP: a new rate", there, "it holds from the next packet on");
                 remarks.inherent("PowerTCP: current", "as it is", "at least half of a full link's");
                 compare_smoothing("PowerTCP", remarks);
                 self.compare_stamps("PowerTCP", &mut rates, remarks);
@@ -256,7 +257,7 @@ impl Transport {
         let in_base = |rate: BitsPerSecond| {
             let bytes = u128::from(rate.0) * u128::from(base.rtt.0) + 4_000_000_000;
             let bytes = u64::try_from(bytes / 8_000_000_000).unwrap_or(u64::MAX);
-            display(Bytes(bytes.clamp(1, LARGEST_SIZE.0)))
+            display(Bytes(bytes.clamp(u64::from(rate.0 > 0), LARGEST_SIZE.0)))
         };
         let name = match self.control {
             Control::None => return writeln!(toml, "congestion_control = \"none\"\n"),

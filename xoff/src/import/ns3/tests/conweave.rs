@@ -55,7 +55,15 @@ fn import(
     let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
         .map(|(name, text)| Source::of(name, text));
     let arguments = Arguments::default();
-    super::super::import_texts(Simulator::ConWeave, arguments, config, &topology, &flows, "c")
+    super::super::import_texts(
+        Simulator::ConWeave,
+        arguments,
+        config,
+        &topology,
+        &flows,
+        "c",
+        false,
+    )
 }
 
 /// Differences for which settings ask.

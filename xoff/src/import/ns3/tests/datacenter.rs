@@ -53,7 +53,15 @@ fn import(
     let arguments = Arguments::parse(Simulator::Ns3Datacenter, &words).unwrap();
     let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
         .map(|(name, text)| Source::of(name, text));
-    super::super::import_texts(Simulator::Ns3Datacenter, arguments, config, &topology, &flows, "c")
+    super::super::import_texts(
+        Simulator::Ns3Datacenter,
+        arguments,
+        config,
+        &topology,
+        &flows,
+        "c",
+        false,
+    )
 }
 
 /// Differences for which settings ask.
