@@ -31,10 +31,10 @@
 //!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (add it to the list in the
 //!    test of `policy.rs`, too), and the entry in [`SchemeSettings::every`], by which `xoff doctor` and the tests of
 //!    eBPF try the scheme.
-//! 6. In `scenario/src/headroom.rs` a kind of `HeadroomKeys` and of `Headroom`, and its [`SchemeSettings`]. The
-//!    compiler asks for most of the headroom that it reserves, in `scenario/src/headroom/reserve.rs`; look at the
-//!    arms with a wildcard there. It does not ask for advice when a limit of the scheme drops packets
-//!    (`scenario/src/headroom/advice.rs`), nor for docs/scenarios.md's table of kinds.
+//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`, `BackpressureKeys`,
+//!    `ThresholdKeys` or `PauseRuleKeys`. For a kind of headroom the compiler asks for most of what it reserves
+//!    (`scenario/src/headroom/reserve.rs`; look at arms with a wildcard). It asks for no advice when a limit of the
+//!    scheme drops packets (`scenario/src/headroom/advice.rs`), nor for docs/scenarios.md's table of kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.

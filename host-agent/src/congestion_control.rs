@@ -10,12 +10,14 @@
 //! 2. In `algorithm.rs`, the only place that names the algorithms: a variant of [`Algorithm`], which has its
 //!    parameters, of `Control`, and of `Feedback` if it has one of its own. The compiler asks for the arm in `ends`;
 //!    `enum_dispatch` writes the others.
-//! 3. In `scenario/src/transport/` a file with its keys, a table of `RoceRcKeys`, and a variant of `CongestionControl`
-//!    and of `CongestionControlKeys` (`transport/congestion_control.rs`). The compiler asks for the line in
-//!    `emulation/src/host_settings.rs`.
+//! 3. In `scenario/src/transport/` a file with its keys, a table of `RoceRcKeys` and, if TCP may use it, of `TcpKeys`
+//!    (`transport/tcp.rs`), and a variant of `CongestionControl` and of `CongestionControlKeys`
+//!    (`transport/congestion_control.rs`). The compiler asks for what it needs (marks, losses, telemetry), for the arms in
+//!    `transport.rs` and `transport/tcp.rs`, and for the line in `emulation/src/host_settings.rs`.
 //! 4. What the compiler does not ask for: [`CongestionControl::congestion`] and its name in the column `congestion` of
-//!    `results/src/flow_trace.rs`, the names in the documentation of the key `congestion_control`, which is
-//!    the schema's, README.md's list of what xoff does not do yet, a check in `tests/src/fabric/congestion.rs`.
+//!    `results/src/flow_trace.rs`; the names in the documentation of the keys `congestion_control`, which is the schema's, and
+//!    in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the tables of docs/scenarios.md and of
+//!    ARCHITECTURE.md; a check in `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
 pub mod cubic;

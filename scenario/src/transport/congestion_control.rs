@@ -47,18 +47,39 @@ impl CongestionControl {
 
     /// Whether it lives on ECN marks.
     pub const fn needs_marks(&self) -> bool {
-        matches!(self, Self::Dcqcn(_) | Self::Dctcp(_) | Self::Cubic(Cubic { ecn: true, .. }))
+        matches!(self.need(), Need::Marks)
     }
 
     /// Whether it slows a sender down for losses alone.
     pub const fn needs_losses(&self) -> bool {
-        matches!(self, Self::Cubic(Cubic { ecn: false, .. }))
+        matches!(self.need(), Need::Losses)
     }
 
     /// Whether it lives on what switches write into packets.
     pub const fn needs_telemetry(&self) -> bool {
-        matches!(self, Self::Hpcc(_) | Self::PowerTcp(_))
+        matches!(self.need(), Need::Telemetry)
     }
+
+    /// Exhaustive, so that the compiler asks what a new control lives on.
+    const fn need(&self) -> Need {
+        match self {
+            Self::None | Self::RttTarget(_) | Self::ThetaPowerTcp(_) | Self::Timely(_) => {
+                Need::Nothing
+            }
+            Self::Cubic(Cubic { ecn: false, .. }) => Need::Losses,
+            Self::Cubic(Cubic { ecn: true, .. }) | Self::Dcqcn(_) | Self::Dctcp(_) => Need::Marks,
+            Self::Hpcc(_) | Self::PowerTcp(_) => Need::Telemetry,
+        }
+    }
+}
+
+/// Signals that a congestion control needs besides ACKs and round-trip times.
+#[derive(Clone, Copy)]
+enum Need {
+    Nothing,
+    Losses,
+    Marks,
+    Telemetry,
 }
 
 /// As a file has it: its name, and its parameters in a table of that name.
