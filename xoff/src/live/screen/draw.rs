@@ -55,7 +55,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     } else {
         frame.render_widget(Paragraph::new("rates are known after a period .."), table);
     }
-    frame.render_widget(footer(), foot);
+    frame.render_widget(footer(area.width), foot);
     if screen.shows_help {
         draw_help(frame, area);
     }
@@ -94,9 +94,15 @@ fn header(screen: &Screen) -> Vec<Line<'static>> {
     vec![first.into(), second.into(), third.into()]
 }
 
-fn footer() -> Line<'static> {
-    let keys =
-        "q quit  ? help  sort: r rate u queue p pauses d drops  s switch  t hosts  space freeze";
+/// The keys, in as many words as there is room for.
+fn footer(room: u16) -> Line<'static> {
+    const FOOTERS: [&str; 3] = [
+        "q quit  ? help  sort: r rate u queue p pauses d drops  s switch  t hosts  space freeze",
+        "q quit  ? help  sort: r u p d  s switch  t hosts  space freeze",
+        "q quit  ? help",
+    ];
+    let fits = |keys: &&&str| keys.len() <= usize::from(room);
+    let keys = FOOTERS.iter().find(fits).copied().unwrap_or_default();
     Line::from(keys).style(Style::new().add_modifier(Modifier::DIM))
 }
 
@@ -173,7 +179,7 @@ fn draw_table(frame: &mut Frame<'_>, screen: &mut Screen, glance: &Glance, area:
             let longest = hosts.iter().map(|(host, _)| host.name.len()).max();
             let rows = hosts.iter().skip(screen.scrolled).take(screen.rows);
             let rows = rows.map(|(host, port)| host_cells(host, port, glance.period_ns));
-            let title = title(screen, "hosts", hosts.len());
+            let title = title(screen, "hosts, programs in frames,", hosts.len());
             frame.render_widget(table(&HOSTS, longest, rows, area.width, title), area);
         }
     }
@@ -300,7 +306,9 @@ fn draw_panels(frame: &mut Frame<'_>, screen: &Screen, glance: &Glance, area: Re
     if two {
         let switches = Block::bordered().title(" switches ");
         frame.render_widget(
-            Paragraph::new(switches_text(screen, glance)).wrap(Wrap { trim: true }).block(switches),
+            Paragraph::new(switches_text(screen, glance, right.width.saturating_sub(2)))
+                .wrap(Wrap { trim: true })
+                .block(switches),
             right,
         );
     }
@@ -346,7 +354,8 @@ fn who_pauses_whom(screen: &Screen, glance: &Glance) -> Text<'static> {
     groups.iter().map(line).collect::<Vec<_>>().into()
 }
 
-fn switches_text(screen: &Screen, glance: &Glance) -> Text<'static> {
+/// Makes a line for each switch, the fullest first. A line that would not fit has no bar.
+fn switches_text(screen: &Screen, glance: &Glance, room: u16) -> Text<'static> {
     let picked = glance
         .switches
         .iter()
@@ -357,17 +366,17 @@ fn switches_text(screen: &Screen, glance: &Glance) -> Text<'static> {
     });
     let line = |switch: &&SwitchGlance| {
         let filled = bar(switch.buffer_bytes, switch.capacity_bytes);
-        let mut spans: Vec<Span<'static>> = vec![
-            format!(
-                "{} [{filled:BAR$}] {} of {}, at most {}; marked +{}",
-                switch.name,
-                bytes(switch.buffer_bytes),
-                bytes(switch.capacity_bytes),
-                bytes(switch.most_buffer_bytes),
-                switch.ecn_marked.period,
-            )
-            .into(),
-        ];
+        let held = format!(
+            "{} of {}, at most {}; marked +{}",
+            bytes(switch.buffer_bytes),
+            bytes(switch.capacity_bytes),
+            bytes(switch.most_buffer_bytes),
+            switch.ecn_marked.period,
+        );
+        let with_bar = format!("{} [{filled:BAR$}] {held}", switch.name);
+        let fits = with_bar.chars().count() <= usize::from(room);
+        let line = if fits { with_bar } else { format!("{} {held}", switch.name) };
+        let mut spans: Vec<Span<'static>> = vec![line.into()];
         for (reason, count) in &switch.drops {
             let text = format!("; {reason} +{} ({})", count.period, count.all);
             spans.push(if count.period > 0 { text.red() } else { text.into() });
