@@ -141,7 +141,10 @@ fn find(config: &Path, name: &str) -> Result<PathBuf, String> {
     let file_name = Path::new(name).file_name().unwrap_or_default();
     let mut candidates: Vec<PathBuf> =
         folders.take(1 + FOLDERS_ABOVE).map(|folder| folder.join(name)).collect();
-    candidates.push(folder.join(file_name));
+    let beside = folder.join(file_name);
+    if !candidates.contains(&beside) {
+        candidates.push(beside);
+    }
     candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let tried: Vec<String> = candidates.iter().map(|it| it.display().to_string()).collect();
         tried.join(", ")

@@ -114,6 +114,12 @@ impl Source {
         self.error(end..end, title, help)
     }
 
+    /// An error of the text as a whole: something is missing that may be anywhere.
+    pub fn error_of_whole(&self, title: &str, help: &str) -> ScenarioError {
+        let place = Place { name: &self.name, text: &self.text, span: None };
+        ScenarioError::at(&place, title, Some(help))
+    }
+
     /// A whole number in decimal.
     pub fn number<T>(&self, word: Word<'_>, what: &str, largest: T) -> Result<T, ScenarioError>
     where

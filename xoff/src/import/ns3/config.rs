@@ -134,7 +134,7 @@ impl Config {
     pub fn word(&self, key: &str) -> Result<Word<'_>, ScenarioError> {
         self.words(key).first().copied().ok_or_else(|| {
             let help = format!("add a line: {key} and its value");
-            self.source.error_at_end(&format!("no `{key}`"), &help)
+            self.source.error_of_whole(&format!("no `{key}`"), &help)
         })
     }
 

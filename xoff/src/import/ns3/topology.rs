@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scenario::ScenarioError;
 use scenario::quantity::{self, Dimension, Increase};
+use scenario::{Refusal, ScenarioError};
 use topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, wire_name};
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
@@ -305,22 +305,22 @@ fn read_in_bits_per_second<D: Dimension>(
     let is_bare = bare && word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if let Some(number) = decimal::parse(word.text).filter(|_| is_bare) {
         let text = format!("{}bps", number / decimal::ONE);
-        return quantity::parse(&text).map_err(|message| {
-            explain(source, word, &format!("{message}; a rate without a unit is in bit/s"))
+        return quantity::parse(&text).map_err(|Refusal { title, help }| {
+            let help = format!("{help}; a rate without a unit is in bit/s");
+            explain(source, word, &Refusal { title, help })
         });
     }
     let text = word.text.replace("b/s", "bps").replace("Kbps", "kbps");
-    quantity::parse(&text).map_err(|message| explain(source, word, &message))
+    quantity::parse(&text).map_err(|refusal| explain(source, word, &refusal))
 }
 
 /// A delay as ns-3 writes it: `1us`, `0.001ms`.
 pub fn read_delay(source: &Source, word: Word<'_>) -> Result<Picos, ScenarioError> {
-    quantity::parse(word.text).map_err(|message| explain(source, word, &message))
+    quantity::parse(word.text).map_err(|refusal| explain(source, word, &refusal))
 }
 
-fn explain(source: &Source, word: Word<'_>, message: &str) -> ScenarioError {
-    let (title, help) = message.split_once('\n').unwrap_or((message, "write another"));
-    source.error(word.span(), title, help)
+fn explain(source: &Source, word: Word<'_>, refusal: &Refusal) -> ScenarioError {
+    source.error(word.span(), &refusal.title, refusal.help().unwrap_or("write another"))
 }
 
 /// A probability in millionths.
