@@ -9,6 +9,7 @@ use units::{BitsPerSecond, Bytes};
 
 use super::document::suggestion;
 use super::quantity::{self, Size, starts_like_a_word};
+use crate::refusal::Refusal;
 
 /// What ends a size for each port and Gbit/s.
 const UNIT: &str = "/port/Gbps";
@@ -47,22 +48,24 @@ impl BufferSize {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some(number) = text.strip_suffix(UNIT) {
             return ByRate::parse(number).map(Self::ByRate);
         }
         if let Some((number, _)) = text.split_once('/') {
             let number = if ByRate::parse(number).is_ok() { number } else { "9.6KiB" };
-            return Err(format!(
-                "`{text}` is no buffer\nthe unit for each port and Gbit/s is `{UNIT}`: write \"{number}{UNIT}\""
+            return Err(Refusal::new(
+                format!("`{text}` is no buffer"),
+                format!("the unit for each port and Gbit/s is `{UNIT}`: write \"{number}{UNIT}\""),
             ));
         }
         if starts_like_a_word(text) {
             let chip = CHIPS.iter().find(|(name, _)| *name == text);
             let Some((_, kibibytes)) = chip else {
                 let known = suggestion(text, "the chips are", CHIPS.map(|(name, _)| name));
-                return Err(format!(
-                    "no chip is called `{text}`\n{known}; or write a size such as \"16MB\" or \"9.6KiB{UNIT}\""
+                return Err(Refusal::new(
+                    format!("no chip is called `{text}`"),
+                    format!("{known}; or write a size such as \"16MB\" or \"9.6KiB{UNIT}\""),
                 ));
             };
             return Ok(Self::ByRate(ByRate { nanobytes: kibibytes * 1024 * 1_000_000 }));
@@ -73,9 +76,10 @@ impl BufferSize {
 
 impl ByRate {
     /// Reads a number and a unit of sizes.
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Refusal> {
         let wrong = || {
-            format!("`{text}{UNIT}` is not a size for each port and Gbit/s\nwrite \"9.6KiB{UNIT}\"")
+            let title = format!("`{text}{UNIT}` is not a size for each port and Gbit/s");
+            Refusal::new(title, format!("write \"9.6KiB{UNIT}\""))
         };
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (number, unit) = text.split_at(digits);
@@ -84,14 +88,21 @@ impl ByRate {
             return Err(wrong());
         }
         let one = format!("1{unit}");
-        let one: Bytes = quantity::parse(&one).map_err(|error| error.replace(&one, text))?;
-        let fine =
-            || format!("`{text}{UNIT}` has more than nine digits behind the point\nwrite fewer");
+        let one: Bytes = quantity::parse(&one).map_err(|refusal| {
+            Refusal::new(refusal.title.replace(&one, text), refusal.help.replace(&one, text))
+        })?;
+        let fine = || {
+            let title = format!("`{text}{UNIT}` has more than nine digits behind the point");
+            Refusal::new(title, "write fewer")
+        };
         if fraction.len() > 9 {
             return Err(fine());
         }
         let billionths: u64 = format!("{fraction:0<9}").parse().map_err(|_| wrong())?;
-        let large = || format!("`{text}{UNIT}` is too large\nthe largest is \"1GB{UNIT}\"");
+        let large = || {
+            let title = format!("`{text}{UNIT}` is too large");
+            Refusal::new(title, format!("the largest is \"1GB{UNIT}\""))
+        };
         let whole: u64 = whole.parse().map_err(|_| large())?;
         let nanobytes = (u128::from(whole) * 1_000_000_000 + u128::from(billionths))
             .saturating_mul(u128::from(one.0));
@@ -149,7 +160,7 @@ impl JsonSchema for BufferSize {
         let by_rate = json_schema!({
             "type": "string",
             "description": "A size for each port and Gbit/s of its rate.",
-            "pattern": "^[0-9]+(\\.[0-9]{1,9})?(B|kB|KiB|MB|MiB|GB|GiB|TB)/port/Gbps$",
+            "pattern": "^[0-9]+(\\.[0-9]{1,9})? *(B|kB|KiB|MB|MiB|GB|GiB|TB)/port/Gbps$",
             "examples": ["9.6KiB/port/Gbps"],
         });
         json_schema!({
@@ -166,7 +177,7 @@ impl JsonSchema for BufferSize {
 mod tests {
     use super::*;
 
-    fn bytes(text: &str, gigabits: &[u64]) -> Result<u64, String> {
+    fn bytes(text: &str, gigabits: &[u64]) -> Result<u64, Refusal> {
         let rates = gigabits.iter().map(|rate| BitsPerSecond(rate * 1_000_000_000));
         BufferSize::parse(text).map(|size| size.at(rates).0)
     }
@@ -215,7 +226,7 @@ mod tests {
             ),
             ("1/2", "write \"9.6KiB/port/Gbps\""),
         ] {
-            let error = BufferSize::parse(text).unwrap_err();
+            let error = BufferSize::parse(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

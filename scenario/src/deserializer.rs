@@ -12,10 +12,9 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::document::{Document, DocumentKind, Entry, Node, Origin, Value, suggestion};
+use super::document::{Document, DocumentKind, Entry, Node, Origin, TAG, Value, suggestion};
+use super::refusal::Refusal;
 use super::report::ScenarioError;
-
-const TAG: &str = "kind";
 
 impl Document<'_> {
     /// Reads the whole tree.
@@ -61,8 +60,8 @@ enum Problem {
         found: String,
         expected: String,
     },
-    /// A title and, on further lines, what would be right.
-    Other(String),
+    /// By its type, which does not know its place.
+    Refused(Refusal),
 }
 
 impl Problem {
@@ -86,10 +85,8 @@ impl Problem {
             Self::Unexpected { found, expected } => {
                 (format!("{subject} is {found}"), Some(format!("write {expected}")))
             }
-            Self::Other(text) => {
-                let (title, help) = text.split_once('\n').unwrap_or((text, ""));
-                let help = (!help.is_empty()).then(|| help.to_owned());
-                (format!("{subject}: {title}"), help)
+            Self::Refused(refusal) => {
+                (format!("{subject}: {}", refusal.title), refusal.help().map(str::to_owned))
             }
         }
     }
@@ -122,7 +119,7 @@ impl std::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(text: T) -> Self {
-        Self::new(Problem::Other(text.to_string()))
+        Self::new(Problem::Refused(Refusal::of_text(&text.to_string())))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
@@ -151,8 +148,7 @@ impl de::Error for ReadError {
         let expected = match expected.to_string().as_str() {
             "u8" => "a whole number from 0 to 255".into(),
             "u16" => "a whole number from 0 to 65535".into(),
-            "u32" => format!("a whole number from 0 to {}", u32::MAX),
-            "u64" => "a whole number from 0 up".into(),
+            "u32" | "u64" => "a whole number without a sign".into(),
             "a string" => "a text in quotes".into(),
             "a sequence" => "a list in brackets".into(),
             text if text.starts_with("struct ") => "a table with its keys".into(),
@@ -212,7 +208,11 @@ impl<'de> Deserializer<'de> for &'de Node {
                 let tag = entries.iter().find(|entry| entry.key == TAG);
                 let missing = || {
                     let title = format!("the table has no `{TAG}`");
-                    ReadError::custom(format!("{title}\n`{TAG}` is one of {known}")).at(self)
+                    ReadError::new(Problem::Refused(Refusal::new(
+                        title,
+                        format!("`{TAG}` is one of {known}"),
+                    )))
+                    .at(self)
                 };
                 &tag.ok_or_else(missing)?.node
             }

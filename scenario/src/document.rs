@@ -6,7 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use toml::de::{DeTable, DeValue};
 
+use super::default_kinds::default_kind;
 use super::report::{Place, ScenarioError, nearest};
+
+/// The key of a table that says of which kind it is.
+pub(super) const TAG: &str = "kind";
 
 /// A file as it was written, with what is set on top of it.
 pub struct Document<'a> {
@@ -25,13 +29,16 @@ pub struct DocumentKind {
     pub noun: &'static str,
     /// The command that prints its schema.
     pub schema: &'static str,
+    /// The kind of the table at a path if the file has no table there, where there is a default.
+    pub(super) default_kind: fn(&str) -> Option<&'static str>,
 }
 
 impl DocumentKind {
     /// A scenario file.
-    pub const SCENARIO: Self = Self { noun: "the scenario", schema: "xoff schema" };
+    pub const SCENARIO: Self = Self { noun: "the scenario", schema: "xoff schema", default_kind };
     /// A sweep file.
-    pub const SWEEP: Self = Self { noun: "the sweep", schema: "xoff schema sweep" };
+    pub const SWEEP: Self =
+        Self { noun: "the sweep", schema: "xoff schema sweep", default_kind: |_| None };
 }
 
 /// The texts that a tree was read from.
@@ -147,8 +154,8 @@ impl<'a> Document<'a> {
     ) -> Result<Self, ScenarioError> {
         let table = DeTable::parse(text).map_err(|error| {
             let place = Place { name: file, text, span: Some(error.span().unwrap_or(0..0)) };
-            let help = "texts and quantities stand in quotes; https://toml.io describes the rest";
-            ScenarioError::at(&place, &format!("not TOML: {}", error.message()), Some(help))
+            let title = format!("not TOML: {}", error.message());
+            ScenarioError::at(&place, &title, Some(advice(error.message())))
         })?;
         let origin = Origin { source: Source::File, span: table.span() };
         let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
@@ -252,7 +259,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// The node of a path; `place` is where a step, given by its bytes in the path, was written.
+    /// The node of a path; `place` is where a step, given by its bytes in the path, was written. A table that is made on the
+    /// way to a key of it has its default kind.
     fn reach(
         &mut self,
         path: &str,
@@ -263,11 +271,28 @@ impl<'a> Document<'a> {
         for step in path.split('.') {
             let origin = place(start..start + step.len());
             start += step.len() + 1;
+            let is_new = node.child(step).is_none();
             node = node.child_or_new(step, &origin).map_err(|(title, help)| {
                 self.sources.error_at(Some(&origin), &title, Some(&help))
             })?;
+            if is_new
+                && start <= path.len()
+                && let Some(kind) = (self.kind.default_kind)(&node.path)
+            {
+                let tag = Entry::tag(kind, &node.path, origin);
+                node.value = Value::Table(vec![tag]);
+            }
         }
         Ok(node)
+    }
+}
+
+impl Entry {
+    /// The entry that says of which kind the table at a path is.
+    fn tag(kind: &str, path: &str, origin: Origin) -> Self {
+        let path = child_path(path, TAG);
+        let node = Node { path, origin: origin.clone(), value: Value::Text(kind.to_owned()) };
+        Self { key: TAG.to_owned(), key_origin: origin, node }
     }
 }
 
@@ -362,6 +387,23 @@ impl Node {
             }
         }
     }
+}
+
+/// Advice about a text that is not TOML, by the parser's message.
+fn advice(message: &str) -> &'static str {
+    let help = [
+        ("duplicate key", "a key has one value: leave one of them out"),
+        ("unclosed table", "a table's name ends with `]`, that of a list of tables with `]]`"),
+        ("unclosed", "close it before the end of the file"),
+        (
+            "missing `=`",
+            "a line is a key and its value, such as seed = 2, or a table's name in brackets",
+        ),
+    ];
+    let known = help.into_iter().find(|(words, _)| message.contains(words));
+    known.map_or("texts and quantities stand in quotes; https://toml.io describes the rest", |it| {
+        it.1
+    })
 }
 
 /// Suggests what an unknown name was meant to be, and lists what there is.

@@ -1,7 +1,8 @@
-//! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`, which `path` and `source_port` may follow.
+//! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`, which `path`, `source_port` and `label` may follow.
 //!
 //! Fields are plain: whole numbers in decimal and names, without quotes or spaces. Rows need
-//! no order. `bytes` may be `unlimited`: the flow lasts to the run's end. `path` and `source_port` may be empty.
+//! no order. `bytes` may be `unlimited`: the flow lasts to the run's end. The columns that may follow may be empty; a flow without
+//! a label has the list's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,6 +24,9 @@ const PATH: &str = "path";
 const SOURCE_PORT: &str = "source_port";
 /// Bytes of a flow that lasts to the run's end.
 const UNLIMITED: &str = "unlimited";
+const LABEL: &str = "label";
+/// Labels of one list: results have tables by label.
+const MOST_LABELS: usize = 64;
 
 /// Flows with a source port and the path that it is said to lead over.
 pub(super) struct ExpectedPaths {
@@ -96,7 +100,7 @@ impl<'a> FlowList<'a> {
         label: &str,
         is_tcp: bool,
     ) -> Result<(Vec<Flow>, ExpectedPaths), ScenarioError> {
-        let label: Arc<str> = label.into();
+        let mut labels = Labels { default: label.into(), others: BTreeMap::new() };
         let fabric = self.expansion.fabric;
         let hosts: BTreeMap<&str, HostId> = (0..fabric.host_count())
             .map(HostId)
@@ -111,7 +115,7 @@ impl<'a> FlowList<'a> {
         let (mut flows, mut rows) = (Vec::new(), Vec::new());
         for line in lines {
             row.line = line.trim_end_matches(['\r', '\n']);
-            let (flow, expected) = row.flow(&hosts, &label)?;
+            let (flow, expected) = row.flow(&hosts, &mut labels)?;
             rows.extend(expected);
             flows.push(flow);
             row.start += line.len();
@@ -122,6 +126,14 @@ impl<'a> FlowList<'a> {
         }
         Ok((flows, ExpectedPaths { file: self.file, rows }))
     }
+}
+
+/// The labels of a list, each once.
+struct Labels<'a> {
+    /// The list's own.
+    default: Arc<str>,
+    /// By the field of a row.
+    others: BTreeMap<&'a str, Arc<str>>,
 }
 
 struct Row<'a> {
@@ -138,7 +150,7 @@ impl<'a> Row<'a> {
     fn check_header(&self) -> Result<(), ScenarioError> {
         let more = self.line.strip_prefix(HEADER).filter(|more| {
             let mut seen = Vec::new();
-            let known = |name: &&str| [PATH, SOURCE_PORT].contains(name);
+            let known = |name: &&str| [PATH, SOURCE_PORT, LABEL].contains(name);
             let mut names = more.split(',');
             names.next() == Some("")
                 && names.all(|name| {
@@ -151,7 +163,9 @@ impl<'a> Row<'a> {
         if more.is_some() {
             return Ok(());
         }
-        let help = format!("the first line is `{HEADER}`; `{PATH}` and `{SOURCE_PORT}` may follow");
+        let help = format!(
+            "the first line is `{HEADER}`; `{PATH}`, `{SOURCE_PORT}` and `{LABEL}` may follow"
+        );
         // The line is not shown: this is not the file that is meant.
         let columns: Vec<&str> = self.line.split(',').collect();
         let wrong =
@@ -166,7 +180,7 @@ impl<'a> Row<'a> {
     fn flow(
         &self,
         hosts: &BTreeMap<&str, HostId>,
-        label: &Arc<str>,
+        labels: &mut Labels<'a>,
     ) -> Result<(Flow, Option<ExpectedPath>), ScenarioError> {
         let fields: Vec<&str> = self.line.split(',').collect();
         let expected = self.columns.split(',').count();
@@ -194,11 +208,12 @@ impl<'a> Row<'a> {
             (Bytes(self.number(bytes, "bytes", 1..=1_000_000_000_000_000, described)?), false)
         };
         let class = self.number(priority, "priority", 0..=7, "from 0 to 7")?;
-        let (mut path, mut source_port) = (None, None);
+        let (mut path, mut source_port, mut label) = (None, None, labels.default.clone());
         let names = self.columns.split(',').skip(5);
         for (name, field) in names.zip(more).filter(|(_, field)| !field.is_empty()) {
             match name {
                 PATH => path = Some((self.path(field, from, to)?, field)),
+                LABEL => label = self.label(field, labels)?,
                 _ => source_port = Some(self.source_port(field)?),
             }
         }
@@ -208,7 +223,7 @@ impl<'a> Row<'a> {
             source_port,
             long_lived,
             path: path.as_ref().filter(|_| source_port.is_none()).map(|(wires, _)| wires.clone()),
-            ..Flow::new(label.clone(), (from, to), length, start, priority)
+            ..Flow::new(label, (from, to), length, start, priority)
         };
         let expected = path.filter(|_| source_port.is_some()).map(|(wires, field)| ExpectedPath {
             flow: flow.clone(),
@@ -216,6 +231,23 @@ impl<'a> Row<'a> {
             span: self.span(field),
         });
         Ok((flow, expected))
+    }
+
+    fn label(&self, field: &'a str, labels: &mut Labels<'a>) -> Result<Arc<str>, ScenarioError> {
+        if field.contains(char::is_control) {
+            let help = "write a word; the label's key of the list follows the same rule";
+            return Err(self.error(field, "a label that a table cannot show", help));
+        }
+        if let Some(label) = labels.others.get(field) {
+            return Ok(label.clone());
+        }
+        if labels.others.len() == MOST_LABELS {
+            let title = format!("more than {MOST_LABELS} labels");
+            return Err(self.error(field, &title, "use fewer: results have rows for each label"));
+        }
+        let label: Arc<str> = field.into();
+        labels.others.insert(field, label.clone());
+        Ok(label)
     }
 
     fn source_port(&self, field: &'a str) -> Result<u16, ScenarioError> {

@@ -21,6 +21,7 @@ use super::queries::QueryRate;
 use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::sizes::Sizes;
+use crate::refusal::Refusal;
 
 /// Flows that an incast may have.
 const MOST_FLOWS: u32 = 1 << 20;
@@ -127,7 +128,9 @@ impl<'de> Deserialize<'de> for DegreeKeys {
                 write!(f, "a number of hosts such as 16, or a range: {{ least = 1, most = 15 }}")
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<DegreeKeys, E> {
-                let wrong = || E::custom(format!("{number} senders\nwrite a number from 1 up"));
+                let wrong = || {
+                    E::custom(Refusal::new(format!("{number} senders"), "write a number from 1 up"))
+                };
                 let number = u32::try_from(number).map_err(|_| wrong())?;
                 Ok(DegreeKeys(Degree { least: number, most: number }))
             }

@@ -13,6 +13,7 @@ mod buffer_size;
 mod by_rate;
 mod capture;
 mod datapath;
+mod default_kinds;
 mod deserializer;
 mod disk;
 pub mod document;
@@ -45,6 +46,7 @@ mod priority;
 pub mod quantity;
 mod queries;
 mod ratio;
+mod refusal;
 mod reliability;
 pub mod report;
 mod results;
@@ -70,10 +72,12 @@ mod transports;
 mod unused_routes;
 mod warnings;
 mod watchdog;
+pub mod whole_number;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -116,11 +120,12 @@ pub use pause_rule::{MeanOf, PauseRule};
 pub use priority::{AckPriority, Priorities};
 pub use queries::QueryRate;
 pub use ratio::{FineProbability, Probability, Ratio};
+pub use refusal::Refusal;
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, TableFormat, Throughput};
 pub use routes::{MOST_ROUTES, RouteEntry};
-pub use scenario_keys::LONGEST_DURATION;
+pub use scenario_keys::{LARGEST_SEED, LONGEST_DURATION};
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
@@ -243,6 +248,22 @@ pub enum ClockMode {
     Virtual,
 }
 
+/// Reads the keys of a scenario. A sweep, which names a scenario, is refused as such.
+fn keys_of(document: &Document<'_>) -> Result<ScenarioKeys, ScenarioError> {
+    let root = &document.root;
+    match root.child("scenario") {
+        Some(named) if root.child("topology").is_none() => {
+            let help = "run it with `xoff sweep`; the scenario that it varies is named here";
+            Err(document.error_at(
+                Some(&named.origin),
+                "this is a sweep, not a scenario",
+                Some(help),
+            ))
+        }
+        _ => document.read(),
+    }
+}
+
 impl Scenario {
     /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
@@ -278,8 +299,7 @@ impl Scenario {
         let file = path.to_string_lossy();
         let kind = DocumentKind::SCENARIO;
         let document = Document::parse(kind, &file, text, overrides, settings)?;
-        let keys: ScenarioKeys = document.read()?;
-        keys.resolve(path, &document, read, NeedsFlows::Yes)
+        keys_of(&document)?.resolve(path, &document, read, NeedsFlows::Yes)
     }
 
     /// Like [`parse`](Self::parse), of a scenario for a live fabric, which needs no flows.
@@ -291,8 +311,7 @@ impl Scenario {
         let file = path.to_string_lossy();
         let kind = DocumentKind::SCENARIO;
         let document = Document::parse(kind, &file, text, overrides, Settings::default())?;
-        let keys: ScenarioKeys = document.read()?;
-        keys.resolve(path, &document, &from_disk, NeedsFlows::No)
+        keys_of(&document)?.resolve(path, &document, &from_disk, NeedsFlows::No)
     }
 
     /// Like [`load`](Self::load), of a scenario for a live fabric.
@@ -327,6 +346,16 @@ impl Scenario {
     /// What flows come from, one for each of [`Self::workloads`].
     pub fn sources(&self) -> &[Source] {
         &self.sources
+    }
+
+    /// The labels that flows have, those of single rows of flow lists included.
+    pub fn labels(&self) -> BTreeSet<&str> {
+        let listed = self.sources.iter().flat_map(|source| match source {
+            Source::Listed(flows) => &flows[..],
+            _ => &[],
+        });
+        let entries = self.workloads.iter().map(FlowsEntry::label);
+        entries.chain(listed.map(|flow| &*flow.label)).collect()
     }
 
     /// What carries flows: that of the hosts, then those that `[[flows]]` name, each once.

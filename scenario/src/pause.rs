@@ -12,6 +12,7 @@ use super::document::Document;
 use super::quantity;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
+use crate::refusal::Refusal;
 
 /// How long after the arrival of a PAUSE a port may still start frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,8 +59,8 @@ impl PauseResponse {
 }
 
 impl TryFrom<String> for PauseResponse {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         if text == "standard" { Ok(Self::Standard) } else { quantity::parse(&text).map(Self::Time) }
     }
 }
@@ -130,8 +131,8 @@ impl PauseRefresh {
 }
 
 impl TryFrom<String> for PauseRefresh {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         if text.contains('/') {
             Ratio::parse(&text).map(Self::Part)
         } else {

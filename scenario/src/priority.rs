@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::refusal::Refusal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -21,8 +22,9 @@ impl<'de> Deserialize<'de> for Priority {
             fn visit_i64<E: Error>(self, number: i64) -> Result<Priority, E> {
                 match u8::try_from(number) {
                     Ok(priority @ 0..=7) => Ok(Priority(priority)),
-                    _ => Err(E::custom(format!(
-                        "there is no priority {number}\nEthernet has the priorities 0 to 7"
+                    _ => Err(E::custom(Refusal::new(
+                        format!("there is no priority {number}"),
+                        "Ethernet has the priorities 0 to 7",
                     ))),
                 }
             }
@@ -116,7 +118,7 @@ impl<'de> Deserialize<'de> for Priorities {
         for Priority(priority) in list {
             if set.contains(priority) {
                 let title = format!("priority {priority} comes twice");
-                return Err(D::Error::custom(format!("{title}\nname each once")));
+                return Err(D::Error::custom(Refusal::new(title, "name each once")));
             }
             set.0 |= 1 << priority;
         }

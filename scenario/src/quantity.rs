@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::refusal::Refusal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -23,6 +24,8 @@ pub struct Kind {
     noun: &'static str,
     /// Smallest first; the first one's scale is 1.
     units: &'static [(&'static str, u64)],
+    /// Other spellings, each with its unit.
+    spellings: &'static [(&'static str, &'static str)],
     example: &'static str,
     largest: u64,
     smallest: u64,
@@ -47,6 +50,26 @@ impl Dimension for BitsPerSecond {
             ("Mbps", 1_000_000),
             ("Gbps", 1_000_000_000),
             ("Tbps", 1_000_000_000_000),
+        ],
+        spellings: &[
+            ("bit/s", "bps"),
+            ("b/s", "bps"),
+            ("kbit/s", "kbps"),
+            ("kb/s", "kbps"),
+            ("kbit", "kbps"),
+            ("k", "kbps"),
+            ("Mbit/s", "Mbps"),
+            ("Mb/s", "Mbps"),
+            ("Mbit", "Mbps"),
+            ("M", "Mbps"),
+            ("Gbit/s", "Gbps"),
+            ("Gb/s", "Gbps"),
+            ("Gbit", "Gbps"),
+            ("G", "Gbps"),
+            ("Tbit/s", "Tbps"),
+            ("Tb/s", "Tbps"),
+            ("Tbit", "Tbps"),
+            ("T", "Tbps"),
         ],
         example: "100Gbps",
         largest: FASTEST_RATE,
@@ -86,6 +109,7 @@ impl Dimension for Picos {
             ("ms", 1_000_000_000),
             ("s", 1_000_000_000_000),
         ],
+        spellings: MICROSECONDS,
         example: "10us",
         largest: LONGEST_TIME,
         smallest: 0,
@@ -97,6 +121,9 @@ impl Dimension for Picos {
         self.0
     }
 }
+
+/// With the micro sign, and with the Greek letter.
+const MICROSECONDS: &[(&str, &str)] = &[("\u{b5}s", "us"), ("\u{3bc}s", "us")];
 
 /// What a metre of cable takes.
 pub const METRE: Picos = Picos(5_000);
@@ -119,6 +146,7 @@ impl Dimension for Propagation {
             ("ms", 1_000_000_000),
             ("s", 1_000_000_000_000),
         ],
+        spellings: MICROSECONDS,
         example: "1us",
         largest: LONGEST_TIME,
         smallest: 0,
@@ -145,6 +173,8 @@ impl Dimension for Bytes {
             ("GiB", 1 << 30),
             ("TB", 1_000_000_000_000),
         ],
+        // `M` alone may be a megabyte or a mebibyte.
+        spellings: &[],
         example: "200kB",
         largest: LARGEST_SIZE,
         smallest: 0,
@@ -171,8 +201,8 @@ pub fn starts_like_a_word(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
-/// Reads a number and its unit. An error is a title and, on a second line, what would be right.
-pub fn parse<D: Dimension>(text: &str) -> Result<D, String> {
+/// Reads a number and its unit, with or without a space between them.
+pub fn parse<D: Dimension>(text: &str) -> Result<D, Refusal> {
     let kind = D::KIND;
     let noun = kind.noun;
     let base = parse_any::<D>(text)?;
@@ -180,31 +210,34 @@ pub fn parse<D: Dimension>(text: &str) -> Result<D, String> {
         return Err(too_large::<D>(text));
     }
     if base == 0 && kind.smallest > 0 {
-        return Err(format!("the {noun} is zero\n{}", kind.advice()));
+        return Err(Refusal::new(format!("the {noun} is zero"), kind.advice()));
     }
     if base < u128::from(kind.smallest) {
         let smallest = display(D::from_base(kind.smallest));
-        return Err(format!(
-            "the {noun} `{text}` is too small\nthe smallest {noun} is \"{smallest}\""
+        return Err(Refusal::new(
+            format!("the {noun} `{text}` is too small"),
+            format!("the smallest {noun} is \"{smallest}\""),
         ));
     }
     Ok(D::from_base(base.try_into().expect("the largest is a u64")))
 }
 
-fn too_large<D: Dimension>(text: &str) -> String {
+fn too_large<D: Dimension>(text: &str) -> Refusal {
     let noun = D::KIND.noun;
     let largest = display(D::from_base(D::KIND.largest));
-    format!("the {noun} `{text}` is too large\nthe largest {noun} is \"{largest}\"")
+    let title = format!("the {noun} `{text}` is too large");
+    Refusal::new(title, format!("the largest {noun} is \"{largest}\""))
 }
 
 /// Reads a number and its unit, zero and values beyond what a scenario may have included: a sum of rates may exceed the
 /// fastest link. Returns it in the smallest unit.
-pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, String> {
+pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, Refusal> {
     let kind = D::KIND;
     let noun = kind.noun;
-    let fault = |title: String| format!("{title}\n{}", kind.advice());
+    let fault = |title: String| Refusal::new(title, kind.advice());
     let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
+    let unit = unit.trim_start_matches(' ');
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
         return Err(fault(format!("`{text}` is not a {noun}")));
@@ -212,7 +245,7 @@ pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, String> {
     if unit.is_empty() {
         return Err(fault(format!("the {noun} `{text}` has no unit")));
     }
-    let Some(&(_, scale)) = kind.units.iter().find(|(name, _)| *name == unit) else {
+    let Some(scale) = kind.scale(unit) else {
         let same = |(name, _): &&(&str, u64)| name.eq_ignore_ascii_case(unit);
         let hint = kind.units.iter().find(same).map(|(name, _)| format!("; `{name}` is"));
         let hint = hint.unwrap_or_default();
@@ -258,6 +291,19 @@ pub(super) fn serialize_option<D: Dimension, S: Serializer>(
 }
 
 impl Kind {
+    /// Every spelling of every unit.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        let units = self.units.iter().map(|(name, _)| *name);
+        units.chain(self.spellings.iter().map(|(spelling, _)| *spelling))
+    }
+
+    /// The scale of a unit in any spelling.
+    fn scale(&self, unit: &str) -> Option<u64> {
+        let spelling = self.spellings.iter().find(|(spelling, _)| *spelling == unit);
+        let unit = spelling.map_or(unit, |(_, unit)| *unit);
+        self.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
+    }
+
     fn advice(&self) -> String {
         let names: Vec<_> = self.units.iter().map(|(name, _)| *name).collect();
         let above = if self.smallest > 0 { " above zero" } else { "" };
@@ -300,7 +346,7 @@ impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
 
 pub(super) fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
     let kind = D::KIND;
-    E::custom(format!("the {} `{number}` has no unit\n{}", kind.noun, kind.advice()))
+    E::custom(Refusal::new(format!("the {} `{number}` has no unit", kind.noun), kind.advice()))
 }
 
 impl<D: Dimension> JsonSchema for Quantity<D> {
@@ -308,11 +354,11 @@ impl<D: Dimension> JsonSchema for Quantity<D> {
         D::KIND.name.into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = D::KIND.units.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = D::KIND.names().collect();
         json_schema!({
             "type": "string",
             "description": format!("A {}: a number and its unit.", D::KIND.noun),
-            "pattern": format!("^[0-9]+(\\.[0-9]+)?({})$", names.join("|")),
+            "pattern": format!("^[0-9]+(\\.[0-9]+)? *({})$", names.join("|")),
             "examples": [D::KIND.example],
         })
     }
@@ -334,6 +380,42 @@ mod tests {
         assert_eq!(parse("0.0000000000010000000s"), Ok(Picos(1)));
     }
 
+    /// As xoff prints them, and as data sheets, tc and ethtool have them.
+    #[test]
+    fn a_space_and_other_spellings_of_a_unit_are_read() {
+        assert_eq!(parse("16 MB"), Ok(Bytes(16_000_000)));
+        assert_eq!(parse("1.5 KiB"), Ok(Bytes(1536)));
+        for text in ["25Gbps", "25 Gbps", "25 Gbit/s", "25Gb/s", "25G", "25Gbit", "0.025 Tb/s"] {
+            assert_eq!(parse(text), Ok(BitsPerSecond(25_000_000_000)), "{text}");
+        }
+        for text in ["1 us", "1us", "1\u{b5}s", "1 \u{3bc}s", "0.001 ms"] {
+            assert_eq!(parse(text), Ok(Picos(1_000_000)), "{text}");
+            assert_eq!(parse::<Propagation>(text).map(|it| it.0), Ok(Picos(1_000_000)), "{text}");
+        }
+        for (_, unit) in BitsPerSecond::KIND.spellings.iter().chain(Picos::KIND.spellings) {
+            let units = [BitsPerSecond::KIND, Picos::KIND].map(|kind| kind.scale(unit));
+            assert!(units.iter().any(Option::is_some), "{unit}");
+        }
+    }
+
+    #[test]
+    fn an_ambiguous_unit_is_refused_with_the_ones_to_write() {
+        for (text, title) in [
+            ("16M", "`M` in `16M` is not a unit of sizes"),
+            ("16 Mb", "`Mb` in `16 Mb` is not a unit of sizes; `MB` is"),
+            ("16 KB", "`KB` in `16 KB` is not a unit of sizes; `kB` is"),
+        ] {
+            let refusal = parse::<Bytes>(text).unwrap_err();
+            assert_eq!(refusal.title, title);
+            assert!(
+                refusal.help.ends_with("units are B, kB, KiB, MB, MiB, GB, GiB, TB"),
+                "{refusal}"
+            );
+        }
+        let refusal = parse::<BitsPerSecond>("1GB/s").unwrap_err();
+        assert_eq!(refusal.title, "`GB/s` in `1GB/s` is not a unit of rates");
+    }
+
     #[test]
     fn a_length_of_cable_is_a_delay_and_no_time() {
         let delay = |text| parse::<Propagation>(text).map(|delay| delay.0);
@@ -341,15 +423,15 @@ mod tests {
         assert_eq!(delay("0.5m"), Ok(Picos(2500)));
         assert_eq!(delay("2km"), Ok(Picos(10_000_000)));
         assert_eq!(delay("10us"), Ok(Picos(10_000_000)));
-        let error = delay("40M").unwrap_err();
+        let error = delay("40M").unwrap_err().title;
         assert!(error.starts_with("`M` in `40M` is not a unit of delays; `m` is"), "{error}");
-        let error = parse::<Picos>("40m").unwrap_err();
+        let error = parse::<Picos>("40m").unwrap_err().title;
         assert!(error.starts_with("`m` in `40m` is not a unit of times"), "{error}");
     }
 
     #[test]
     fn what_is_no_quantity_says_why() {
-        let title = |error: String| error.lines().next().unwrap_or_default().to_owned();
+        let title = |refusal: Refusal| refusal.title;
         let size = |text| title(parse::<Bytes>(text).unwrap_err());
         assert_eq!(size("2"), "the size `2` has no unit");
         assert_eq!(size("2mb"), "`mb` in `2mb` is not a unit of sizes; `MB` is");

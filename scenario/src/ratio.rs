@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::refusal::Refusal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -21,20 +22,21 @@ impl Ratio {
     }
 
     /// Reads `a/b`, `a`, or `a.b` with decimals that 32 bits take; above zero.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some((whole, fraction)) = text.split_once('.') {
             return Self::of_decimals(whole, fraction).ok_or_else(|| {
-                format!("`{text}` is not a ratio of numbers below 2^32\n{RATIO_ADVICE}")
+                let title = format!("`{text}` is not a ratio of numbers below 2^32");
+                Refusal::new(title, RATIO_ADVICE)
             });
         }
         let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
         let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse());
         match (digits(numerator), digits(denominator)) {
-            (Some(Ok(0)), Some(Ok(_))) => Err(format!("a ratio of 0\n{RATIO_ADVICE}")),
+            (Some(Ok(0)), Some(Ok(_))) => Err(Refusal::new("a ratio of 0", RATIO_ADVICE)),
             (Some(Ok(numerator)), Some(Ok(denominator))) if denominator > 0 => {
                 Ok(Self { numerator, denominator })
             }
-            _ => Err(format!("`{text}` is not a ratio\n{RATIO_ADVICE}")),
+            _ => Err(Refusal::new(format!("`{text}` is not a ratio"), RATIO_ADVICE)),
         }
     }
 
@@ -73,7 +75,7 @@ const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\", \"0.5\" or \"2\"";
+const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\", \"0.5\" or 2";
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,12 +96,16 @@ impl<'de> Deserialize<'de> for Ratio {
         impl Visitor<'_> for Reader {
             type Value = Ratio;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a ratio in quotes such as \"1/16\" or \"0.5\"")
+                write!(f, "a ratio such as \"1/16\", \"0.5\" or 0.5")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Ratio, E> {
                 Ratio::parse(text).map_err(E::custom)
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Ratio, E> {
+                self.visit_str(&number.to_string())
+            }
+            /// The shortest decimals that are this number: those of the file.
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Ratio, E> {
                 self.visit_str(&number.to_string())
             }
         }
@@ -116,9 +122,9 @@ impl JsonSchema for Ratio {
             "description": "A ratio above zero.",
             "oneOf": [
                 { "type": "string", "pattern": "^(0*[1-9][0-9]*(/0*[1-9][0-9]*)?|[0-9]*[1-9][0-9]*\\.[0-9]+|[0-9]+\\.[0-9]*[1-9][0-9]*)$" },
-                { "type": "integer", "minimum": 1 },
+                { "type": "number", "exclusiveMinimum": 0 },
             ],
-            "examples": ["1/16", "0.5", "2"],
+            "examples": ["1/16", "0.5", 0.5, 2],
         })
     }
 }
@@ -216,7 +222,8 @@ impl Visitor<'_> for Unit {
         // A double has 53 bits: 10^12 of them leave 10^-4.
         if (scaled - whole).abs() > self.parts.sqrt() * 1e-9 {
             let title = format!("{number} is finer than {}", self.name);
-            return Err(E::custom(format!("{title}\nwrite {} digits at most", self.digits)));
+            let help = format!("write {} digits at most", self.digits);
+            return Err(E::custom(Refusal::new(title, help)));
         }
         #[expect(
             clippy::cast_sign_loss,

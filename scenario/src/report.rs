@@ -1,5 +1,7 @@
 //! Errors in a scenario, as a person reads them.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
@@ -7,12 +9,29 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 /// An error in a scenario or a sweep: what is wrong, where, and what would be right.
 ///
-/// Its text is the whole report, with the line at fault and a caret under the place.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{report}")]
-pub struct ScenarioError {
-    report: String,
+/// Its text is the whole report, with the line at fault and a caret under the place. Control characters are escaped in it:
+/// a text that a scenario has cannot pass for a place or a help.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError(Box<Parts>);
+
+/// The parts of an error, as its text and its JSON show them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parts {
     title: String,
+    file: String,
+    spot: Option<Spot>,
+    help: Option<String>,
+}
+
+/// A place in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Spot {
+    /// From 1.
+    number: usize,
+    line: String,
+    /// Bytes of the line.
+    span: Range<usize>,
+    is_shown: bool,
 }
 
 /// A place in a text that a person wrote.
@@ -37,33 +56,99 @@ impl ScenarioError {
     }
 
     fn of(place: &Place<'_>, title: &str, help: Option<&str>, is_shown: bool) -> Self {
-        let mut group = match &place.span {
-            None => Level::ERROR.primary_title(title).element(Origin::path(place.name)),
-            Some(span) if !is_shown => {
-                let (line, number, within) = line_of(place.text, span);
-                let column = line[..within.start].chars().count() + 1;
-                let origin = Origin::path(place.name).line(number).char_column(column);
-                Level::ERROR.primary_title(title).element(origin)
-            }
-            Some(span) => {
-                let (line, number, within) = line_of(place.text, span);
-                let snippet = Snippet::source(line)
-                    .line_start(number)
-                    .path(place.name)
-                    .annotation(AnnotationKind::Primary.span(within));
-                Level::ERROR.primary_title(title).element(snippet)
-            }
-        };
-        if let Some(help) = help {
-            group = group.element(Level::HELP.message(help));
-        }
-        Self { report: Renderer::plain().render(&[group]), title: title.to_owned() }
+        let spot = place.span.as_ref().map(|span| {
+            let (line, number, span) = line_of(place.text, span);
+            Spot { number, line: line.to_owned(), span, is_shown }
+        });
+        Self(Box::new(Parts {
+            title: title.to_owned(),
+            file: place.name.to_owned(),
+            spot,
+            help: help.map(str::to_owned),
+        }))
     }
 
-    /// Its first line: what is wrong, without its place and what would be right.
+    /// The title: the fault in a sentence.
     pub fn title(&self) -> &str {
-        &self.title
+        &self.0.title
     }
+
+    /// The name of the text at fault: a path, or `--set`.
+    pub fn file(&self) -> &str {
+        &self.0.file
+    }
+
+    /// The line and the column of the place at fault, both from 1; `None`: the whole text is.
+    pub fn line_and_column(&self) -> Option<(usize, usize)> {
+        self.0.spot.as_ref().map(|spot| (spot.number, spot.column()))
+    }
+
+    /// Advice on what would be right.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
+    /// The text without the word "error" before it.
+    pub fn unlabelled(&self) -> String {
+        self.rendered(Level::ERROR.no_name())
+    }
+
+    fn rendered(&self, level: Level<'_>) -> String {
+        let Parts { title, file, spot, help } = &*self.0;
+        let (title, file) = (printable(title), printable(file));
+        let help = help.as_deref().map(printable);
+        let group = level.primary_title(&*title);
+        let mut group = match spot {
+            None => group.element(Origin::path(&*file)),
+            Some(spot) if !spot.is_shown => {
+                let origin = Origin::path(&*file).line(spot.number).char_column(spot.column());
+                group.element(origin)
+            }
+            Some(Spot { number, line, span, .. }) => group.element(
+                Snippet::source(line)
+                    .line_start(*number)
+                    .path(&*file)
+                    .annotation(AnnotationKind::Primary.span(span.clone())),
+            ),
+        };
+        if let Some(help) = &help {
+            group = group.element(Level::HELP.message(&**help));
+        }
+        Renderer::plain().render(&[group])
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rendered(Level::ERROR))
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Spot {
+    /// In characters, from 1.
+    fn column(&self) -> usize {
+        self.line[..self.span.start].chars().count() + 1
+    }
+}
+
+/// A text on one line: control characters, and those that turn the direction of writing, are escaped as Rust does it.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_escaped =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_escaped(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// Whether only root may read a file. Who may run xoff through sudo, or read what it logs, may not see it for that.
@@ -190,6 +275,28 @@ mod tests {
         assert_eq!(report(0o640).contains("hunter2"), !is_root, "{}", report(0o640));
         assert!(report(0o640).contains("secret.toml:1:12"), "{}", report(0o640));
         assert!(report(0o640).contains("help: write TOML"), "{}", report(0o640));
+    }
+
+    #[test]
+    fn a_text_of_the_file_cannot_pass_for_a_place_or_a_help() {
+        let text = "wires = [\"zz\\n  --> /etc/passwd:7:3\"]\n";
+        let place = Place { name: "a\n  --> b:1:1.toml", text, span: Some(9..33) };
+        let title = "no wire is called `zz\n  --> /etc/passwd:7:3\n   = help: send money`";
+        let error = ScenarioError::at(&place, title, Some("write `h0`\rnone\u{1b}[2J"));
+        let lines = error.to_string();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                "error: no wire is called `zz\\n  --> /etc/passwd:7:3\\n   = help: send money`",
+                "  --> a\\n  --> b:1:1.toml:1:10",
+            ]
+        );
+        assert_eq!(lines.last().unwrap().trim(), "= help: write `h0`\\rnone\\u{1b}[2J");
+        assert!(error.unlabelled().starts_with("no wire is called `zz\\n"), "{error}");
+        assert_eq!((error.title(), error.file()), (title, place.name));
+        assert_eq!(error.line_and_column(), Some((1, 10)));
+        assert_eq!(error.help(), Some("write `h0`\rnone\u{1b}[2J"));
     }
 
     #[test]

@@ -90,6 +90,9 @@ pub struct ScenarioKeys {
     pub expect: Vec<ExpectKeys>,
 }
 
+/// The largest whole number of TOML.
+pub const LARGEST_SEED: u64 = i64::MAX as u64;
+
 pub const fn default_seed() -> u64 {
     1
 }
@@ -212,7 +215,7 @@ impl ScenarioKeys {
             let help = "write at most 36000s";
             return Err(document.error("duration", "a run of more than 10 hours", help));
         }
-        if self.seed > i64::MAX as u64 {
+        if self.seed > LARGEST_SEED {
             let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
             return Err(document.error("seed", "the seed is too large", help));
         }

@@ -306,16 +306,33 @@ impl ShapeKind {
         }
     }
 
-    /// The keys that give the fabric its many nodes.
-    const fn keys(&self) -> CountKeys {
+    /// The keys that give the fabric its many nodes: of several the one with the largest number.
+    fn keys(&self) -> CountKeys {
+        let largest = |keys: &[(&'static str, u32)]| {
+            keys.iter().max_by_key(|(_, count)| *count).expect("each shape has keys").0
+        };
         match self {
             Self::Star { .. } | Self::Custom { .. } => {
                 CountKeys { hosts: "hosts", switches: "switches" }
             }
-            Self::Dumbbell { .. } => CountKeys { hosts: "left", switches: "kind" },
-            Self::LeafSpine { .. } => CountKeys { hosts: "hosts_per_leaf", switches: "leaves" },
+            Self::Dumbbell { left, right, .. } => CountKeys {
+                hosts: largest(&[("right", *right), ("left", *left)]),
+                switches: "kind",
+            },
+            Self::LeafSpine { leaves, spines, hosts_per_leaf, .. } => CountKeys {
+                hosts: largest(&[("leaves", *leaves), ("hosts_per_leaf", *hosts_per_leaf)]),
+                switches: largest(&[("spines", *spines), ("leaves", *leaves)]),
+            },
             Self::FatTree { .. } => CountKeys { hosts: "k", switches: "k" },
-            Self::Pods { .. } => CountKeys { hosts: "hosts_per_tor", switches: "pods" },
+            Self::Pods { counts, .. } => {
+                let (pods, tors) = (("pods", counts.pods), ("tors_per_pod", counts.tors_per_pod));
+                let leaves = ("leaves_per_pod", counts.leaves_per_pod);
+                let hosts = ("hosts_per_tor", counts.hosts_per_tor);
+                CountKeys {
+                    hosts: largest(&[pods, tors, hosts]),
+                    switches: largest(&[("spines", counts.spines), leaves, tors, pods]),
+                }
+            }
         }
     }
 }

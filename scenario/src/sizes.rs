@@ -11,6 +11,7 @@ use super::document::suggestion;
 use super::flows::Expansion;
 use super::quantity::{self, Size};
 use super::report::ScenarioError;
+use crate::refusal::Refusal;
 
 /// Where flow sizes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,8 @@ impl<'de> Deserialize<'de> for Sizes {
                     let what = "the distributions are";
                     let help = suggestion(text, what, catalogue::names());
                     let more = "or write a size such as \"64kB\", or { file = \"my.cdf\" }";
-                    E::custom(format!("no distribution is called `{text}`\n{help}; {more}"))
+                    let title = format!("no distribution is called `{text}`");
+                    E::custom(Refusal::new(title, format!("{help}; {more}")))
                 })
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {

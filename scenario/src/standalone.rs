@@ -120,7 +120,11 @@ impl StandaloneSwitch {
 
     /// Understands the text of a file; `path` names it in errors.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
-        let kind = DocumentKind { noun: "the switch", schema: "xoff-switch --schema" };
+        let kind = DocumentKind {
+            noun: "the switch",
+            schema: "xoff-switch --schema",
+            ..DocumentKind::SCENARIO
+        };
         let file = path.to_string_lossy();
         let document = Document::parse(kind, &file, text, overrides, Settings::default())?;
         let keys: SwitchFileKeys = document.read()?;
@@ -171,7 +175,7 @@ struct HostFileKeys {
 impl StandaloneHost {
     /// A host whose link has the rate that `overrides` set: `rate=1Gbps`, `host.payload=1400B` and so on.
     pub fn parse(overrides: &[String]) -> Result<Self, ScenarioError> {
-        let kind = DocumentKind { noun: "the host", schema: "xoff schema" };
+        let kind = DocumentKind { noun: "the host", ..DocumentKind::SCENARIO };
         let path = Path::new("host");
         let settings = Settings::default();
         let document = Document::parse(kind, "the defaults", HOST_DEFAULTS, overrides, settings)?;

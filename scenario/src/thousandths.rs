@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::refusal::Refusal;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
 /// Reads a number from 0.001 on.
@@ -33,7 +34,7 @@ impl Visitor<'_> for Thousandths {
         }
         if (number * 1e3 - thousandths).abs() > 1e-6 {
             let title = format!("{number} is finer than a thousandth");
-            return Err(E::custom(format!("{title}\nwrite three digits at most")));
+            return Err(E::custom(Refusal::new(title, "write three digits at most")));
         }
         #[expect(
             clippy::cast_sign_loss,

@@ -22,6 +22,7 @@ use super::ratio::{Probability, Ratio};
 use super::reliability::{Reliability, ReliabilityKey};
 use super::report::ScenarioError;
 
+use crate::refusal::Refusal;
 pub use congestion_control::CongestionControl;
 use congestion_control::CongestionControlKeys;
 pub use cubic::Cubic;
@@ -195,12 +196,14 @@ pub(crate) struct RoceRcKeys {
 struct BaseRtt(Option<Picos>);
 
 impl TryFrom<String> for BaseRtt {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         match text.as_str() {
             "auto" => Ok(Self(None)),
             text => match quantity::parse(text)? {
-                Picos::ZERO => Err("a round-trip time of no time\nwrite \"auto\" or a time".into()),
+                Picos::ZERO => {
+                    Err(Refusal::new("a round-trip time of no time", "write \"auto\" or a time"))
+                }
                 span => Ok(Self(Some(span))),
             },
         }

@@ -11,14 +11,15 @@ use workload::{Flow, Source};
 
 use super::Scenario;
 use super::document::Document;
+use super::report::ScenarioError;
 
 /// An entry that no frame takes.
 #[derive(Clone, Debug)]
 pub(super) struct UnusedRoute {
     /// Its place in `[[routes]]`.
     number: usize,
-    /// A report on it, without a level.
-    pub report: String,
+    /// A report on it.
+    pub report: ScenarioError,
 }
 
 /// Scenarios that differ only in the lines of their entries are equal.
@@ -57,8 +58,7 @@ impl UnusedRoute {
         };
         let help = "no flow has these hosts, or this label, or the switch has a route that goes before it: change or \
                     remove the entry";
-        let report = document.error(&format!("routes.{number}"), title, help).to_string();
-        let report = report.strip_prefix("error: ").unwrap_or(&report).to_owned();
+        let report = document.error(&format!("routes.{number}"), title, help);
         Self { number, report }
     }
 }
@@ -147,7 +147,8 @@ mod tests {
             "{FABRIC}{flows}{routes}[host.transport]\nkind = \"roce-rc\"\ncongestion_control = \"none\"\n"
         );
         let scenario = Scenario::parse(&text, Path::new("a.toml"), &[]);
-        scenario.unwrap_or_else(|error| panic!("{error}")).warnings()
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        scenario.warnings_with_places().map(ScenarioError::unlabelled).collect()
     }
 
     fn route(at: &str, frames: &str) -> String {

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use topology::Racks;
 
 use super::telemetry;
-use super::{Backpressure, CongestionControl, Ecn, Scenario, Scheduler, Source, Transport};
+use super::{
+    Backpressure, CongestionControl, Ecn, Scenario, ScenarioError, Scheduler, Source, Transport,
+};
 
 impl Scenario {
-    /// What a user probably did not mean, a sentence each, without a full stop. A warning about an entry ends with its
-    /// line and a help.
+    /// Settings that a user probably did not mean, a sentence each, without a full stop.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (source, transport) in self.transports.with_sources(&self.sources) {
@@ -83,10 +84,14 @@ impl Scenario {
         warnings.extend(self.warnings_of_spfc());
         warnings.extend(self.warnings_of_pause_rule());
         warnings.extend(self.warnings_of_lossy());
-        warnings.extend(self.unused_routes.iter().map(|route| route.report.clone()));
         let mut told = BTreeSet::new();
         warnings.retain(|warning| told.insert(warning.clone()));
         warnings
+    }
+
+    /// Entries that a user probably did not mean so, with their places.
+    pub fn warnings_with_places(&self) -> impl Iterator<Item = &ScenarioError> {
+        self.unused_routes.iter().map(|route| &route.report)
     }
 
     /// The same of queues, and of priorities that have several.

@@ -62,6 +62,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use scenario::{Scenario, ScenarioError};
 use serde_json::Value;
 
+use crate::complaint::Complaint;
 #[cfg(feature = "kernel")]
 use crate::live::folder::LiveFolder;
 use crate::{expectation, guardian};
@@ -212,6 +213,10 @@ pub enum Exit {
     BadInput,
     /// Nothing of it could be done here; what kernel developers call a skip.
     Skipped,
+    /// The program that it was to start cannot be executed.
+    NotExecutable,
+    /// The program that it was to start does not exist.
+    NotFound,
     /// The user interrupted it.
     Interrupted,
 }
@@ -225,6 +230,9 @@ impl Exit {
             Self::BadInput => 2,
             // KSFT_SKIP of the kernel's selftests.
             Self::Skipped => 4,
+            // As shells and `ip netns exec` have them.
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
             // 128 + SIGINT, as shells report it.
             Self::Interrupted => 130,
         }
@@ -259,7 +267,7 @@ fn print(text: &str, exit: Exit) -> Exit {
     match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
         // A reader that has gone away (`xoff run .. | head`) has seen what it wanted.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            refuse(&format!("cannot write to standard output: {error}; send it somewhere else"))
+            refuse(format!("cannot write to standard output: {error}; send it somewhere else"))
         }
         _ => exit,
     }
@@ -275,14 +283,13 @@ fn answer(text: &str, json: &Value, exit: Exit) -> Exit {
 }
 
 /// Says why a command does nothing.
-fn refuse(message: &str) -> Exit {
-    json_errors::error(message, Exit::BadInput);
-    Exit::BadInput
+fn refuse(complaint: impl Into<Complaint>) -> Exit {
+    json_errors::error(complaint, Exit::BadInput)
 }
 
 /// Says what is hardly meant.
-pub fn warn(message: impl Display) {
-    json_errors::warning(&message.to_string());
+pub fn warn(complaint: impl Into<Complaint>) {
+    json_errors::warning(complaint);
 }
 
 /// The folder of the live fabric that is meant, if there is no such file. Says so if that cannot be known.
@@ -292,7 +299,7 @@ fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
     let Some(folder) = folder.filter(|_| !file.exists()) else { return Ok(None) };
     match folder.is_there() {
         Ok(is_there) => Ok(is_there.then_some(folder)),
-        Err(why) => Err(refuse(&format!("there is no file {}, and {why}", file.display()))),
+        Err(why) => Err(refuse(format!("there is no file {}, and {why}", file.display()))),
     }
 }
 
@@ -328,37 +335,39 @@ fn require_file(file: &Path) -> Result<(), Exit> {
         return Ok(());
     }
     let file = file.display();
-    Err(refuse(&format!(
+    Err(refuse(format!(
         "there is neither a file nor a live fabric {file}; give the path of a scenario, or a name that `xoff list` shows"
     )))
 }
 
 fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
-    let scenario = read.map_err(|error| refuse_input(&error))?;
-    expectation::check(&scenario).map_err(|error| refuse_input(&error))?;
+    let scenario = read.map_err(refuse)?;
+    expectation::check(&scenario).map_err(refuse)?;
     for warning in scenario.warnings() {
+        warn(warning);
+    }
+    for warning in scenario.warnings_with_places() {
         warn(warning);
     }
     Ok(scenario)
 }
 
 /// Checks that the folder of a file that is to be written is there, and nothing in the file's place that is none.
-fn require_place(file: &Path) -> Result<(), String> {
+fn require_place(file: &Path) -> Result<(), Complaint> {
     // Opening a pipe waits for its reader. `/dev/stdout`, a link, is none by itself.
     if let Ok(found) = file.symlink_metadata().map(|it| it.file_type())
         && (found.is_fifo() || found.is_socket() || found.is_block_device())
     {
         let file = file.display();
-        return Err(format!(
-            "cannot write {file}: it is a pipe, a socket or a disk\nhelp: name a file"
-        ));
+        let title = format!("cannot write {file}: it is a pipe, a socket or a disk");
+        return Err(Complaint::new(title).with_help("name a file"));
     }
     match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(format!(
-            "cannot write {}: there is no folder {}\nhelp: make the folder, or name another file",
-            file.display(),
-            folder.display()
-        )),
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            let (file, folder) = (file.display(), folder.display());
+            let title = format!("cannot write {file}: there is no folder {folder}");
+            Err(Complaint::new(title).with_help("make the folder, or name another file"))
+        }
         _ => Ok(()),
     }
 }
@@ -374,21 +383,13 @@ fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Shows an error with those of its causes that its own text leaves out, and what to do about them. `exit` is how the
-/// command ends.
-fn complain(error: &dyn Error, exit: Exit) -> Exit {
-    json_errors::error(&with_causes(error), exit);
-    exit
-}
-
-/// Says what is wrong with a scenario or a sweep.
-fn refuse_input(error: &ScenarioError) -> Exit {
-    let text = error.to_string();
-    refuse(text.strip_prefix("error: ").unwrap_or(&text))
+/// Shows an error with its causes, and what to do about them. `exit` is how the command ends.
+fn complain(error: &(dyn Error + 'static), exit: Exit) -> Exit {
+    json_errors::error(Complaint::of(error), exit)
 }
 
 /// An error with those of its causes that its own text leaves out, and what to do about them.
-pub fn with_causes(error: &dyn Error) -> String {
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     for cause in causes.map(ToString::to_string) {
@@ -396,13 +397,27 @@ pub fn with_causes(error: &dyn Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    for (code, advice) in LIMITS {
-        // Some libraries show the system's error without naming it as a cause.
-        if text.contains(&format!("(os error {code})")) && !text.contains(advice) {
-            text = format!("{text}; {advice}");
-        }
+    let advice = LIMITS.iter().find(|(code, _)| Some(*code) == os_error(error));
+    match advice {
+        Some((_, advice)) if !text.contains(advice) => format!("{text}; {advice}"),
+        _ => text,
     }
-    text
+}
+
+/// The number of the system's error that an error comes from.
+fn os_error(error: &(dyn Error + 'static)) -> Option<libc::c_int> {
+    let mut chain = std::iter::successors(Some(error), |&cause| cause.source());
+    let mut last = error;
+    let named = chain.find_map(|cause| {
+        last = cause;
+        cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error)
+    });
+    named.or_else(|| {
+        // Some libraries show the system's error at the end of their text without naming it as a cause.
+        let text = last.to_string();
+        let (_, number) = text.strip_suffix(')')?.rsplit_once("(os error ")?;
+        number.parse().ok()
+    })
 }
 
 /// What to do about the errors of a limit that was reached.

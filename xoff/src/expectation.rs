@@ -16,7 +16,7 @@ use std::path::Path;
 
 use emulation::run::table_format;
 use results::Summary;
-use scenario::{Expectation, Plain, Scenario, ScenarioError, Subject};
+use scenario::{Expectation, Plain, Refusal, Scenario, ScenarioError, Subject};
 
 use kind::{Kind, Measure};
 pub use lent_folder::LentFolder;
@@ -88,8 +88,6 @@ fn read(
     key: &str,
     expectation: &Expectation,
 ) -> Result<Measure, ScenarioError> {
-    kind.read(value).map_err(|error| {
-        let (title, help) = error.split_once('\n').unwrap_or((&error, ""));
-        expectation.written.error(key, title, help)
-    })
+    kind.read(value)
+        .map_err(|Refusal { title, help }| expectation.written.error(key, &title, &help))
 }

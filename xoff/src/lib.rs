@@ -7,6 +7,7 @@
 
 pub mod cluster;
 pub mod commands;
+pub mod complaint;
 pub mod expectation;
 pub mod explain;
 pub mod graph;

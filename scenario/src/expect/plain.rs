@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::refusal::Refusal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
@@ -66,14 +67,15 @@ impl<'de> Deserialize<'de> for Plain {
                 const LARGEST: f64 = 9e9;
                 if !(-LARGEST..=LARGEST).contains(&number) {
                     let title = format!("the number {number} is too large");
-                    return Err(E::custom(format!(
-                        "{title}\nwrite a whole number, or one up to 9e9"
+                    return Err(E::custom(Refusal::new(
+                        title,
+                        "write a whole number, or one up to 9e9",
                     )));
                 }
                 let millionths = (number * ONE as f64).round();
                 if (number * ONE as f64 - millionths).abs() > 1e-3 {
                     let title = format!("{number} is finer than a millionth");
-                    return Err(E::custom(format!("{title}\nwrite six digits at most")));
+                    return Err(E::custom(Refusal::new(title, "write six digits at most")));
                 }
                 Ok(Plain::Number(millionths as i128))
             }

@@ -6,6 +6,7 @@ use units::Picos;
 
 use crate::document::Document;
 use crate::quantity::{self, LONGEST_TIME, Time, starts_like_a_word};
+use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
 /// Each count is work: a million of them in a second are enough.
@@ -58,13 +59,16 @@ impl PeriodKeys {
 }
 
 impl TryFrom<String> for PeriodKeys {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         Ok(Self(match text.as_str() {
             "round-trip" => LossyPeriod::RoundTrip,
             word if starts_like_a_word(word) => {
                 let title = format!("no period is called `{word}`");
-                return Err(format!("{title}\nwrite \"round-trip\", or a time such as \"80us\""));
+                return Err(Refusal::new(
+                    title,
+                    "write \"round-trip\", or a time such as \"80us\"",
+                ));
             }
             text => LossyPeriod::Time(quantity::parse(text)?),
         }))

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::quantity::{self, Size, starts_like_a_word};
+use crate::refusal::Refusal;
 
 /// Which part of a switch's buffer lossy packets may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,19 +33,19 @@ impl LossyPool {
 pub struct PoolKeys(pub(super) LossyPool);
 
 impl TryFrom<String> for PoolKeys {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         Ok(Self(match text.as_str() {
             "shared" => LossyPool::Shared,
             word if starts_like_a_word(word) => {
                 let title = format!("no pool is called `{word}`");
-                return Err(format!("{title}\nwrite \"shared\", or a size such as \"1MB\""));
+                return Err(Refusal::new(title, "write \"shared\", or a size such as \"1MB\""));
             }
             text => match quantity::parse(text)? {
                 Bytes(0) => {
                     let help =
                         "write a size above zero, or \"shared\", or make each priority lossless";
-                    return Err(format!("a pool of no bytes\n{help}"));
+                    return Err(Refusal::new("a pool of no bytes", help));
                 }
                 bytes => LossyPool::Own(bytes),
             },

@@ -47,7 +47,7 @@ host_link = { rate = \"1Gbps\", delay = \"1us\" }
     assert_snapshot!(report_on_rows("start,src,dst,bytes\n"), @r"
     error: not a flow list: column 1 is not `start_ns`
     --> flows.csv
-     = help: the first line is `start_ns,src,dst,bytes,priority`; `path` and `source_port` may follow
+     = help: the first line is `start_ns,src,dst,bytes,priority`; `path`, `source_port` and `label` may follow
     ");
     assert_snapshot!(report_on_rows(&format!("{header}\n")), @r"
     error: a flow list without flows
@@ -189,4 +189,27 @@ fn files_come_from_whoever_gives_them() {
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.name, "x");
     assert_eq!(scenario.flows()[0].start, Picos(7_000));
+}
+
+/// An own mix of flows needs one list only.
+#[test]
+fn rows_of_a_flow_list_may_have_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    let text = "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 3
+host_link = { rate = \"1Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"list\"\nfile = \"flows.csv\"\nlabel = \"mix\"\n";
+    let read = |rows: &str| {
+        let rows = format!("start_ns,src,dst,bytes,priority,label,source_port\n{rows}");
+        std::fs::write(folder.path().join("flows.csv"), rows).unwrap();
+        Scenario::parse(text, &path, &[])
+    };
+    let scenario = read("0,h0,h1,10,3,victim,7\n1,h0,h1,10,3,,\n2,h1,h0,10,3,victim,\n").unwrap();
+    let labels: Vec<String> = scenario.flows().iter().map(|flow| flow.label.to_string()).collect();
+    assert_eq!(labels, ["victim", "mix", "victim"]);
+    assert_eq!(scenario.labels().into_iter().collect::<Vec<_>>(), ["mix", "victim"]);
+    let many: String = (0..65).map(|row| format!("0,h0,h1,10,3,l{row},\n")).collect();
+    assert_eq!(read(&many).unwrap_err().title(), "more than 64 labels");
+    let control = read("0,h0,h1,10,3,a\u{7}b,\n").unwrap_err();
+    assert_eq!(control.title(), "a label that a table cannot show");
 }

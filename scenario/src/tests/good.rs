@@ -309,7 +309,7 @@ fn the_schema_describes_every_key() {
     assert_eq!(results["flow_size_bins"]["default"][8], "30MB");
     let switch = &schema["$defs"]["SwitchKeys"]["properties"];
     assert_eq!(switch["buffer"]["default"], "16MB");
-    assert_eq!(schema["$defs"]["Rate"]["pattern"], r"^[0-9]+(\.[0-9]+)?(bps|kbps|Mbps|Gbps|Tbps)$");
+    assert_eq!(schema["$defs"]["Time"]["pattern"], r"^[0-9]+(\.[0-9]+)? *(ps|ns|us|ms|s|µs|μs)$");
 }
 
 /// Each transport is kept once, and what a scenario writes of itself is the same scenario.

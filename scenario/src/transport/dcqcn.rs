@@ -8,6 +8,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 use super::Inner;
 use crate::quantity::{self, Increase, Quantity, Rate, Size, Time};
 use crate::ratio::Ratio;
+use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
 /// Stages of fast recovery at most. A sender that was silent for long goes through all of them at
@@ -154,12 +155,14 @@ pub(super) struct DcqcnKeys {
 struct ByteCounter(Option<Bytes>);
 
 impl TryFrom<String> for ByteCounter {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         match text.as_str() {
             "none" => Ok(Self(None)),
             text => match quantity::parse(text)? {
-                Bytes(0) => Err("a byte counter of no bytes\nwrite \"none\" for none".into()),
+                Bytes(0) => {
+                    Err(Refusal::new("a byte counter of no bytes", "write \"none\" for none"))
+                }
                 bytes => Ok(Self(Some(bytes))),
             },
         }

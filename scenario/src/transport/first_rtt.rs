@@ -6,6 +6,7 @@ use units::Bytes;
 
 use super::Place;
 use crate::quantity::{self, Size, starts_like_a_word};
+use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
 /// Which packets are marked as ones of a flow's first round trip (docs/flow-hints.md).
@@ -53,20 +54,22 @@ impl FirstRttKeys {
 }
 
 impl TryFrom<String> for FirstRttKeys {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         Ok(Self(match text.as_str() {
             "off" => FirstRttLimit::Off,
             "auto" => FirstRttLimit::Auto,
             word if starts_like_a_word(word) => {
                 let title = format!("no limit of the first round trip is called `{word}`");
-                return Err(format!(
-                    "{title}\nwrite \"auto\", \"off\", or a size such as \"77kB\""
+                return Err(Refusal::new(
+                    title,
+                    "write \"auto\", \"off\", or a size such as \"77kB\"",
                 ));
             }
             text => match quantity::parse(text)? {
                 Bytes(0) => {
-                    return Err("a first round trip of no bytes\nwrite \"off\" for no marks".into());
+                    let title = "a first round trip of no bytes";
+                    return Err(Refusal::new(title, "write \"off\" for no marks"));
                 }
                 bytes => FirstRttLimit::Bytes(bytes),
             },

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::quantity::{self, Size};
+use crate::refusal::Refusal;
 
 /// Bytes that may be unacknowledged, whatever congestion control says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -38,13 +39,15 @@ pub enum WindowSize {
 pub(super) struct WindowKeys(pub WindowSize);
 
 impl TryFrom<String> for WindowKeys {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
         Ok(Self(match text.as_str() {
             "none" => WindowSize::Unlimited,
             "bdp" => WindowSize::Bdp,
             text => match quantity::parse(text)? {
-                Bytes(0) => return Err("a window of no bytes\nwrite \"none\" for none".into()),
+                Bytes(0) => {
+                    return Err(Refusal::new("a window of no bytes", "write \"none\" for none"));
+                }
                 bytes => WindowSize::Bytes(bytes),
             },
         }))

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use fabric_core::priority::Priority;
 use scenario::quantity;
 use scenario::standalone::{StandaloneHost, parse_station};
+use scenario::whole_number::between;
 use serde::Serialize;
 use standalone::host::{self, Driver, Receiving, Sending, Settings, agreement};
 use standalone::{Error, exit};
@@ -72,10 +73,10 @@ enum Command {
         #[arg(long, default_value = "1MB", value_parser = quantity::parse::<Bytes>)]
         bytes: Bytes,
         /// The priority of its packets.
-        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..8))]
+        #[arg(long, default_value_t = 3, value_parser = between(0u8, 7))]
         priority: u8,
         /// How many flows start at once, 1 to 256.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+        #[arg(long, default_value_t = 1, value_parser = between(1u32, 256))]
         count: u32,
         /// The TCP port at which the receiver listens.
         #[arg(long, default_value_t = agreement::PORT)]

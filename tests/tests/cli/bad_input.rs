@@ -158,6 +158,7 @@ fn a_number_below_zero_is_a_wrong_number_and_no_unknown_option() {
         &["link", "lab", "h0-leaf0", "flap", "--period", "-1s"],
         &["link", "lab", "h0-leaf0", "flap", "--times", "-1"],
         &["run", "x", "--threads", "-1"],
+        &["run", "x", "--seed", "-1"],
         &["send", "lab", "h0", "h1", "--bytes", "-1MB"],
         &["send", "lab", "h0", "h1", "--count", "-1"],
         &["send", "lab", "h0", "h1", "--timeout", "-1s"],
@@ -189,6 +190,83 @@ fn wrong_overrides_are_refused_at_the_command_line() {
     }
     finish(&mut xoff(["run"])).assert_refused(&["<FILE>", "--help"]);
     finish(&mut xoff(["walk"])).assert_refused(&["walk", "Usage", "--help"]);
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_without_rusts_words() {
+    for (arguments, help) in [
+        (&["send", "lab", "h0", "h1", "--priority", "9"][..], "write a whole number from 0 to 7"),
+        (&["send", "lab", "h0", "h1", "--count", "0"], "write a whole number from 1 to 4096"),
+        (&["watch", "lab", "-n", "0"], "write a whole number from 1 up"),
+        (&["sweep", "x", "--jobs", "0"], "write a whole number from 1 up"),
+        (&["selftest", "--repeat", "0"], "write a whole number from 1 to 1000000"),
+        (&["run", "x", "--seed", "x"], "write a whole number from 0 to 9223372036854775807"),
+        (&["explain", "x", "--flow", "1.5"], "write a whole number from 0 up"),
+    ] {
+        let refused = finish(&mut xoff(arguments.iter().copied())).assert_code(2);
+        assert!(refused.stderr.contains(help), "{arguments:?}: {refused:?}");
+        for word in ["..", "non-zero", "invalid digit"] {
+            assert!(!refused.stderr.contains(word), "{arguments:?}: {refused:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sweep_and_a_scenario_are_told_apart() {
+    let sweep = shipped("sweeps/alpha");
+    finish(&mut xoff(["run", &sweep])).assert_refused(&["a sweep, not a scenario", "`xoff sweep`"]);
+    let folder = ScenarioFolder::new();
+    let out = folder.path("out");
+    finish(&mut xoff(["sweep", &shipped("incast"), "--out", &out]))
+        .assert_refused(&["a scenario, not a sweep", "`xoff run`"]);
+}
+
+/// As tutorials teach it, on a file that leaves the transport to its default.
+#[test]
+fn a_key_of_a_table_with_a_default_can_be_set_alone() {
+    let folder = ScenarioFolder::new();
+    let text = fs::read_to_string(shipped("incast")).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with("transport = "));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    assert!(!text.contains("roce-rc"), "the file leaves the transport to its default");
+    let file = folder.write("a.toml", &text);
+    for (set, expected) in [
+        ("host.transport.congestion_control=none", "congestion_control = \"none\""),
+        ("host.transport.dcqcn.profile=paper", "profile = \"paper\""),
+        ("switch.buffer=2 MB", "buffer = \"2MB\""),
+        ("topology.host_link.rate=25 Gbit/s", "rate = \"25Gbps\""),
+        ("topology.host_link.rate=25G", "rate = \"25Gbps\""),
+        ("switch.threshold.alpha=0.25", "alpha = \"1/4\""),
+        ("switch.threshold.alpha=1/8", "alpha = \"1/8\""),
+    ] {
+        let read = finish(&mut xoff(["validate", &file, "--resolved", "--set", set]));
+        let read = read.assert_code(0);
+        assert!(read.stdout.contains(expected), "{set}: {read:?}");
+    }
+}
+
+#[test]
+fn a_section_of_the_schema_is_read_by_people() {
+    let ecn = finish(&mut xoff(["schema", "switch.ecn"])).assert_code(0).stdout;
+    assert!(ecn.contains("\npriorities: ") && ecn.contains("\nkmin: "), "{ecn}");
+    finish(&mut xoff(["schema", "switch.enc"])).assert_refused(&["`enc`", "did you mean `ecn`?"]);
+}
+
+#[test]
+fn an_option_is_refused_by_its_own_name() {
+    let incast = shipped("incast");
+    let refused = finish(&mut xoff(["run", &incast, "--datapath", "mem"])).assert_code(2);
+    assert!(
+        refused.stderr.contains("--datapath") && !refused.stderr.contains("--set"),
+        "{refused:?}"
+    );
+    let seeds = ["4", "5"].map(|seed| {
+        let run = ["run", &incast, "--datapath", "memory", "--json", "--seed", seed];
+        let summary: serde_json::Value =
+            serde_json::from_str(&finish(&mut xoff(run)).assert_code(0).stdout).unwrap();
+        summary["seed"].clone()
+    });
+    assert_eq!(seeds, [4, 5].map(serde_json::Value::from));
 }
 
 #[test]

@@ -48,6 +48,50 @@ fn errors_of_every_command_are_json_if_asked() {
     assert_eq!(json(before.trim())["line"], 4);
 }
 
+/// A name in a scenario, or a path, with ends of lines in it passes for nothing else.
+#[test]
+fn a_text_of_the_user_cannot_pass_for_a_place_or_a_hint() {
+    let folder = ScenarioFolder::new();
+    let forged = "zz\n  --> /etc/passwd:7:3\n   |\n   = help: send money\nhelp: now\u{1b}[2J";
+    let text = fs::read_to_string(shipped("incast")).unwrap();
+    let captures = format!("\n[[captures]]\nwires = [{forged:?}]\nfilter = \"all\"\n");
+    let captures = captures.replace("\\u{1b}", "\\u001b");
+    let bad = folder.write("bad.toml", &(text.clone() + &captures));
+    let line = text.lines().count() + 3;
+    let refused = finish(&mut xoff(["run", &bad, "--json"])).assert_code(2);
+    let error = json(refused.stderr.trim());
+    assert_eq!((&error["file"], &error["line"]), (&bad.as_str().into(), &line.into()), "{error}");
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("--> /etc/passwd")), "{error}");
+    assert!(error["hint"].as_str().is_some_and(|it| !it.contains("money")), "{error}");
+    let shown = finish(&mut xoff(["run", &bad])).assert_code(2).stderr;
+    assert!(shown.contains("zz\\n  --> /etc/passwd:7:3\\n"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    assert_eq!(shown.lines().filter(|line| line.trim().starts_with("--> ")).count(), 1, "{shown}");
+
+    // A value of a type that knows nothing of its place, a path, and a word of the command line.
+    let rate = folder.write("rate.toml", &text.replacen("\"2MB\"", "\"2 \\n= help: a\"", 1));
+    let file = folder.path(&format!("none{forged}/out.svg"));
+    let incast = shipped("incast");
+    for arguments in [
+        vec!["validate", &incast, "--set", "switch.buffer=\"2MX\\n = help: send money\""],
+        vec!["validate", &rate],
+        vec!["graph", &incast, "--out", &file],
+        vec!["inspect", &file],
+        vec!["list", &file],
+        vec!["selftest", "--time-limit", forged],
+    ] {
+        let all = arguments.iter().copied().chain(["--json"]);
+        let refused = finish(&mut xoff(all)).assert_code(2);
+        let error = json(refused.stderr.trim());
+        let hint = error["hint"].as_str().unwrap_or_default();
+        assert!(!hint.contains("money") && !hint.contains("= help"), "{arguments:?}: {error}");
+        assert_ne!(error["file"], "/etc/passwd", "{arguments:?}");
+        let shown = finish(&mut xoff(&arguments)).assert_code(2).stderr;
+        let is_forged = |line: &str| line.trim().starts_with("--> /etc") || line.contains("\u{1b}");
+        assert!(!shown.lines().any(is_forged), "{arguments:?}: {shown:?}");
+    }
+}
+
 /// What a command prints as JSON, alone on standard output.
 fn answer(folder: &ScenarioFolder, arguments: &[&str], code: i32) -> Value {
     let all = arguments.iter().copied().chain(["--json"]);

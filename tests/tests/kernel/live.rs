@@ -316,8 +316,11 @@ fn what_cannot_be_is_refused() {
         (vec!["send", "lab", "h0", "h9"], vec!["no host \"h9\"", "h0 to h3"]),
         (vec!["send", "lab", "h0", "h0"], vec!["h0 sends to itself"]),
         (vec!["send", "lab", "h0", "h1", "--bytes", "0B"], vec!["no bytes"]),
-        (vec!["exec", "lab", "leaf0", "--", "true"], vec!["no host \"leaf0\"", "h0 to h3"]),
-        (vec!["exec", "lab", "h0", "--", "no-such-program"], vec!["cannot run no-such-program"]),
+        (
+            vec!["exec", "lab", "leaf0", "--", "true"],
+            vec!["no host \"leaf0\"", "a switch", "ip netns exec xoff-", "-leaf0"],
+        ),
+        (vec!["exec", "lab", "h9", "--", "true"], vec!["no host \"h9\"", "h0 to h3"]),
         (vec!["exec", "other", "h0", "--", "true"], vec!["there is no live fabric other"]),
         (vec!["destroy", "a/b"], vec!["\"a/b\" is not the name of a fabric"]),
         (vec!["deploy", &file, "--name", "../x"], vec!["is not the name of a fabric"]),
@@ -332,6 +335,13 @@ fn what_cannot_be_is_refused() {
         (vec!["run", &file], vec!["without flows"]),
     ] {
         command(&arguments).assert_refused(&words);
+    }
+    // As shells have it.
+    for (program, code) in [("no-such-program", 127), ("/etc/hostname", 126)] {
+        let failed = command(&["exec", "lab", "h0", "--", program]).assert_code(code);
+        assert!(failed.stderr.contains(&format!("cannot run {program}: ")), "{failed:?}");
+        let failed = command(&["exec", "lab", "h0", "--json", "--", program]).assert_code(code);
+        assert!(failed.stderr.contains(&format!("\"code\":{code}")), "{failed:?}");
     }
     let mut bytes = xoff(["send", "lab", "h0", "h1", "--bytes", "1"]);
     let bytes = finish(&mut bytes);

@@ -21,7 +21,7 @@ fn one_setting_never_resets_another() {
     let lab = Lab::deploy(SLOW, &[]);
     let alone = fct();
     assert_eq!(impair(&[]), "h0->leaf0  nothing is set\n");
-    assert_eq!(impair(&["--delay", "+1ms"]), "");
+    assert_eq!(impair(&["--delay", "+1ms"]), "h0->leaf0  delay +1ms\n");
     assert_eq!(fct(), alone + 1_000_000);
     impair(&["--rate", "10Mbps"]);
     // 1400 bytes of payload, 74 of headers and 24 around the frame, at half of 20 Mbit/s.
@@ -37,7 +37,7 @@ fn one_setting_never_resets_another() {
     assert!(text.contains("loss 100%, delay +1ms, rate 10Mbps"), "{text}");
     impair(&["--loss", "0", "--delay", "0"]);
     assert_eq!(fct(), alone + slower);
-    impair(&["--corrupt", "1"]);
+    impair(&["--corrupt", "100%"]);
     ping("h1", "1", "h0").assert_code(1);
     let told: Value = serde_json::from_str(&impair(&["--clear", "--json"])).unwrap();
     assert_eq!((&told[0]["wire"], &told[0]["damaged_frames"]), (&"h0->leaf0".into(), &1.into()));
@@ -60,7 +60,9 @@ fn routes_avoid_a_link_that_is_down_if_they_are_told() {
     };
     // A leaf's ports are two hosts and two spines.
     let to_spine0 = || port(0, 2)["sent_frames"].as_u64().unwrap();
-    command(&["link", "lab", "leaf0-spine0", "down", "--reroute"]).assert_code(0);
+    let down = command(&["link", "lab", "leaf0-spine0", "down", "--reroute"]).assert_code(0);
+    assert_eq!(down.stdout.lines().count(), 2, "{down:?}");
+    assert!(down.stdout.starts_with("leaf0->spine0  down, routes avoid its link\n"), "{down:?}");
     let before = to_spine0();
     for host in ["h2", "h3"] {
         ping(host, "3", "h0").assert_code(0);
@@ -104,6 +106,8 @@ fn a_link_flaps_as_often_as_it_is_told() {
         ["link", "lab", "leaf0-h1", "flap", "--period", "100s", "--down-for", "99s", "--json"];
     let told = json(&endless);
     assert_eq!((told.as_array().unwrap().len(), &told[1]["is_up"]), (2, &false.into()));
+    let up = command(&["link", "lab", "leaf0->h1", "up"]).assert_code(0).stdout;
+    assert!(up.starts_with("leaf0->h1  ") && !up.contains("down"), "{up}");
     command(&["link", "lab", "leaf0-h1", "up"]).assert_code(0);
     assert_eq!((&wire()["is_up"], &wire()["is_flapping"]), (&true.into(), &false.into()));
     lab.destroy();
@@ -150,8 +154,13 @@ fn what_cannot_be_set_is_refused() {
     ] {
         command(arguments).assert_refused(&words);
     }
-    for arguments in [["--loss", "2"], ["--delay", "5"], ["--rate", "1kbps"], ["--jitter", "-1us"]]
-    {
+    for arguments in [
+        ["--loss", "2"],
+        ["--loss", "1"],
+        ["--delay", "5"],
+        ["--rate", "1kbps"],
+        ["--jitter", "-1us"],
+    ] {
         let refused = command(&[&["impair", "lab", "*"], &arguments[..]].concat());
         assert_eq!(refused.code, 2, "{refused:?}");
     }

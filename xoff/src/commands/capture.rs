@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use results::{Capture, CaptureWire, ResultsError};
 use scenario::CaptureFilter;
+use scenario::whole_number::at_least;
 use units::{BitsPerSecond, Nanos};
 
 use super::{Exit, interrupt};
@@ -32,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FRAMES", default_value = "all")]
     filter: Filter,
     /// Ends after so many frames.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "N", value_parser = at_least(1u64), allow_hyphen_values = true)]
     count: Option<u64>,
     /// Says in JSON how it ended, on standard error: standard output may be the capture.
     #[arg(long)]
@@ -73,7 +74,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
     match capture(arguments, interrupt::watch()) {
         Ok(()) => Exit::Success,
-        Err(message) => super::refuse(&message),
+        Err(message) => super::refuse(message),
     }
 }
 

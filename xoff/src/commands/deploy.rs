@@ -12,13 +12,17 @@ use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
 use emulation::live::{Dilation, Options};
 use emulation::run::Threads;
-use scenario::Scenario;
+use scenario::whole_number::between;
+use scenario::{LARGEST_SEED, Scenario, quantity};
 use serde::Serialize;
 use serde_json::json;
+use topology::HostId;
+use units::BitsPerSecond;
 
 use super::run::threads;
 use super::tables::{self, Format};
 use super::{Exit, destroy, interrupt, json_errors};
+use crate::complaint::Complaint;
 use crate::live::changes::Change;
 use crate::live::folder::{Description, LiveFolder, State};
 use launch::{Failure, Launch, in_background};
@@ -42,6 +46,9 @@ pub struct Arguments {
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
+    /// Seed of all randomness; replaces `seed`.
+    #[arg(long, value_name = "N", value_parser = between(0, LARGEST_SEED), allow_hyphen_values = true)]
+    seed: Option<u64>,
     /// Also starts the scenario's flows.
     #[arg(long)]
     play: bool,
@@ -91,8 +98,7 @@ fn dilation(text: &str) -> Result<Dilation, String> {
         return Ok(Dilation::Auto);
     }
     let dilation = text.parse().map(Dilation::Exactly);
-    let range = format!("a whole number of seconds from 1 to {}, or `auto`", u32::MAX);
-    dilation.map_err(|_| range)
+    dilation.map_err(|_| "write a whole number of seconds from 1 up, or `auto`".to_owned())
 }
 
 /// What has become of a deployment, in JSON.
@@ -120,6 +126,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     json_errors::answer_in_json(arguments.json);
     let mut sets = arguments.sets.clone();
     sets.extend(arguments.format.map(|format| tables::key(format.into())));
+    sets.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let read = Scenario::load_live(&arguments.file, &sets);
     let scenario = match super::checked(read) {
         Ok(scenario) => scenario,
@@ -134,12 +141,13 @@ pub fn execute(arguments: &Arguments) -> Exit {
     if arguments.play && scenario.workloads.is_empty() {
         super::warn("there are no [[flows]] to play");
     }
-    deploy(scenario, arguments).unwrap_or_else(|message| super::refuse(&message))
+    warn_of_rates(&scenario, arguments.pace.dilation);
+    deploy(scenario, arguments).unwrap_or_else(super::refuse)
 }
 
-fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
+fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> {
     // Whatever can be found wrong with the new fabric is found before the old one is touched.
-    emulation::live::fitness(&scenario).map_err(|error| error.to_string())?;
+    emulation::live::fitness(&scenario).map_err(|error| Complaint::of(&error))?;
     super::doctor::require_kernel_datapath()?;
     interrupt::watch();
     let Pace { dilation, busy_poll, real_time, threads } = arguments.pace;
@@ -159,11 +167,11 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
     let folder = LiveFolder::of(&launch.name)?;
     let running = match folder.state()? {
         State::Up(description) => Some(running(&folder, *description, &launch)?),
-        State::Changing { .. } => return Err(folder.taken().to_string()),
+        State::Changing { .. } => return Err(Complaint::of(&folder.taken())),
         State::Absent | State::Abandoned => None,
     };
     let answer = |outcome, changes: &[Change], description: &Description| {
-        answer(arguments.json, &Deployed { outcome, changes, fabric: description })
+        answer(&Deployed { outcome, changes, fabric: description })
     };
     if let Some(Running { launch: old, description, changes }) = &running {
         if changes.is_empty() && !arguments.foreground {
@@ -177,7 +185,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
             && !old.results.as_ref().is_some_and(|old| is_same(old, results))
         {
             let checked = emulation::live::check_results(&scenario, results);
-            checked.map_err(|error| super::with_causes(&error))?;
+            checked.map_err(|error| Complaint::of(&error))?;
         }
         if interrupt::times() > 0 {
             return Ok(interrupted(&format!("{} is up as it was", launch.name)));
@@ -203,7 +211,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
             answer(outcome, changes, description);
         };
         // What fails had perhaps been up for hours, so what it replaced stays down.
-        return stay(scenario, &launch, arguments, up).map(|()| Exit::Success);
+        return Ok(stay(scenario, &launch, arguments, up).map(|()| Exit::Success)?);
     }
     let failure = match in_background(&launch, 0) {
         Ok(description) => return Ok(answer(outcome, changes, &description)),
@@ -221,6 +229,26 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
     bring_back(old, failure)
 }
 
+/// Throughput of programs over a fabric in real time on two processors, in bit/s: docs/live.md, "Figures".
+const CARRIED: u64 = 500_000_000;
+
+/// Says so if links are faster than what a machine carries in the time that the fabric has.
+fn warn_of_rates(scenario: &Scenario, dilation: Dilation) {
+    // With `auto` the machine itself is tried.
+    let Dilation::Exactly(dilation) = dilation else { return };
+    let fabric = scenario.fabric();
+    let wires = (0..fabric.host_count()).map(|host| fabric.host(HostId(host)).ports[0]);
+    let fastest = wires.map(|wire| fabric.wire(wire).rate).max();
+    if let Some(rate) = fastest.filter(|rate| rate.0 / u64::from(dilation.get()) > CARRIED) {
+        super::warn(format!(
+            "links of {} are faster than what programs get in real time, some {} on two processors (docs/live.md): \
+             `--dilation auto` slows the fabric down until this machine is punctual",
+            quantity::display(rate),
+            quantity::display(BitsPerSecond(CARRIED)),
+        ));
+    }
+}
+
 /// Whether the user does not even want to wait for what follows from an interrupt.
 fn is_impatient() -> bool {
     interrupt::times() > 1
@@ -228,17 +256,16 @@ fn is_impatient() -> bool {
 
 /// Says what an interrupt has led to.
 fn interrupted(outcome: &str) -> Exit {
-    json_errors::error(&format!("interrupted; {outcome}"), Exit::Interrupted);
-    Exit::Interrupted
+    json_errors::error(format!("interrupted; {outcome}"), Exit::Interrupted)
 }
 
 /// Deploys what was replaced again, because nothing has come of the new fabric.
-fn bring_back(old: Launch, failure: Failure) -> Result<Exit, String> {
+fn bring_back(old: Launch, failure: Failure) -> Result<Exit, Complaint> {
     let name = old.name.clone();
     let why = match failure {
         Failure::Failed(why) => Some(why),
         Failure::Interrupted if !is_impatient() => {
-            super::warn(format_args!(
+            super::warn(format!(
                 "interrupted; {name} is deployed again as it was, unless there is another interrupt"
             ));
             None
@@ -248,11 +275,12 @@ fn bring_back(old: Launch, failure: Failure) -> Result<Exit, String> {
     };
     match (deploy_again(old), why) {
         (Again::Up(outcome) | Again::Interrupted(outcome), None) => Ok(interrupted(&outcome)),
-        (Again::Interrupted(outcome), Some(why)) => Ok(interrupted(&format!("{outcome}: {why}"))),
-        (Again::Up(outcome) | Again::Failed(outcome), Some(why)) => {
-            Err(format!("{why}\n{outcome}"))
+        (Again::Interrupted(outcome), Some(why)) => {
+            let why = why.about(&format!("interrupted; {outcome}"));
+            Ok(json_errors::error(why, Exit::Interrupted))
         }
-        (Again::Failed(outcome), None) => Err(format!("interrupted; {outcome}")),
+        (Again::Up(outcome) | Again::Failed(outcome), Some(why)) => Err(why.with_lines([outcome])),
+        (Again::Failed(outcome), None) => Err(format!("interrupted; {outcome}").into()),
     }
 }
 
@@ -265,34 +293,27 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// Says how the new fabric differs from the one that has its name.
 fn refuse_changes(folder: &LiveFolder, changes: &[Change]) -> Exit {
     let name = folder.name();
-    let mut text = format!("there is a live fabric {name}");
-    if changes.is_empty() {
-        text += ", and it is the same";
+    let title = if changes.is_empty() {
+        format!("there is a live fabric {name}, and it is the same")
     } else {
-        text += ", and this one is another:";
-        for change in changes {
-            write!(text, "\n  {change}").expect("a String takes every write");
-        }
-    }
-    text += "\n`--replace` takes it down and deploys this one, `--name` gives this one another name, and \
-             `xoff destroy ";
-    text += name;
-    text += "` takes it down";
-    json_errors::error_with(&text, Exit::BadInput, &json!({ "changes": changes }));
-    Exit::BadInput
+        format!("there is a live fabric {name}, and this one is another:")
+    };
+    let advice = format!(
+        "`--replace` takes it down and deploys this one, `--name` gives this one another name, and `xoff destroy {name}` \
+         takes it down"
+    );
+    let lines = changes.iter().map(|change| format!("  {change}")).chain([advice]);
+    let complaint = Complaint::new(title).with_lines(lines).with("changes", json!(changes));
+    json_errors::error(complaint, Exit::BadInput)
 }
 
 /// Says what has become of the deployment.
-fn answer(in_json: bool, deployed: &Deployed<'_>) -> Exit {
-    if in_json {
-        let text = serde_json::to_string(deployed).expect("a description is plain data");
-        return super::print(&text, Exit::Success);
-    }
+fn answer(deployed: &Deployed<'_>) -> Exit {
     let text = match deployed.outcome {
         "unchanged" => format!("{} is up, and nothing has changed", deployed.fabric.name),
         _ => welcome(deployed),
     };
-    super::print(&text, Exit::Success)
+    super::answer(&text, &json!(deployed), Exit::Success)
 }
 
 /// What a person can do with a fabric that has just come up.

@@ -45,7 +45,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let folders = match folders {
         Ok(folders) => folders,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     if folders.is_empty() && !arguments.all {
         return remove_abandoned(arguments.json);
@@ -61,7 +61,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
                 }
                 destroyed.push((folder.name(), taken));
             }
-            Err(message) => exit = super::refuse(&message),
+            Err(message) => exit = super::refuse(message),
         }
     }
     if destroyed.is_empty() && exit != Exit::Success {
@@ -182,6 +182,16 @@ fn terminate(process: u32) {
     }
 }
 
+/// The names of live fabrics, by the identifiers in the names of their namespaces.
+fn live_names() -> BTreeMap<String, String> {
+    let folders = LiveFolder::all().unwrap_or_default();
+    let names = folders.iter().filter_map(|folder| match folder.state() {
+        Ok(State::Up(description)) => Some((description.fabric, description.name)),
+        _ => None,
+    });
+    names.collect()
+}
+
 fn remove_abandoned(in_json: bool) -> Exit {
     let report = match netns::destroy_abandoned() {
         Ok(report) => report,
@@ -201,10 +211,13 @@ fn remove_abandoned(in_json: bool) -> Exit {
         return super::print(&done.to_string(), Exit::Success);
     }
     let removed = report.removed.iter().map(|it| format!("removed fabric {}\n", it.fabric));
-    let living = report
-        .living
-        .iter()
-        .map(|it| format!("left fabric {} alone: its run is still alive\n", it.fabric));
+    let names = live_names();
+    let living = report.living.iter().map(|it| match names.get(&it.fabric.to_string()) {
+        Some(name) => {
+            format!("left the live fabric {name} alone: `xoff destroy {name}` takes it down\n")
+        }
+        None => format!("left fabric {} alone: its run is still alive\n", it.fabric),
+    });
     let mut text: String = removed.chain(living).collect();
     for name in folders {
         writeln!(text, "removed what the live fabric {name} has left")

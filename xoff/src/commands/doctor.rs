@@ -135,7 +135,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     if let Err(message) = super::prepare(true) {
-        return super::refuse(&message);
+        return super::refuse(message);
     }
     if arguments.programs {
         return programs::print_table();

@@ -1,5 +1,6 @@
 //! `xoff exec`: a program in a host of a live fabric.
 
+use std::convert::Infallible;
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io;
@@ -10,8 +11,13 @@ use std::path::Path;
 use std::process::Command;
 use std::ptr;
 
+use scenario::Scenario;
+use topology::SwitchId;
+
 use super::Exit;
+use crate::complaint::Complaint;
 use crate::live::client;
+use crate::live::folder::{Description, LiveFolder};
 
 /// Arguments of `xoff exec`.
 #[derive(Debug, clap::Args)]
@@ -31,26 +37,55 @@ pub struct Arguments {
 /// Runs the command: the program takes the place of this process, so that its exit code, and the terminal, are its own.
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
-    let Err(message) = become_program(arguments);
-    super::refuse(&message)
+    let Err((complaint, exit)) = become_program(arguments);
+    super::json_errors::error(complaint, exit)
 }
 
-fn become_program(arguments: &Arguments) -> Result<std::convert::Infallible, String> {
-    let (folder, description) = client::find(&arguments.name)?;
-    let host = description.hosts.iter().find(|host| host.name == arguments.host);
-    let host = host.ok_or_else(|| {
-        let known = description.hosts.first().zip(description.hosts.last());
-        let known =
-            known.map(|(first, last)| format!("; its hosts are {} to {}", first.name, last.name));
-        format!("{} has no host {:?}{}", arguments.name, arguments.host, known.unwrap_or_default())
-    })?;
+fn become_program(arguments: &Arguments) -> Result<Infallible, (Complaint, Exit)> {
+    enter_host(arguments).map_err(|complaint| (complaint, Exit::BadInput))?;
+    let (program, rest) = arguments.command.split_first().expect("clap asks for one");
+    let error = Command::new(program).args(rest).exec();
+    let exit = match error.kind() {
+        io::ErrorKind::NotFound => Exit::NotFound,
+        _ => Exit::NotExecutable,
+    };
+    Err((format!("cannot run {}: {error}", program.display()).into(), exit))
+}
+
+/// Moves this process into the host that is meant.
+fn enter_host(arguments: &Arguments) -> Result<(), Complaint> {
+    let Arguments { name, host: wanted, .. } = arguments;
+    let (folder, description) = client::find(name)?;
+    let host = description.hosts.iter().find(|host| host.name == *wanted);
+    let host = host.ok_or_else(|| no_host(&folder, &description, wanted))?;
     let path = format!("/run/netns/{}", host.namespace);
     let namespace = File::open(&path).map_err(|error| format!("{path}: {error}"))?;
     enter(&namespace, &folder.file("hosts"))
         .map_err(|error| format!("cannot enter {path}: {error}; `xoff exec` needs root"))?;
-    let (program, rest) = arguments.command.split_first().expect("clap asks for one");
-    let error = Command::new(program).args(rest).exec();
-    Err(format!("cannot run {}: {error}", program.display()))
+    Ok(())
+}
+
+/// Says which hosts there are, or how a program gets into a switch.
+fn no_host(folder: &LiveFolder, description: &Description, wanted: &str) -> Complaint {
+    let Description { name, hosts, .. } = description;
+    let title = format!("{name} has no host {wanted:?}");
+    let scenario = Scenario::load_live(&folder.file("scenario.toml"), &[]).ok();
+    let is_switch = scenario.is_some_and(|scenario| {
+        let fabric = scenario.fabric();
+        (0..fabric.switch_count()).any(|it| fabric.switch(SwitchId(it)).name == wanted)
+    });
+    let prefix = hosts.first().and_then(|host| host.namespace.strip_suffix(&host.name));
+    if let Some(prefix) = prefix.filter(|_| is_switch) {
+        let namespace = format!("{prefix}{wanted}");
+        let help = format!("`ip netns exec {namespace} ..` runs a program in the switch");
+        return Complaint::new(format!("{title}: it is a switch")).with_help(help);
+    }
+    match (hosts.first(), hosts.last()) {
+        (Some(first), Some(last)) => {
+            format!("{title}; its hosts are {} to {}", first.name, last.name).into()
+        }
+        _ => title.into(),
+    }
 }
 
 /// Moves this process into a host: its network, and the names of the other hosts.

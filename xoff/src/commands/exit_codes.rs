@@ -56,7 +56,9 @@ fn of(command: &str) -> Codes {
         ],
         "exec" => &[
             ("any", "that of the program"),
-            ("2", "the program cannot be started, or it ended so"),
+            ("2", "the fabric or the host is not there, or the program ended so"),
+            ("126", "the program cannot be executed, or it ended so"),
+            ("127", "there is no such program, or it ended so"),
         ],
         "send" | "incast" => &[
             ("0", "all flows are done"),

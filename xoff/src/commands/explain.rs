@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use scenario::quantity;
+use scenario::whole_number::at_least;
+use scenario::{Refusal, quantity};
 use units::Picos;
 
 use super::Exit;
@@ -19,7 +20,7 @@ pub struct Arguments {
     #[arg(value_name = "RESULTS")]
     folder: PathBuf,
     /// Splits the time of one flow, by its number in flows.csv. Default: the five flows that suffered most, and congestion trees.
-    #[arg(long, value_name = "N", conflicts_with = "pause")]
+    #[arg(long, value_name = "N", value_parser = at_least(0u32), conflicts_with = "pause")]
     flow: Option<u32>,
     /// The cause and the victims of a pause that a switch told the neighbour at a port of it (number or name): of the one that lasts at
     /// that time since the run's start, or the next.
@@ -39,14 +40,18 @@ struct PauseName {
     at: Picos,
 }
 
-fn parse_pause(text: &str) -> Result<PauseName, String> {
-    const SHAPE: &str = "write SWITCH:PORT:PRIORITY@TIME, such as leaf0:spine1:3@120us";
-    let (place, at) = text.rsplit_once('@').ok_or(SHAPE)?;
+fn parse_pause(text: &str) -> Result<PauseName, Refusal> {
+    let shapeless = || {
+        let help = "write SWITCH:PORT:PRIORITY@TIME, such as leaf0:spine1:3@120us";
+        Refusal::new("it does not name a pause", help)
+    };
+    let (place, at) = text.rsplit_once('@').ok_or_else(shapeless)?;
     let [switch, port, priority] = place.split(':').collect::<Vec<_>>()[..] else {
-        return Err(SHAPE.to_owned());
+        return Err(shapeless());
     };
     let priority = priority.parse().ok().filter(|priority| *priority < 8);
-    let priority = priority.ok_or("priorities are 0 to 7")?;
+    let priority = priority
+        .ok_or_else(|| Refusal::new("there is no such priority", "priorities are 0 to 7"))?;
     let at = quantity::parse(at)?;
     Ok(PauseName { switch: switch.to_owned(), port: port.to_owned(), priority, at })
 }

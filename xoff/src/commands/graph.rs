@@ -72,7 +72,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let written = super::require_place(out).and_then(|()| {
         write(out, &(text.trim_end().to_owned() + "\n"))
-            .map_err(|error| format!("cannot write {}: {error}", out.display()))
+            .map_err(|error| format!("cannot write {}: {error}", out.display()).into())
     });
     match written {
         Ok(()) if super::json_errors::answers_in_json() => {
@@ -83,7 +83,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             )
         }
         Ok(()) => Exit::Success,
-        Err(error) => super::refuse(&error),
+        Err(error) => super::refuse(error),
     }
 }
 

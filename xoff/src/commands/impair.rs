@@ -1,8 +1,8 @@
 //! `xoff impair`: losses, damage, delays and lower rates on wires of a live fabric.
 
 use emulation::live::impairment::ImpairmentChange;
-use scenario::quantity;
-use scenario::{LEAST_RATE, MOST_DELAY};
+use scenario::{LEAST_RATE, MOST_DELAY, Refusal, quantity};
+use serde_json::json;
 use units::{BitsPerSecond, Picos};
 
 use super::Exit;
@@ -17,7 +17,7 @@ pub struct Arguments {
     name: String,
     /// The wire, such as "h0->leaf0", or the link, such as "h0-leaf0": both of its wires. `*` stands for any text.
     wire: String,
-    /// Part of the frames that vanish, such as 0.1% or 0.001; 0: none.
+    /// Part of the frames that vanish, such as 0.1% or 0.001; 100%: all; 0: none.
     #[arg(long, value_parser = part, allow_hyphen_values = true)]
     loss: Option<u32>,
     /// Part of the frames that arrive with a wrong FCS, and are dropped there; 0: none.
@@ -35,14 +35,15 @@ pub struct Arguments {
     /// Takes away all that is set, before other options count.
     #[arg(long)]
     clear: bool,
-    /// Prints how the wires then are, as JSON.
+    /// Prints what is set then as JSON; errors, too.
     #[arg(long)]
     json: bool,
 }
 
-/// A part of all frames, in millionths: a percentage, or a number from 0 to 1.
-fn part(text: &str) -> Result<u32, String> {
-    let wrong = || format!("{text:?} is not a part of all frames: write 0.1%, or 0.001");
+/// A part of all frames, in millionths: a percentage, or a number from 0 to 1. A bare 1 is refused: tc means 1% by it.
+fn part(text: &str) -> Result<u32, Refusal> {
+    let wrong =
+        || Refusal::new(format!("{text:?} is not a part of all frames"), "write 0.1%, or 0.001");
     let (number, digits) = match text.strip_suffix('%') {
         Some(number) => (number, 4),
         None => (text, 6),
@@ -52,31 +53,47 @@ fn part(text: &str) -> Result<u32, String> {
     let fraction =
         if is_number(fraction) { fraction.trim_end_matches('0') } else { return Err(wrong()) };
     if fraction.len() > digits {
-        return Err(format!("{text:?} is finer than a millionth of all frames"));
+        let title = format!("{text:?} is finer than a millionth of all frames");
+        return Err(Refusal::new(title, "write 0.0001% at least"));
     }
     let scaled = format!("{whole}{fraction:0<digits$}");
     let millionths = is_number(whole).then(|| scaled.parse::<u32>().ok()).flatten();
     let millionths = millionths.ok_or_else(wrong)?;
-    if millionths > 1_000_000 { Err(wrong()) } else { Ok(millionths) }
+    match millionths {
+        1_000_000 if digits == 6 => {
+            let title = format!("{text:?} may be 1% or 100%");
+            Err(Refusal::new(title, "write 1% or 100%"))
+        }
+        0..=1_000_000 => Ok(millionths),
+        _ => Err(wrong()),
+    }
 }
 
 /// A time in picoseconds, with or without a sign.
-fn time(text: &str) -> Result<u64, String> {
+fn time(text: &str) -> Result<u64, Refusal> {
     let unsigned = text.strip_prefix('+').unwrap_or(text);
     if unsigned == "0" {
         return Ok(0);
     }
     let time: Picos = quantity::parse(unsigned)?;
-    if time > MOST_DELAY { Err(format!("{text} is more than 1s")) } else { Ok(time.0) }
+    if time > MOST_DELAY {
+        Err(Refusal::new(format!("{text} is more than 1s"), ""))
+    } else {
+        Ok(time.0)
+    }
 }
 
 /// A rate in bit/s.
-fn rate(text: &str) -> Result<u64, String> {
+fn rate(text: &str) -> Result<u64, Refusal> {
     if text == "0" {
         return Ok(0);
     }
     let rate: BitsPerSecond = quantity::parse(text)?;
-    if rate < LEAST_RATE { Err(format!("{text} is less than 100kbps")) } else { Ok(rate.0) }
+    if rate < LEAST_RATE {
+        Err(Refusal::new(format!("{text} is less than 100kbps"), ""))
+    } else {
+        Ok(rate.0)
+    }
 }
 
 impl Arguments {
@@ -98,9 +115,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(*json);
     let change = arguments.change();
     match ask(name, &Request::Impair { wire: wire.clone(), change }) {
-        Ok(wires) if *json || change == ImpairmentChange::default() => print(&wires, *json),
-        Ok(_) => Exit::Success,
-        Err(message) => super::refuse(&message),
+        Ok(wires) => print(&wires, "nothing is set"),
+        Err(message) => super::refuse(message),
     }
 }
 
@@ -112,20 +128,16 @@ pub(super) fn ask(name: &str, request: &Request) -> Result<Vec<NamedWire>, Strin
     }
 }
 
-/// Prints how wires are.
-pub(super) fn print(wires: &[NamedWire], json: bool) -> Exit {
-    let text = if json {
-        serde_json::to_string_pretty(wires).expect("names and numbers")
-    } else {
-        let width = wires.iter().map(|named| named.wire.len()).max().unwrap_or(0);
-        let line = |NamedWire { wire, view }: &NamedWire| {
-            let words = report::wire_words(view);
-            let words = if words.is_empty() { "nothing is set".into() } else { words.join(", ") };
-            format!("{wire:width$}  {words}")
-        };
-        wires.iter().map(line).collect::<Vec<_>>().join("\n")
+/// Prints what is set on wires; `otherwise` stands for nothing.
+pub(super) fn print(wires: &[NamedWire], otherwise: &str) -> Exit {
+    let width = wires.iter().map(|named| named.wire.len()).max().unwrap_or(0);
+    let line = |NamedWire { wire, view }: &NamedWire| {
+        let words = report::wire_words(view);
+        let words = if words.is_empty() { otherwise.to_owned() } else { words.join(", ") };
+        format!("{wire:width$}  {words}")
     };
-    super::print(&text, Exit::Success)
+    let text = wires.iter().map(line).collect::<Vec<_>>().join("\n");
+    super::answer(&text, &json!(wires), Exit::Success)
 }
 
 #[cfg(test)]
@@ -140,7 +152,7 @@ mod tests {
             ("0", 0),
             ("0%", 0),
             ("100%", 1_000_000),
-            ("1", 1_000_000),
+            ("0.999999", 999_999),
         ] {
             assert_eq!(part(text), Ok(millionths), "{text}");
         }
@@ -161,6 +173,15 @@ mod tests {
             "1%%",
         ] {
             assert!(part(text).is_err(), "{text}");
+        }
+    }
+
+    /// tc takes a bare 1 for 1%.
+    #[test]
+    fn a_bare_one_is_refused() {
+        for text in ["1", "1.0", "1.000000"] {
+            let refusal = part(text).unwrap_err();
+            assert_eq!(refusal.help, "write 1% or 100%", "{text}");
         }
     }
 

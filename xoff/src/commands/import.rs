@@ -8,6 +8,7 @@ use clap::ValueEnum;
 
 use super::validate::{describe, describe_json};
 use super::{Exit, interrupt};
+use crate::complaint::Complaint;
 use crate::import::ns3::{self, Imported, Simulator};
 
 /// Arguments of `xoff import`.
@@ -61,7 +62,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let simulator = arguments.program.simulator();
     let command_line = match ns3::Arguments::parse(simulator, &arguments.started_with) {
         Ok(command_line) => command_line,
-        Err((title, help)) => return super::refuse(&format!("{title}\nhelp: {help}")),
+        Err((title, help)) => return super::refuse(Complaint::new(title).with_help(help)),
     };
     let imported = ns3::config_file(&arguments.path).and_then(|config| {
         let out = arguments.out.clone();
@@ -71,7 +72,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     });
     let (imported, out) = match imported {
         Ok(imported) => imported,
-        Err(error) => return super::refuse_input(&error),
+        Err(error) => return super::refuse(error),
     };
     if !accepted(&imported, arguments.lenient) {
         return Exit::BadInput;
@@ -85,11 +86,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             json["notes"] = imported.remarks.notes.clone().into();
             super::answer(&describe(&out, &scenario), &json, Exit::Success)
         }
-        Err(failure) => {
-            let text = failure.message;
-            super::json_errors::error(text.strip_prefix("error: ").unwrap_or(&text), failure.exit);
-            failure.exit
-        }
+        Err(failure) => super::json_errors::error(failure.complaint, failure.exit),
     }
 }
 
@@ -103,8 +100,8 @@ fn accepted(imported: &Imported, lenient: bool) -> bool {
         if !may {
             let asked = imported.remarks.differences.iter().filter(|it| it.asked);
             let subjects: Vec<&str> = asked.map(|it| it.subject.as_str()).collect();
-            let message = format!("xoff cannot do that: {}\nhelp: {LENIENT}", subjects.join(", "));
-            super::json_errors::error(&message, Exit::BadInput);
+            let title = format!("xoff cannot do that: {}", subjects.join(", "));
+            super::json_errors::error(Complaint::new(title).with_help(LENIENT), Exit::BadInput);
         }
         return may;
     }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::Exit;
+use crate::complaint::Complaint;
 use crate::init::{Kind, Template};
 
 /// So long may the name of a run or a live fabric be.
@@ -31,10 +32,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     if !begins || name.len() > LONGEST_NAME || !name.bytes().all(is_allowed) {
-        return super::refuse(&format!(
-            "`{name}` cannot name a scenario\nhelp: write 1 to {LONGEST_NAME} letters, digits, `-`, `_` or `.`, a letter \
-             or a digit first; the file is made in this folder"
-        ));
+        let title = format!("`{name}` cannot name a scenario");
+        return super::refuse(Complaint::new(title).with_help(format!(
+            "write 1 to {LONGEST_NAME} letters, digits, `-`, `_` or `.`, a letter or a digit first; the file is made in \
+             this folder"
+        )));
     }
     let files = arguments.kind.files(name);
     match write(&files) {
@@ -46,11 +48,10 @@ pub fn execute(arguments: &Arguments) -> Exit {
             super::answer(&text, &json!({ "files": names, "next": steps }), Exit::Success)
         }
         Err((file, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
-            super::refuse(&format!(
-                "{file} is there already\nhelp: choose another name, or move the file away; init replaces nothing"
-            ))
+            let help = "choose another name, or move the file away; init replaces nothing";
+            super::refuse(Complaint::new(format!("{file} is there already")).with_help(help))
         }
-        Err((file, error)) => super::refuse(&format!("cannot write {file}: {error}")),
+        Err((file, error)) => super::refuse(format!("cannot write {file}: {error}")),
     }
 }
 

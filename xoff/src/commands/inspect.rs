@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Exit;
+use crate::complaint::Complaint;
 use crate::inspect::{self, Asic};
 
 /// Arguments of `xoff inspect`.
@@ -37,8 +38,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
     match super::live_fabric(&arguments.file) {
         Ok(None) => {}
         Ok(Some(_)) if arguments.asic.is_some() => {
+            let help = "--asic goes with a scenario's file";
             return super::refuse(
-                "a live fabric is shown as it is\nhelp: --asic goes with a scenario's file",
+                Complaint::new("a live fabric is shown as it is").with_help(help),
             );
         }
         Ok(Some(folder)) => return look(folder.name(), arguments.json),
@@ -74,6 +76,6 @@ fn look(name: &str, json: bool) -> Exit {
             super::print(&report::render(&description, &view), Exit::Success)
         }
         Ok(_) => super::refuse("the supervisor answered something else; is it of another version?"),
-        Err(message) => super::refuse(&message),
+        Err(message) => super::refuse(message),
     }
 }

@@ -2,17 +2,21 @@
 //! has results only, which are JSON then, too.
 //!
 //! An error is one line, `{"error": "..", "code": 2, "message": "..", "file": "..", "line": 3, "column": 9, "hint": ".."}`: the
-//! whole text, the exit code, and the parts of the text. `file`, `line`, `column` and `hint` are there where the text
-//! has them. A warning is `{"warning": ".."}`, and the end of a fabric that is watched `{"ended": ".."}`. An error that
-//! knows more has more keys.
+//! whole text, the exit code, and the parts of the [`Complaint`]. `file`, `line`, `column` and `hint` are there where it has them.
+//! A warning has the same parts and begins with `warning`. The end of a fabric that is watched is `{"ended": ".."}`. An error
+//! that knows more has more keys.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::FromArgMatches;
-use serde_json::{Map, Value, json};
+use clap::error::ContextValue;
+use scenario::Refusal;
+use scenario::report::printable;
+use serde_json::{Value, json};
 
 use super::{Arguments, Exit};
+use crate::complaint::Complaint;
 
 /// Whether this process answers in JSON. It runs one command.
 static IN_JSON: AtomicBool = AtomicBool::new(false);
@@ -35,13 +39,45 @@ pub fn parse() -> Result<Arguments, Exit> {
     let matches = command.try_get_matches_from_mut(&arguments);
     let read = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     read.map_err(|error| {
-        let error = error.format(&mut command);
+        let error = printed(error).format(&mut command);
         if !error.use_stderr() || !asks_for_json(&arguments) {
             error.exit();
         }
-        let text = error.render().to_string();
-        super::refuse(text.trim().strip_prefix("error: ").unwrap_or(&text))
+        super::refuse(complaint(&error))
     })
+}
+
+/// The error with the user's words on one line each.
+fn printed(mut error: clap::Error) -> clap::Error {
+    let own = |(kind, value): (_, &ContextValue)| {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(printable(text).into_owned()),
+            ContextValue::Strings(texts) => {
+                ContextValue::Strings(texts.iter().map(|it| printable(it).into_owned()).collect())
+            }
+            _ => return None,
+        };
+        Some((kind, value))
+    };
+    let words: Vec<_> = error.context().filter_map(own).collect();
+    for (kind, value) in words {
+        error.insert(kind, value);
+    }
+    error
+}
+
+/// An error of the command line. clap writes what is wrong on the first line.
+fn complaint(error: &clap::Error) -> Complaint {
+    let text = error.render().to_string();
+    let mut lines = text.trim().lines();
+    let title = lines.next().unwrap_or_default();
+    let complaint = Complaint::new(title.strip_prefix("error: ").unwrap_or(title));
+    let refusal = std::error::Error::source(error).and_then(|it| it.downcast_ref::<Refusal>());
+    let complaint = complaint.with_lines(lines);
+    match refusal.and_then(Refusal::help) {
+        Some(help) => complaint.hinting(help),
+        None => complaint,
+    }
 }
 
 /// Whether the option is among these. What comes after `--` is another program's.
@@ -50,56 +86,21 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
 }
 
 /// Shows an error, and says how the command ends for it.
-pub fn error(message: &str, exit: Exit) {
-    error_with(message, exit, &Value::Null);
-}
-
-/// The same, with more keys of an object in JSON. The text has them already.
-pub fn error_with(message: &str, exit: Exit, more: &Value) {
-    if answers_in_json() {
-        let mut parts = parts(message);
-        parts.insert("code".into(), exit.code().into());
-        if let Some(more) = more.as_object() {
-            parts.extend(more.clone());
-        }
-        super::say(line("error", message, &Value::Object(parts)));
-    } else {
-        super::say(format_args!("error: {message}"));
-    }
-}
-
-/// What a text says: its first line, the place that it points at, and what would be right.
-fn parts(text: &str) -> Map<String, Value> {
-    let mut parts = Map::new();
-    parts.insert("message".into(), text.lines().next().unwrap_or_default().into());
-    let lines = || text.lines().skip(1).map(str::trim);
-    if let Some(place) = lines().find_map(|line| line.strip_prefix("--> ")) {
-        let mut rest = place.rsplitn(3, ':');
-        let numbers = [rest.next(), rest.next()].map(|it| it.and_then(|it| it.parse::<u64>().ok()));
-        match (numbers, rest.next()) {
-            ([Some(column), Some(line)], Some(file)) => {
-                parts.insert("file".into(), file.into());
-                parts.insert("line".into(), line.into());
-                parts.insert("column".into(), column.into());
-            }
-            _ => {
-                parts.insert("file".into(), place.into());
-            }
-        }
-    }
-    let hint = lines().find_map(|line| line.trim_start_matches("= ").strip_prefix("help: "));
-    if let Some(hint) = hint {
-        parts.insert("hint".into(), hint.into());
-    }
-    parts
+pub fn error(complaint: impl Into<Complaint>, exit: Exit) -> Exit {
+    show("error", &complaint.into().with("code", exit.code()));
+    exit
 }
 
 /// Shows a warning.
-pub fn warning(message: &str) {
+pub fn warning(complaint: impl Into<Complaint>) {
+    show("warning", &complaint.into());
+}
+
+fn show(level: &str, complaint: &Complaint) {
     if answers_in_json() {
-        super::say(line("warning", message, &Value::Null));
+        super::say(Value::Object(complaint.json(level)));
     } else {
-        super::say(format_args!("warning: {message}"));
+        super::say(format_args!("{level}: {}", complaint.text()));
     }
 }
 
@@ -107,18 +108,10 @@ pub fn warning(message: &str) {
 #[cfg(feature = "kernel")]
 pub fn ended(message: &str) {
     if answers_in_json() {
-        super::say(line("ended", message, &Value::Null));
+        super::say(json!({ "ended": message }));
     } else {
         super::say(message);
     }
-}
-
-fn line(key: &str, message: &str, more: &Value) -> Value {
-    let mut line = json!({ key: message });
-    if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
-        line.extend(more.clone());
-    }
-    line
 }
 
 #[cfg(test)]
@@ -126,32 +119,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_one_line_with_what_it_knows() {
-        let more = json!({ "changes": [] });
-        assert_eq!(line("error", "a\nb", &more).to_string(), r#"{"changes":[],"error":"a\nb"}"#);
-        assert_eq!(line("warning", "a", &Value::Null).to_string(), r#"{"warning":"a"}"#);
-    }
-
-    #[test]
-    fn a_text_has_parts() {
-        let report = "a key that no one knows\n  --> dir/a:b.toml:13:9\n   |\n13 | x = 1\n   | ^\n   |\n   = help: leave it out";
-        let expected = json!({
-            "message": "a key that no one knows",
-            "file": "dir/a:b.toml",
-            "line": 13,
-            "column": 9,
-            "hint": "leave it out",
-        });
-        assert_eq!(Value::Object(parts(report)), expected);
-        let whole =
-            "cannot read the scenario\n --> x.toml\n  |\n  = help: give the path of a scenario";
-        let found = parts(whole);
-        assert_eq!((&found["file"], found.get("line")), (&json!("x.toml"), None));
-        let plain = parts("it is there already\nhelp: choose another name");
-        assert_eq!(
-            Value::Object(plain),
-            json!({ "message": "it is there already", "hint": "choose another name" })
-        );
+    fn an_error_of_the_command_line_has_a_title_and_a_hint() {
+        let read = |words: &[&str]| {
+            let read = super::super::command().try_get_matches_from(words);
+            complaint(&printed(read.expect_err("it is wrong")).format(&mut super::super::command()))
+        };
+        let forged = read(&["xoff", "list", "--zz\nhelp: a\n  --> /etc/passwd:7:3"]);
+        let title = "unexpected argument '--zz\\nhelp: a\\n  --> /etc/passwd:7:3' found";
+        let json = forged.json("error");
+        assert_eq!(json["message"], json!(title));
+        assert_eq!((json.get("hint"), json.get("file")), (None, None));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use emulation::live::impairment::LinkState;
 use scenario::LEAST_PERIOD;
-use scenario::quantity;
+use scenario::whole_number::at_least;
+use scenario::{Refusal, quantity};
 use units::Picos;
 
 use super::Exit;
@@ -28,9 +29,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     down_for: Option<Picos>,
     /// For `flap`: how often it goes down before it stays up. Default: until another `xoff link`.
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+    #[arg(long, value_parser = at_least(1u64), allow_hyphen_values = true)]
     times: Option<u64>,
-    /// Prints how the wires then are, as JSON; errors, too.
+    /// Prints what is set then as JSON; errors, too.
     #[arg(long)]
     json: bool,
 }
@@ -46,7 +47,7 @@ enum State {
 }
 
 /// A time with its unit.
-fn time(text: &str) -> Result<Picos, String> {
+fn time(text: &str) -> Result<Picos, Refusal> {
     quantity::parse(text)
 }
 
@@ -87,13 +88,12 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(*json);
     let state = match arguments.state() {
         Ok(state) => state,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     let request = Request::Link { wire: wire.clone(), state, reroute: *reroute };
     match impair::ask(name, &request) {
-        Ok(wires) if *json => impair::print(&wires, true),
-        Ok(_) => Exit::Success,
-        Err(message) => super::refuse(&message),
+        Ok(wires) => impair::print(&wires, "up"),
+        Err(message) => super::refuse(message),
     }
 }
 

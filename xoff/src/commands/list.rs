@@ -45,7 +45,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         listed.filter_map(Result::transpose).collect::<Result<Vec<_>, String>>()
     });
     match listed {
-        Err(message) => super::refuse(&message),
+        Err(message) => super::refuse(message),
         Ok(listed) if arguments.json => {
             let text = serde_json::to_string_pretty(&listed).expect("a list is plain data");
             super::print(&text, Exit::Success)

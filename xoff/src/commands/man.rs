@@ -7,6 +7,7 @@ use scenario::document::suggestion;
 use serde_json::json;
 
 use super::Exit;
+use crate::complaint::Complaint;
 
 /// Arguments of `xoff man`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         if folder.exists() && !folder.is_dir() {
             let message =
                 format!("{} is not a folder: name another one with --out", folder.display());
-            return super::refuse(&message);
+            return super::refuse(message);
         }
         let written =
             std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(all, folder));
@@ -39,7 +40,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
                 super::print(&json!({ "folder": folder }).to_string(), Exit::Success)
             }
             Ok(()) => Exit::Success,
-            Err(error) => super::refuse(&format!("cannot write {}: {error}", folder.display())),
+            Err(error) => super::refuse(format!("cannot write {}: {error}", folder.display())),
         };
     }
     let page = match &arguments.command {
@@ -49,7 +50,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
             let Some(command) = shown().find(|command| command.get_name() == name) else {
                 let names: Vec<&str> = shown().map(clap::Command::get_name).collect();
                 let help = suggestion(name, "the commands are", names);
-                return super::refuse(&format!("xoff has no command `{name}`\n{help}"));
+                let title = format!("xoff has no command `{name}`");
+                return super::refuse(Complaint::new(title).with_help(help));
             };
             command.clone()
         }

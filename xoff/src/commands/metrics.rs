@@ -56,7 +56,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     json_errors::answer_in_json(arguments.json);
     match serve(arguments) {
         Ok(()) => Exit::Success,
-        Err(message) => super::refuse(&message),
+        Err(message) => super::refuse(message),
     }
 }
 

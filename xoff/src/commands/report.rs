@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::Exit;
+use crate::complaint::Complaint;
 use crate::replace::replace;
 use crate::report;
 
@@ -40,26 +41,24 @@ pub fn execute(arguments: &Arguments) -> Exit {
             let json = json!({ "report": out, "figures": folder, "pictures": pictures });
             super::answer(&text, &json, Exit::Success)
         }
-        Err(error) => super::refuse(&error),
+        Err(error) => super::refuse(error),
     }
 }
 
 /// Writes the report, and returns the names of its pictures.
-fn write(arguments: &Arguments) -> Result<Vec<String>, String> {
+fn write(arguments: &Arguments) -> Result<Vec<String>, Complaint> {
     let Arguments { folders, out, figures } = arguments;
     super::require_place(out)?;
     if !report::may_replace(out) {
         let out = out.display();
-        return Err(format!("{out} is not a report of xoff: name another file with --out"));
+        return Err(format!("{out} is not a report of xoff: name another file with --out").into());
     }
     let report = report::of(folders).map_err(|error| error.to_string())?;
     for path in [Some(out), figures.as_ref()].into_iter().flatten() {
         if crate::report::is_in(path, folders) {
             let path = path.display();
-            return Err(format!(
-                "{path} lies in a folder of results, and the next run into it would refuse what is not its own: name another \
-                 place"
-            ));
+            let why = "the next run into it would refuse what is not its own: name another place";
+            return Err(format!("{path} lies in a folder of results, and {why}").into());
         }
     }
     if let Some(folder) = figures {

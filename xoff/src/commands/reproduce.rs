@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use results::{ResultsError, TableFormat};
+use scenario::whole_number::at_least;
 use serde_json::{Value, json};
 
 use super::Exit;
@@ -28,10 +29,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = [SMALL])]
     scale: Option<String>,
     /// Seeds 1 to N instead of each figure's own.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroU32::MIN), allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
     /// Runs at a time. Default: one for each processor.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
     /// Folder for the results; made if it is missing. Runs that it holds complete are not run again.
     /// Default: the paper's name with `.reproduction`, in the current folder.

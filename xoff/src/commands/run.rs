@@ -8,7 +8,8 @@ use clap::ValueEnum;
 use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
 use results::{RunEnd, Style, Summary, TableFormat};
-use scenario::{DatapathKind, Scenario};
+use scenario::whole_number::between;
+use scenario::{DatapathKind, LARGEST_SEED, Scenario};
 use serde::Serialize;
 use units::Nanos;
 
@@ -29,8 +30,11 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
     /// Where switches run; replaces `datapath.kind`.
-    #[arg(long, value_name = "kernel|memory")]
-    datapath: Option<String>,
+    #[arg(long, value_enum, value_name = "kernel|memory", hide_possible_values = true)]
+    datapath: Option<Where>,
+    /// Seed of all randomness of the run; replaces `seed`.
+    #[arg(long, value_name = "N", value_parser = between(0, LARGEST_SEED), allow_hyphen_values = true)]
+    seed: Option<u64>,
     /// The format of the tables, `csv` or `parquet`, instead of `results.format`; and with `hpcc`, files in another
     /// program's format beside them, like the key `results.hpcc`.
     #[arg(long, value_enum, value_delimiter = ',', requires = "out")]
@@ -41,6 +45,25 @@ pub struct Arguments {
     /// How many threads run the fabric; results do not depend on it.
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = threads, allow_hyphen_values = true)]
     threads: Threads,
+}
+
+/// Place where switches run.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Where {
+    /// eBPF programs in the kernel.
+    Kernel,
+    /// Functions in this process.
+    Memory,
+}
+
+impl Where {
+    /// The key of a scenario that the option replaces.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Kernel => "datapath.kind=\"kernel\"",
+            Self::Memory => "datapath.kind=\"memory\"",
+        }
+    }
 }
 
 /// What is written.
@@ -57,7 +80,8 @@ enum Format {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     let mut sets = arguments.sets.clone();
-    sets.extend(arguments.datapath.iter().map(|kind| format!("datapath.kind={kind:?}")));
+    sets.extend(arguments.datapath.map(|datapath| datapath.key().to_owned()));
+    sets.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     match table_format(&arguments.format) {
         Ok(set) => sets.extend(set),
         Err(message) => return super::refuse(message),
@@ -73,7 +97,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let able = if fabrics { super::doctor::require_kernel_datapath() } else { Ok(()) };
     let interrupted = match able.and_then(|()| super::prepare(fabrics)) {
         Ok(interrupted) => interrupted,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     execute_scenario(&scenario, arguments, interrupted)
 }
@@ -112,7 +136,7 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
         None if expectation::needs_tables(scenario) => match LentFolder::new() {
             Ok(lent) => Some(lent),
             Err(error) => {
-                return super::refuse(&format!(
+                return super::refuse(format!(
                     "expectations need the run's tables, and there is no room for them in {}: {error}; name a folder \
                      with --out, or another one in TMPDIR",
                     std::env::temp_dir().display()

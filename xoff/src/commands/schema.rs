@@ -1,30 +1,37 @@
-//! `xoff schema`: the JSON Schema of scenarios and sweeps, for editors.
+//! `xoff schema`: the JSON Schema of scenarios and sweeps, for editors, and one section of it, for people.
+
+mod section;
 
 use super::Exit;
+use crate::complaint::Complaint;
 use crate::sweep;
+use section::Section;
 
 /// Arguments of `xoff schema`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  xoff schema > scenario.schema.json
+  xoff schema switch.ecn
+  xoff schema flows.poisson
+  xoff schema sweep.axes")]
 pub struct Arguments {
-    /// The kind of file.
-    #[arg(default_value = "scenario")]
-    of: Kind,
-}
-
-/// A kind of file.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Kind {
-    /// What `xoff run` takes
-    Scenario,
-    /// What `xoff sweep` takes
-    Sweep,
+    /// `scenario` or `sweep`: what such a file may have, as a JSON Schema. Or a section of a scenario, such as `switch.ecn`, or of a
+    /// sweep, such as `sweep.axes`: its keys, in words. A step may also be the kind of a table, such as `host.transport.tcp`.
+    #[arg(value_name = "FILE|SECTION", default_value = "scenario")]
+    of: String,
 }
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let schema = match arguments.of {
-        Kind::Scenario => scenario::json_schema(),
-        Kind::Sweep => sweep::json_schema(),
+    let of = arguments.of.as_str();
+    let (schema, path) = match of.strip_prefix("sweep") {
+        Some("") => (sweep::json_schema(), None),
+        Some(rest) if rest.starts_with('.') => (sweep::json_schema(), Some(&rest[1..])),
+        _ => (scenario::json_schema(), Some(of).filter(|of| *of != "scenario")),
     };
-    super::print(&format!("{schema:#}"), Exit::Success)
+    let Some(path) = path else { return super::print(&format!("{schema:#}"), Exit::Success) };
+    match Section::find(&schema, path) {
+        Ok(section) => super::answer(&section.text(of), section.json(), Exit::Success),
+        Err((title, help)) => super::refuse(Complaint::new(title).with_help(help)),
+    }
 }

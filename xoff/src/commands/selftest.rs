@@ -4,10 +4,12 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use scenario::{DatapathKind, Scenario, quantity};
+use scenario::whole_number::{at_least, between};
+use scenario::{DatapathKind, Refusal, Scenario, quantity};
 use units::Picos;
 
 use super::Exit;
+use crate::complaint::Complaint;
 use crate::selftest::bench::Settings;
 use crate::selftest::catalogue::{CATALOGUE, Test};
 use crate::selftest::report::Format;
@@ -37,13 +39,13 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "45s", value_parser = time)]
     time_limit: Duration,
     /// What the bytes of frames, and draws of scenarios, follow from. Default: 1, and for a FILE what it says.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least(0u64))]
     seed: Option<u64>,
     /// Runs each test so many times.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = between(1u32, 1_000_000))]
     repeat: u32,
     /// Runs so many copies of each test side by side, in fabrics of their own.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = between(1u32, 256))]
     stress: u32,
     /// Also collects what a bug report needs in a folder: the kernel's log and configuration, programs and maps, captures,
     /// scenarios, verifier logs, and the command that does it again.
@@ -64,7 +66,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(45);
 pub fn execute(arguments: &Arguments) -> Exit {
     let chosen = match chosen(arguments) {
         Ok(chosen) => chosen,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     if arguments.list {
         let width = chosen.iter().map(|test| test.name.len()).max().unwrap_or_default();
@@ -89,12 +91,12 @@ pub fn execute(arguments: &Arguments) -> Exit {
     if let Some(folder) = &arguments.report
         && let Err(message) = evidence::begin_report(folder)
     {
-        return super::refuse(&message);
+        return super::refuse(message);
     }
     evidence::begin_log();
     let interrupted = match super::prepare(needs_kernel && missing.is_none()) {
         Ok(interrupted) => interrupted,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     let settings = Settings {
         seed: arguments.seed.unwrap_or(DEFAULT_SEED),
@@ -110,7 +112,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Ok(End::Interrupted) => Exit::Interrupted,
         // Nobody reads (`xoff selftest | head`), and not all tests have run.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Interrupted,
-        Err(error) => super::refuse(&format!(
+        Err(error) => super::refuse(format!(
             "cannot write to standard output: {error}; send it somewhere else"
         )),
     }
@@ -125,13 +127,13 @@ fn exit(tally: Tally) -> Exit {
 }
 
 /// The tests of the catalogue that are asked for.
-fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, String> {
+fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, Complaint> {
     for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
         for glob in globs {
             if !CATALOGUE.iter().any(|test| scenario::glob::matches(glob, test.name)) {
-                return Err(format!(
-                    "no test matches `{option} {glob}`\nhelp: `xoff selftest --list` names them"
-                ));
+                let title = format!("no test matches `{option} {glob}`");
+                let help = "`xoff selftest --list` names them";
+                return Err(Complaint::new(title).with_help(help));
             }
         }
     }
@@ -144,28 +146,31 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, String> {
     };
     let chosen: Vec<_> = CATALOGUE.iter().filter(asked).collect();
     if chosen.is_empty() {
-        return Err("`--skip` leaves no test\nhelp: leave one of them out".to_owned());
+        return Err(Complaint::new("`--skip` leaves no test").with_help("leave one of them out"));
     }
     Ok(chosen)
 }
 
 fn of_catalogue(test: &'static Test, arguments: &Arguments) -> Item<'static> {
-    let chosen_by = with_seed(format!("--only {}", test.name), arguments);
+    let chosen_by = with_options(format!("--only {}", test.name), arguments);
     Item { name: test.name.to_owned(), chosen_by, work: Work::Test(test) }
 }
 
-fn with_seed(chosen_by: String, arguments: &Arguments) -> String {
-    [Some(chosen_by), seed_option(arguments)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+/// Words that choose a test, and the options that decide how it runs.
+fn with_options(chosen_by: String, arguments: &Arguments) -> String {
+    let mut words = vec![chosen_by];
+    words.extend(options(arguments));
+    words.join(" ")
 }
 
 fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Arguments) -> Item<'a> {
     if scenario.expectations.is_empty() {
-        super::warn(format_args!(
+        super::warn(format!(
             "{} has no [[expect]]: only whether its run is sound is looked at",
             file.display()
         ));
     }
-    let chosen_by = with_seed(quoted(&file.display().to_string()), arguments);
+    let chosen_by = with_options(quoted(&file.display().to_string()), arguments);
     Item { name: scenario.name.clone(), chosen_by, work: Work::Scenario(scenario) }
 }
 
@@ -184,7 +189,13 @@ fn again(arguments: &Arguments) -> String {
         words.extend(globs.iter().flat_map(|glob| [option.to_owned(), quoted(glob)]));
     }
     words.extend(arguments.files.iter().map(|file| quoted(&file.display().to_string())));
-    words.extend(seed_option(arguments));
+    words.extend(options(arguments));
+    words.join(" ")
+}
+
+/// The options that decide how a test runs, where they are not the defaults.
+fn options(arguments: &Arguments) -> Vec<String> {
+    let mut words: Vec<String> = seed_option(arguments).into_iter().collect();
     if arguments.time_limit != TIME_LIMIT {
         words.push(format!("--time-limit {}us", arguments.time_limit.as_micros()));
     }
@@ -193,7 +204,7 @@ fn again(arguments: &Arguments) -> String {
             words.push(format!("{option} {number}"));
         }
     }
-    words.join(" ")
+    words
 }
 
 /// The seed, which a scenario's file has itself unless another one is asked for.
@@ -212,10 +223,11 @@ fn quoted(word: &str) -> String {
 }
 
 /// A time such as `45s`.
-fn time(text: &str) -> Result<Duration, String> {
-    let time = quantity::parse::<Picos>(text).map_err(|error| error.replace('\n', "; "))?;
+fn time(text: &str) -> Result<Duration, Refusal> {
+    let time = quantity::parse::<Picos>(text)?;
     if time.0 < 1_000_000_000 {
-        return Err("a test takes a millisecond at least; write a time such as 45s".to_owned());
+        let title = "a test takes a millisecond at least";
+        return Err(Refusal::new(title, "write a time such as 45s"));
     }
     Ok(Duration::from_nanos(time.0 / 1000))
 }

@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 
 use emulation::live::desk::Delivery;
 use results::span;
+use scenario::Refusal;
+use scenario::whole_number::between;
 use serde_json::json;
 use units::{Bytes, Nanos, Picos};
 
 use super::{Exit, interrupt, json_errors};
+use crate::complaint::Complaint;
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
 use crate::live::report;
@@ -31,7 +34,7 @@ pub struct Arguments {
     #[command(flatten)]
     flow: FlowArguments,
     /// How many flows start at once.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096), allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 1, value_parser = between(1u32, 4096), allow_hyphen_values = true)]
     count: u32,
 }
 
@@ -56,7 +59,7 @@ struct FlowArguments {
     #[arg(long, value_name = "BYTES", default_value = "1MB", value_parser = bytes, allow_hyphen_values = true)]
     bytes: u64,
     /// Its priority, 0 to 7.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..8), allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 3, value_parser = between(0u8, 7), allow_hyphen_values = true)]
     priority: u8,
     /// How long to wait, by the wall clock, such as 10s; flows that are not done then go on. Default: until they are done.
     #[arg(long, value_name = "TIME", value_parser = timeout, allow_hyphen_values = true)]
@@ -67,14 +70,16 @@ struct FlowArguments {
 }
 
 /// A number of bytes with its unit.
-fn bytes(text: &str) -> Result<u64, String> {
+fn bytes(text: &str) -> Result<u64, Refusal> {
     scenario::quantity::parse::<Bytes>(text).map(|bytes| bytes.0)
 }
 
 /// A time with its unit, above zero.
-fn timeout(text: &str) -> Result<Duration, String> {
+fn timeout(text: &str) -> Result<Duration, Refusal> {
     match scenario::quantity::parse::<Picos>(text)? {
-        Picos::ZERO => Err("write a time above zero, such as 10s".to_owned()),
+        Picos::ZERO => {
+            Err(Refusal::new("the time is zero", "write a time above zero, such as 10s"))
+        }
         Picos(picos) => Ok(Duration::from_nanos(picos / 1000)),
     }
 }
@@ -98,7 +103,7 @@ pub fn incast(arguments: &IncastArguments) -> Exit {
                 let hosts = description.hosts.into_iter().map(|host| host.name);
                 hosts.filter(|host| host != dst).collect()
             }
-            Err(message) => return super::refuse(&message),
+            Err(message) => return super::refuse(message),
         }
     } else {
         from.clone()
@@ -115,7 +120,7 @@ fn send(name: &str, flows: Vec<Flow>, arguments: FlowArguments) -> Exit {
     });
     let mut client = match asked {
         Ok(client) => client,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     let begun = now();
     let mut under_way = UnderWay { asked: flows.len(), flows };
@@ -132,7 +137,7 @@ fn send(name: &str, flows: Vec<Flow>, arguments: FlowArguments) -> Exit {
             Ok(None) => continue,
             Ok(Some(Answer::Delivered(delivery))) => delivery,
             Ok(Some(_)) => return Exit::Success,
-            Err(message) => return super::refuse(&message),
+            Err(message) => return super::refuse(message),
         };
         under_way.remove(&delivery);
         let line = if arguments.json {
@@ -165,11 +170,8 @@ impl UnderWay {
     /// Says that nobody waits any longer for those that there are.
     fn tell(&self, why: &str, exit: Exit) {
         let flows = &self.flows;
-        json_errors::error_with(
-            &format!("{why}; {}", self.sentence()),
-            exit,
-            &json!({ "under_way": flows }),
-        );
+        let complaint = Complaint::new(format!("{why}; {}", self.sentence()));
+        json_errors::error(complaint.with("under_way", json!(flows)), exit);
     }
 
     fn sentence(&self) -> String {

@@ -1,5 +1,7 @@
 //! `xoff storm`: a host of a live fabric whose NIC pauses its switch without end.
 
+use scenario::Refusal;
+use scenario::whole_number::between;
 use serde_json::json;
 use units::Picos;
 
@@ -15,7 +17,7 @@ pub struct Arguments {
     /// The host.
     host: String,
     /// The lossless priorities that it pauses. Default: all of them.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..8), allow_hyphen_values = true)]
+    #[arg(long, value_delimiter = ',', value_parser = between(0u8, 7), allow_hyphen_values = true)]
     priority: Vec<u8>,
     /// How long, of emulated time, such as 100ms. Default: until `--stop`.
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
@@ -29,9 +31,11 @@ pub struct Arguments {
 }
 
 /// A time with its unit, above zero.
-fn time(text: &str) -> Result<Picos, String> {
+fn time(text: &str) -> Result<Picos, Refusal> {
     match scenario::quantity::parse::<Picos>(text)? {
-        Picos::ZERO => Err("write a time above zero, such as 100ms".to_owned()),
+        Picos::ZERO => {
+            Err(Refusal::new("the time is zero", "write a time above zero, such as 100ms"))
+        }
         time => Ok(time),
     }
 }
@@ -48,15 +52,12 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let done = Client::connect(name).and_then(|mut client| client.ask_once(&request));
     match done {
-        Ok(Answer::Storm { priorities }) if *json => {
-            let answer = json!({ "host": arguments.host, "priorities": priorities, "ended": stop });
-            super::print(&answer.to_string(), Exit::Success)
-        }
         Ok(Answer::Storm { priorities }) => {
-            super::print(&outcome(arguments, &priorities), Exit::Success)
+            let json = json!({ "host": arguments.host, "priorities": priorities, "ended": stop });
+            super::answer(&outcome(arguments, &priorities), &json, Exit::Success)
         }
         Ok(_) => super::refuse("the supervisor answered something else; is it of another version?"),
-        Err(message) => super::refuse(&message),
+        Err(message) => super::refuse(message),
     }
 }
 

@@ -25,9 +25,11 @@ use super::Exit;
 use super::sweep_progress::SweepProgress;
 use super::tables::Format;
 use crate::cluster;
+use crate::complaint::Complaint;
 use crate::sweep::{
     self, Claim, Failure, News, Plan, Run, RunResult, Survey, Sweep, SweepFolder, SweepOptions,
 };
+use scenario::whole_number::at_least;
 
 /// Arguments of `xoff sweep`.
 #[derive(Debug, clap::Args)]
@@ -46,16 +48,16 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Seeds 1 to N instead of the file's.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroU32::MIN), allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
     /// Runs at a time. Default: one for each processor; with --part, one.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
     /// Prints the runs with their indices and runs none.
     #[arg(long, conflicts_with_all = ["jobs", "only"])]
     list: bool,
     /// Runs the one with this index and writes no tables.
-    #[arg(long, value_name = "INDEX", allow_hyphen_values = true, conflicts_with = "jobs")]
+    #[arg(long, value_name = "INDEX", value_parser = at_least(0usize), allow_hyphen_values = true, conflicts_with = "jobs")]
     only: Option<usize>,
     /// Writes the tables of what is complete, and runs nothing.
     #[arg(long, conflicts_with_all = ["jobs", "list", "only"])]
@@ -88,12 +90,13 @@ pub(super) enum CommandError {
     Scenario(ScenarioError),
     Results(ResultsError),
     Text(String),
+    Complaint(Complaint),
 }
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     if let Err(why) = arguments.cluster.check() {
-        return super::refuse(&why);
+        return super::refuse(why);
     }
     let exit = match (arguments, &arguments.cluster) {
         (Arguments { list: true, .. }, _) => list(arguments),
@@ -114,24 +117,22 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 impl CommandError {
-    /// The same as text.
+    /// The error as text.
     fn text(&self) -> String {
-        match self {
-            Self::Scenario(error) => {
-                let text = error.to_string();
-                text.strip_prefix("error: ").unwrap_or(&text).to_owned()
-            }
-            Self::Results(error) => super::with_causes(error),
-            Self::Text(message) => message.clone(),
-        }
+        self.complaint().text().to_owned()
     }
 
     /// Says what is wrong.
     pub(super) fn complain(&self) -> Exit {
+        super::refuse(self.complaint())
+    }
+
+    fn complaint(&self) -> Complaint {
         match self {
-            Self::Scenario(error) => super::refuse_input(error),
-            Self::Results(error) => super::complain(error, Exit::BadInput),
-            Self::Text(message) => super::refuse(message),
+            Self::Scenario(error) => error.into(),
+            Self::Results(error) => Complaint::of(error),
+            Self::Text(message) => message.into(),
+            Self::Complaint(complaint) => complaint.clone(),
         }
     }
 }
@@ -188,8 +189,7 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
                 super::answer(&text, &found(false), Exit::Success)
             }
             News::Ended(Ok(RunResult { doubt: Some(why), .. }) | Err(Failure::Failed(why))) => {
-                super::json_errors::error(&named(run, &what, &why), Exit::Unsound);
-                Exit::Unsound
+                super::json_errors::error(named(run, &what, &why), Exit::Unsound)
             }
             News::Ended(Err(Failure::Interrupted)) => {
                 super::say(format_args!(
@@ -366,6 +366,9 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         text += advice;
         text += "\n";
     }
+    if plan.sweep.seeds.len() == 2 {
+        text += "confidence intervals of 2 seeds are wide: Student's t is 12.7 for 2 seeds and 4.3 for 3\n";
+    }
     for line in survey.mixture().into_iter().chain(others.map(not_of_this_sweep)) {
         writeln!(text, "{line}").expect("a String takes every write");
     }
@@ -405,6 +408,12 @@ pub(super) fn named(run: &Run, what: &str, why: &str) -> String {
 impl From<ScenarioError> for CommandError {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(error)
+    }
+}
+
+impl From<Complaint> for CommandError {
+    fn from(complaint: Complaint) -> Self {
+        Self::Complaint(complaint)
     }
 }
 

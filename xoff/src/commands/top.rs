@@ -40,7 +40,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
     let watcher = match Watcher::of(&arguments.name) {
         Ok(watcher) => watcher,
-        Err(message) => return super::refuse(&message),
+        Err(message) => return super::refuse(message),
     };
     let interrupted = interrupt::watch();
     let mut screen = Screen::new(watcher.description());
@@ -65,7 +65,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             super::say(why);
             Exit::Success
         }
-        Err(error) => super::refuse(&format!("the terminal: {error}")),
+        Err(error) => super::refuse(format!("the terminal: {error}")),
     }
 }
 

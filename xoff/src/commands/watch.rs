@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use emulation::live::view::View;
 use results::span;
+use scenario::Refusal;
+use scenario::whole_number::at_least;
 use units::{Nanos, Picos};
 
 use super::{Exit, interrupt, json_errors};
@@ -32,7 +34,7 @@ pub struct Arguments {
     #[command(flatten)]
     period: Period,
     /// Ends after so many lines.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = at_least(1u64), allow_hyphen_values = true)]
     count: Option<u64>,
     /// Prints a line of JSON a period, with all ports, switches and hosts.
     #[arg(long)]
@@ -48,13 +50,16 @@ pub struct Period {
 }
 
 /// A time with its unit.
-fn period(text: &str) -> Result<Duration, String> {
+fn period(text: &str) -> Result<Duration, Refusal> {
     let Picos(picos) = scenario::quantity::parse::<Picos>(text)?;
     let period = Duration::from_nanos(picos / 1000);
     if (SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&period) {
         return Ok(period);
     }
-    Err("a period of 50ms to 3600s is possible".to_owned())
+    Err(Refusal::new(
+        format!("{text} is too short or too long"),
+        "write a period from 50ms to 3600s",
+    ))
 }
 
 /// Runs the command.
@@ -63,7 +68,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let interrupted = interrupt::watch();
     match watch(arguments, interrupted) {
         Ok(exit) => exit,
-        Err(message) => super::refuse(&message),
+        Err(message) => super::refuse(message),
     }
 }
 

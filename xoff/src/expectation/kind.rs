@@ -1,7 +1,7 @@
 //! What kind of value a column or a key of `summary.json` has: it decides the unit.
 
 use results::{count, span};
-use scenario::{Plain, quantity};
+use scenario::{Plain, Refusal, quantity};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use crate::sweep::Decimal;
@@ -127,11 +127,14 @@ impl Kind {
         }
     }
 
-    /// Reads a value of a scenario. An error is a title and a help, on a line each.
-    pub(super) fn read(self, value: &Plain) -> Result<Measure, String> {
+    /// Reads a value of a scenario.
+    pub(super) fn read(self, value: &Plain) -> Result<Measure, Refusal> {
         let wrong = |example: &str| {
             let noun = self.noun();
-            Err(format!("{value} is compared with {noun}\nwrite {noun} such as {example}"))
+            Err(Refusal::new(
+                format!("{value} is compared with {noun}"),
+                format!("write {noun} such as {example}"),
+            ))
         };
         // A decimal has a million parts; eighteen digits and the largest unit leave room for them.
         let number = |base: u128, parts: i128| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use emulation::run::table_format;
 use results::{Column, Counter, PauseRow, TABLES, TableError, TableReader, counted};
 use scenario::document::suggestion;
-use scenario::{Aggregate, Plain, Scenario, ScenarioError, Written};
+use scenario::{Aggregate, Plain, Refusal, Scenario, ScenarioError, Written};
 
 use super::kind::{Kind, Measure};
 use super::verdict::Finding;
@@ -93,10 +93,8 @@ impl Known {
         for (column, value) in filter {
             let key = format!("where.{column}");
             let kind = self.column(column, &key, written)?;
-            kind.read(value).map_err(|error| {
-                let (title, help) = error.split_once('\n').unwrap_or((&error, ""));
-                written.error(&key, title, help)
-            })?;
+            kind.read(value)
+                .map_err(|Refusal { title, help }| written.error(&key, &title, &help))?;
             self.check_value(column, value, scenario)
                 .map_err(|(title, help)| written.error(&key, &title, &help))?;
         }

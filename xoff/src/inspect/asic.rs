@@ -14,7 +14,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use scenario::quantity;
+use scenario::{Refusal, quantity};
 use serde_json::{Value, json};
 use units::{BitsPerSecond, Bytes, Picos};
 
@@ -84,9 +84,9 @@ pub struct AsicHeadroom {
 }
 
 impl FromStr for Asic {
-    type Err = String;
+    type Err = Refusal;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Refusal> {
         let mut parts = text.split(',').map(str::trim).peekable();
         let named = parts.next_if(|first| !first.contains('='));
         let mut asic = match named {
@@ -97,17 +97,17 @@ impl FromStr for Asic {
         for part in parts {
             let (key, value) = part
                 .split_once('=')
-                .ok_or_else(|| format!("`{part}` is not KEY=VALUE\nthe keys are {KEYS}"))?;
+                .ok_or_else(|| Refusal::new(format!("`{part}` is not KEY=VALUE"), keys()))?;
             if given.contains(&key) {
-                return Err(format!("`{key}` is there twice"));
+                return Err(Refusal::new(format!("`{key}` is there twice"), "write it once"));
             }
             given.push(key);
             asic.set(key, value)?;
         }
         match (named, ["cell", "pipeline"].into_iter().find(|key| !given.contains(key))) {
-            (None, Some(missing)) => Err(format!(
-                "a chip without a name needs `{missing}`\nname one ({}), or write such as cell=144B,pipeline=18KiB",
-                names()
+            (None, Some(missing)) => Err(Refusal::new(
+                format!("a chip without a name needs `{missing}`"),
+                format!("name one ({}), or write such as {EXAMPLE}", names()),
             )),
             _ => Ok(asic),
         }
@@ -115,10 +115,11 @@ impl FromStr for Asic {
 }
 
 impl Asic {
-    fn named(name: &str) -> Result<Self, String> {
+    fn named(name: &str) -> Result<Self, Refusal> {
         let chip = CHIPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (name, cell) = chip.ok_or_else(|| {
-            format!("there is no chip `{name}`\nthe names are {}; or write such as cell=144B,pipeline=18KiB", names())
+            let help = format!("the names are {}; or write such as {EXAMPLE}", names());
+            Refusal::new(format!("there is no chip `{name}`"), help)
         })?;
         Ok(Self::of_cells(name, *cell))
     }
@@ -138,12 +139,12 @@ impl Asic {
         }
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Refusal> {
         match key {
             "cell" => {
                 self.cell = size(key, value)?;
                 if self.cell.0 == 0 || self.cell > Bytes(KIB * 64) {
-                    return Err("`cell` is 1 to 65536 bytes".to_owned());
+                    return Err(Refusal::new("`cell` is 1 to 65536 bytes", ""));
                 }
             }
             "pipeline" => self.pipeline = size(key, value)?,
@@ -154,7 +155,7 @@ impl Asic {
             "lossless-mtu" => self.lossless_mtu = Some(size(key, value)?),
             "small-packets" => self.small_packets = number(key, value, 0, 100)?,
             "lanes" => self.lanes = number(key, value, 1, 8)?,
-            _ => return Err(format!("`{key}` is not a key of a chip\nthe keys are {KEYS}")),
+            _ => return Err(Refusal::new(format!("`{key}` is not a key of a chip"), keys())),
         }
         Ok(())
     }
@@ -247,22 +248,32 @@ impl fmt::Display for AsicHeadroom {
     }
 }
 
+/// A chip without a name.
+const EXAMPLE: &str = "cell=144B,pipeline=18KiB";
+
+fn keys() -> String {
+    format!("the keys are {KEYS}")
+}
+
 fn names() -> String {
     CHIPS.map(|(name, _)| name).join(", ")
 }
 
-fn size(key: &str, text: &str) -> Result<Bytes, String> {
+fn size(key: &str, text: &str) -> Result<Bytes, Refusal> {
     match quantity::parse(text) {
         Ok(size) if size > LARGEST => {
-            Err(format!("`{key}` is at most {}", quantity::display(LARGEST)))
+            Err(Refusal::new(format!("`{key}` is at most {}", quantity::display(LARGEST)), ""))
         }
-        read => read.map_err(|error| format!("`{key}`: {error}")),
+        read => read
+            .map_err(|refusal| Refusal::new(format!("`{key}`: {}", refusal.title), refusal.help)),
     }
 }
 
-fn number(key: &str, text: &str, least: u64, most: u64) -> Result<u64, String> {
+fn number(key: &str, text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
     let read = text.parse().ok().filter(|number| (least..=most).contains(number));
-    read.ok_or_else(|| format!("`{key}` is a number from {least} to {most}, not `{text}`"))
+    read.ok_or_else(|| {
+        Refusal::new(format!("`{key}` is a number from {least} to {most}, not `{text}`"), "")
+    })
 }
 
 /// How much arrives until a port of this rate obeys a PAUSE.
@@ -343,7 +354,7 @@ mod tests {
             ("spectrum,lanes=4,lanes=8", "twice"),
             ("cell=96B", "`pipeline`"),
         ] {
-            let error = text.parse::<Asic>().expect_err(text);
+            let error = text.parse::<Asic>().expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -17,6 +17,7 @@ use super::bench::{Bench, Ended};
 use super::bytecode::Map;
 use super::rig::Rig;
 use super::verdict::Verdict;
+use crate::complaint::Complaint;
 use crate::expectation::LentFolder;
 
 /// `BPF_MAP_TYPE_ARRAY`.
@@ -117,12 +118,10 @@ pub fn kernel_log(bench: &mut Bench<'_>) -> Result<(), Ended> {
 }
 
 /// Makes the folder of the report.
-pub fn begin_report(folder: &Path) -> Result<(), String> {
+pub fn begin_report(folder: &Path) -> Result<(), Complaint> {
     fs::create_dir_all(folder).map_err(|error| {
-        format!(
-            "cannot make the folder {}: {error}\nhelp: name another one with --report",
-            folder.display()
-        )
+        let title = format!("cannot make the folder {}: {error}", folder.display());
+        Complaint::new(title).with_help("name another one with --report")
     })?;
     let _ = REPORT.set(folder.to_owned());
     Ok(())
@@ -168,7 +167,7 @@ pub fn lend() -> Result<LentFolder, Verdict> {
 pub fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     let file = folder.join(name);
     if let Err(error) = fs::write(&file, content) {
-        crate::commands::warn(format_args!("cannot write {}: {error}", file.display()));
+        crate::commands::warn(format!("cannot write {}: {error}", file.display()));
     }
 }
 
@@ -208,7 +207,7 @@ pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
         capture.finish().map_err(failed)
     });
     if let Err(error) = written {
-        crate::commands::warn(format_args!("cannot write {}: {error}", path.display()));
+        crate::commands::warn(format!("cannot write {}: {error}", path.display()));
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use scenario::{DatapathKind, schema_of};
+use scenario::{DatapathKind, Refusal, schema_of};
 
 /// A sweep of xoff: every combination of a variant, a value of each key of the matrix and a seed is
 /// one run of the scenario.
@@ -127,7 +127,8 @@ impl<'de> Deserialize<'de> for Seeds {
                 )
             }
             fn visit_i64<E: Error>(self, count: i64) -> Result<Seeds, E> {
-                let wrong = || E::custom(format!("{count} seeds\nwrite a count from 1 up"));
+                let wrong =
+                    || E::custom(Refusal::new(format!("{count} seeds"), "write a count from 1 up"));
                 let count = u64::try_from(count).map_err(|_| wrong())?;
                 Ok(Seeds::Range(SeedRange { first: 1, count }))
             }

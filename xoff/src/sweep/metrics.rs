@@ -135,7 +135,7 @@ pub(crate) fn fullest(scenario: &Scenario) -> Summary {
     let sizes: BTreeMap<_, _> = classes.names().map(|name| (name, class.clone())).collect();
     let label = LabelSummary { flows: 0, completed: 0, fct_ns, slowdown, sizes: sizes.clone() };
     let buffer_bytes = scenario.results.occupancy.then(OccupancySummary::default);
-    let labels = scenario.workloads.iter().map(|it| (it.label().to_owned(), label.clone()));
+    let labels = scenario.labels().into_iter().map(|it| (it.to_owned(), label.clone()));
     let labels: BTreeMap<String, LabelSummary> = labels.collect();
     let window = scenario.results.window.map(|_| WindowSummary {
         from_ns: 0,

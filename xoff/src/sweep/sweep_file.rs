@@ -98,6 +98,13 @@ impl Sweep {
         })?;
         let document =
             Document::parse(DocumentKind::SWEEP, &file, &text, &[], Settings::default())?;
+        if let Some(topology) = document.root.child("topology")
+            && document.root.child("scenario").is_none()
+        {
+            let help = "run it with `xoff run`; a sweep names a scenario in `scenario`, and what it varies";
+            let title = "this is a scenario, not a sweep";
+            return Err(document.error_at(Some(&topology.origin), title, Some(help)));
+        }
         let keys: SweepKeys = document.read()?;
         let reader = Reader { document: &document, text: &text };
         let scenario_file = path.parent().unwrap_or(Path::new("")).join(&keys.scenario);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::SUPERVISE;
 use super::supervise::READY;
 use crate::commands::interrupt;
+use crate::complaint::Complaint;
 use crate::live::client;
 use crate::live::folder::Description;
 
@@ -55,8 +56,8 @@ pub(super) enum Failure {
     Interrupted,
     /// Nor did the user want to wait until it was down.
     Left,
-    /// It cannot be deployed: a sentence.
-    Failed(String),
+    /// The fabric cannot be deployed.
+    Failed(Complaint),
 }
 
 /// Starts a supervisor, and waits until its fabric is up. Once this process has been interrupted more than `allowed` times,
@@ -65,7 +66,7 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
     if interrupt::times() > allowed {
         return Err(Failure::Interrupted);
     }
-    let failed = |what: &str, error: io::Error| Failure::Failed(format!("{what}: {error}"));
+    let failed = |what: &str, error: io::Error| Failure::Failed(format!("{what}: {error}").into());
     let mut supervisor =
         start(launch).map_err(|error| failed("cannot start the supervisor", error))?;
     let mut said = String::new();
@@ -81,7 +82,7 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
         return Err(give_up(&mut supervisor, allowed));
     }
     if said.trim() == READY {
-        let found = client::find(&launch.name).map_err(Failure::Failed);
+        let found = client::find(&launch.name).map_err(|why| Failure::Failed(why.into()));
         return found.map(|(_, description)| description);
     }
     let mut why = String::new();
@@ -89,13 +90,15 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
     // What it could not say is replaced below.
     let _ = errors.read_to_string(&mut why);
     let status = supervisor.wait();
+    if let Ok(complaint) = serde_json::from_str::<Complaint>(&said) {
+        return Err(Failure::Failed(complaint.with_lines(why.trim().lines())));
+    }
     let ended = status.map_or_else(|error| error.to_string(), |status| status.to_string());
     let why = why.trim();
-    let why = why.strip_prefix("error: ").unwrap_or(why);
     Err(Failure::Failed(if why.is_empty() {
-        format!("the supervisor ended ({ended}) and said nothing")
+        format!("the supervisor ended ({ended}) and said nothing").into()
     } else {
-        why.to_owned()
+        Complaint::new(format!("the supervisor ended ({ended}):")).with_lines(why.lines())
     }))
 }
 

@@ -53,9 +53,10 @@ pub(super) fn deploy_again(launch: Launch) -> Again {
         }
         Err(Failure::Interrupted) => Again::Interrupted(both_gone(name, ARE)),
         Err(Failure::Left) => Again::Interrupted(both_gone(name, WILL_BE)),
-        Err(Failure::Failed(why)) => {
-            Again::Failed(format!("nor could {name} be deployed again as it was: {why}"))
-        }
+        Err(Failure::Failed(why)) => Again::Failed(format!(
+            "nor could {name} be deployed again as it was: {}",
+            why.message()
+        )),
     }
 }
 

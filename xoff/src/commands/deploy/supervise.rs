@@ -1,5 +1,6 @@
 //! The process that supervises a fabric: one in the background, or the command itself with `--foreground`.
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use sd_notify::NotifyState;
 use super::launch::Launch;
 use super::{Arguments, Pace};
 use crate::commands::{Exit, close_output, prepare, refuse};
+use crate::complaint::Complaint;
 use crate::live::client;
 use crate::live::folder::Description;
 use crate::live::supervisor::{self, Settings};
@@ -57,25 +59,42 @@ pub(super) fn stay(
 pub fn supervise(arguments: &SuperviseArguments) -> Exit {
     let mut text = String::new();
     if let Err(error) = io::stdin().lock().read_to_string(&mut text) {
-        return refuse(&format!("cannot read the scenario: {error}"));
+        return give_up(format!("cannot read the scenario: {error}"));
     }
     let scenario = match Scenario::parse_live(&text, Path::new("scenario.toml"), &[]) {
         Ok(scenario) => scenario,
-        Err(error) => return refuse(&error.to_string()),
+        Err(error) => return give_up(error),
     };
     let interrupted = match prepare(true) {
         Ok(interrupted) => interrupted,
-        Err(message) => return refuse(&message),
+        Err(message) => return give_up(message),
     };
     let settings = Settings {
         name: &arguments.name,
         options: arguments.pace.options(arguments.play, arguments.out.as_deref()),
         keeps_log: true,
     };
-    match supervisor::supervise(scenario, &settings, interrupted, || say_ready(interrupted)) {
+    let is_ready = Cell::new(false);
+    let ready = || {
+        is_ready.set(true);
+        say_ready(interrupted);
+    };
+    match supervisor::supervise(scenario, &settings, interrupted, ready) {
         Ok(()) => Exit::Success,
-        Err(message) => refuse(&message),
+        // It goes to the log.
+        Err(message) if is_ready.get() => refuse(message),
+        Err(message) => give_up(message),
     }
+}
+
+/// Reports why no fabric came up to the command that waits for it: a line of JSON instead of [`READY`].
+fn give_up(complaint: impl Into<Complaint>) -> Exit {
+    let complaint = complaint.into();
+    let line = serde_json::to_string(&complaint).expect("a complaint is plain data");
+    let mut output = io::stdout().lock();
+    // Perhaps nobody waits for it.
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+    Exit::BadInput
 }
 
 fn say_ready(interrupted: &AtomicBool) {

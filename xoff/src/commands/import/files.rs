@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use scenario::Scenario;
 
 use super::super::Exit;
+use crate::complaint::Complaint;
 use crate::import::ns3::{IMPORTED_FROM, Imported};
 
 /// Ends of the names of files that are not yet, or no longer, in their places.
@@ -20,14 +21,14 @@ const OLD: &str = "old";
 #[derive(Debug)]
 pub struct Failure {
     /// What to say.
-    pub message: String,
+    pub complaint: Complaint,
     /// How the command ends.
     pub exit: Exit,
 }
 
-impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Self { message, exit: Exit::BadInput }
+impl From<Complaint> for Failure {
+    fn from(complaint: Complaint) -> Self {
+        Self { complaint, exit: Exit::BadInput }
     }
 }
 
@@ -46,17 +47,17 @@ pub fn write(
     force: bool,
     interrupted: &AtomicBool,
 ) -> Result<Scenario, Failure> {
-    super::super::require_place(out).map_err(|message| format!("error: {message}"))?;
+    super::super::require_place(out)?;
     let folder = out.parent().unwrap_or(Path::new(""));
     let lists = imported.flow_lists.iter();
     let mut outputs: Vec<Output<'_>> =
         lists.map(|(name, text)| Output { path: folder.join(name), text }).collect();
     if outputs.iter().any(|list| list.path == out) {
         let message = format!(
-            "error: {} is the name of a flow list, too; name the scenario with .toml",
+            "{} is the name of a flow list, too; name the scenario with .toml",
             out.display()
         );
-        return Err(message.into());
+        return Err(Complaint::new(message).into());
     }
     outputs.push(Output { path: out.to_owned(), text: &imported.toml });
     let earlier = earlier_lists(out, force)?;
@@ -77,21 +78,23 @@ pub fn write(
 }
 
 /// The flow lists of the import that wrote `out`; none if nothing is there. What stands there may be replaced.
-fn earlier_lists(out: &Path, force: bool) -> Result<BTreeSet<PathBuf>, String> {
+fn earlier_lists(out: &Path, force: bool) -> Result<BTreeSet<PathBuf>, Complaint> {
     let path = out.display();
     if !may_replace(out, force)? {
         return Ok(BTreeSet::new());
     }
     let text = fs::read(out).map_err(|error| failed("read", out, &error))?;
     if !text.starts_with(IMPORTED_FROM.as_bytes()) {
-        return Err(format!(
-            "error: {path} was not written by an import; name another file with --out"
-        ));
+        return Err(
+            format!("{path} was not written by an import; name another file with --out").into()
+        );
     }
     let text = String::from_utf8_lossy(&text);
     let table: toml::Table = text.parse().map_err(|error| {
         let help = "name another file with --out";
-        format!("error: cannot read {path}, which an import wrote: {error}\nhelp: {help}")
+        let error: toml::de::Error = error;
+        let title = format!("cannot read {path}, which an import wrote: {}", error.message());
+        Complaint::new(title).with_help(help)
     })?;
     let flows = table.get("flows").and_then(toml::Value::as_array).into_iter().flatten();
     let names = flows.filter_map(|entry| entry.get("file")?.as_str());
@@ -106,27 +109,29 @@ fn check_list(
     earlier: &BTreeSet<PathBuf>,
     out: &Path,
     force: bool,
-) -> Result<(), String> {
+) -> Result<(), Complaint> {
     if may_replace(list, force)? && !earlier.contains(list) {
         return Err(format!(
-            "error: {} is no flow list of an earlier import to {}; name another file with --out",
+            "{} is no flow list of an earlier import to {}; name another file with --out",
             list.display(),
             out.display()
-        ));
+        )
+        .into());
     }
     Ok(())
 }
 
 /// That `action` failed on a file.
-fn failed(action: &str, path: &Path, error: &io::Error) -> String {
+fn failed(action: &str, path: &Path, error: &io::Error) -> Complaint {
     let path = path.display();
-    format!("error: cannot {action} {path}: {error}\nhelp: name another file with --out")
+    Complaint::new(format!("cannot {action} {path}: {error}"))
+        .with_help("name another file with --out")
 }
 
 /// Whether something is there that `force` may replace.
-fn may_replace(path: &Path, force: bool) -> Result<bool, String> {
+fn may_replace(path: &Path, force: bool) -> Result<bool, Complaint> {
     let shown = path.display();
-    let wrong = |what: &str, help: &str| Err(format!("error: {shown} {what}; {help}"));
+    let wrong = |what: &str, help: &str| Err(format!("{shown} {what}; {help}").into());
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(failed("look at", path, &error)),
@@ -142,14 +147,14 @@ fn may_replace(path: &Path, force: bool) -> Result<bool, String> {
 }
 
 /// The scenario that the outputs will be.
-fn load(imported: &Imported, outputs: &[Output<'_>], out: &Path) -> Result<Scenario, String> {
+fn load(imported: &Imported, outputs: &[Output<'_>], out: &Path) -> Result<Scenario, Complaint> {
     let read = |asked: &Path| {
         let output = outputs.iter().find(|output| output.path.file_name() == asked.file_name());
         output.map(|output| output.text.to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
     };
     Scenario::read(out, &[], &read).map_err(|error| {
-        let what = "xoff takes no scenario that is made of these files";
-        format!("error: {}: {}\nhelp: {what}; change them", imported.config, error.title())
+        let help = "xoff takes no scenario that is made of these files; change them";
+        Complaint::new(format!("{}: {}", imported.config, error.title())).with_help(help)
     })
 }
 
@@ -191,8 +196,8 @@ fn complete(
     made: &mut Vec<PathBuf>,
 ) -> Result<(), Failure> {
     if interrupted.load(Ordering::Relaxed) {
-        let message = "interrupted: nothing was written".to_owned();
-        return Err(Failure { message, exit: Exit::Interrupted });
+        let complaint = "interrupted: nothing was written".into();
+        return Err(Failure { complaint, exit: Exit::Interrupted });
     }
     let path = output.beside(NEW);
     let failed = |error| failed("write", &output.path, &error);
@@ -271,7 +276,7 @@ mod tests {
         fs::create_dir(folder.path().join("x.toml")).unwrap();
         let failure =
             replace(&outputs(folder.path()), &AtomicBool::new(false)).expect_err("it fails");
-        assert!(failure.message.contains("x.toml"), "{}", failure.message);
+        assert!(failure.complaint.text().contains("x.toml"), "{}", failure.complaint.text());
         assert_eq!(fs::read_to_string(folder.path().join("x.csv")).unwrap(), "old list");
         assert_eq!(entries(folder.path()), ["x.csv", "x.toml"]);
 

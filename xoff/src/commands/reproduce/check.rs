@@ -13,6 +13,7 @@ use super::super::sweep::{CommandError, named, no_thread, prepare};
 use super::super::sweep_progress::SweepProgress;
 use super::super::{Exit, answer, require_place, say};
 use super::{Arguments, SMALL, out};
+use crate::complaint::Complaint;
 use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
 use crate::sweep::{self, Claim, Failure, News, Plan, Run, RunResult, SweepFolder};
@@ -55,10 +56,10 @@ pub(super) fn write_file(
     plans: &[(&'static Figure, Plan)],
     file: &Path,
 ) -> Result<Exit, CommandError> {
-    require_place(file).map_err(CommandError::Text)?;
+    require_place(file)?;
     let failed = |action, error| {
-        let help = "help: name another file with --write-check";
-        CommandError::Text(format!("cannot {action} {}: {error}\n{help}", file.display()))
+        let title = format!("cannot {action} {}: {error}", file.display());
+        CommandError::from(Complaint::new(title).with_help("name another file with --write-check"))
     };
     let before = match fs::read_to_string(file) {
         Ok(text) => text,

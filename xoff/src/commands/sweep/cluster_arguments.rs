@@ -1,5 +1,6 @@
 //! The options of `xoff sweep` for clusters.
 
+use scenario::whole_number::at_least;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub struct ClusterArguments {
     #[arg(long, value_parser = TimeLimit::parse)]
     pub time: Option<TimeLimit>,
     /// Processors of a task, which executes as many runs at a time. Default: 1.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     pub cpus: Option<NonZeroUsize>,
     /// Memory of a task, with K, M, G or T, such as 2G; a task that needs more is killed.
     #[arg(long, value_name = "SIZE", value_parser = Memory::parse)]
@@ -51,7 +52,7 @@ pub struct ClusterArguments {
     pub volume: Option<Volume>,
     /// On Slurm, N tasks at most; on Kubernetes, N parts, all at once. Default: as many as make tasks of five minutes, by how long
     /// complete runs took.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     pub tasks: Option<NonZeroUsize>,
     /// The build that is to run the part.
     #[arg(long, hide = true, requires = "part")]

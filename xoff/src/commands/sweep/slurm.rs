@@ -44,7 +44,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
                 return on_slurm.join(job, submitted);
             }
             for line in follow::failures(&plan, &out(arguments), job, &submitted)? {
-                warn(format_args!("job {}: {line}", job.number));
+                warn(format!("job {}: {line}", job.number));
             }
         }
         let completed = Completed::of(&plan, &folder)?;
@@ -86,7 +86,7 @@ impl OnSlurm<'_> {
             job.number
         ));
         if let Some(why) = job.description()?.refusal() {
-            warn(format_args!("job {}: {why}", job.number));
+            warn(format!("job {}: {why}", job.number));
         }
         self.attend(job, submitted)
     }

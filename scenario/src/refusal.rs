@@ -1,0 +1,64 @@
+//! Refusals of values, made where nothing is known of the place at which the value was written.
+
+use std::fmt;
+
+use super::report::printable;
+
+/// A refusal of a value: what is wrong with it, and what would be right.
+///
+/// Its text has the title on the first line and the help on the second. Control characters of both are escaped, so the first
+/// end of a line always is the one between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The fault in a sentence.
+    pub title: String,
+    /// Advice on what would be right; may be empty.
+    pub help: String,
+}
+
+impl Refusal {
+    /// A refusal for a reason, with advice.
+    pub fn new(title: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { title: title.into(), help: help.into() }
+    }
+
+    /// Reads the text of a refusal back: serde hands on texts only.
+    pub(super) fn of_text(text: &str) -> Self {
+        let (title, help) = text.split_once('\n').unwrap_or((text, ""));
+        Self::new(title, help)
+    }
+
+    /// The help, if there is one.
+    pub fn help(&self) -> Option<&str> {
+        Some(self.help.as_str()).filter(|help| !help.is_empty())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable(&self.title))?;
+        match self.help() {
+            Some(help) => write!(f, "\n{}", printable(help)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_cannot_pass_for_the_help() {
+        let refusal = Refusal::new("`a\nhelp: b` is not a size", "write \"1MB\"");
+        assert_eq!(refusal.to_string(), "`a\\nhelp: b` is not a size\nwrite \"1MB\"");
+        let read = Refusal::of_text(&refusal.to_string());
+        assert_eq!(
+            (read.title, read.help.as_str()),
+            ("`a\\nhelp: b` is not a size".into(), "write \"1MB\"")
+        );
+        assert_eq!(Refusal::new("a", "").to_string(), "a");
+    }
+}

@@ -1,0 +1,242 @@
+//! A section of a JSON Schema, in words.
+
+use std::fmt::Write;
+
+use scenario::document::suggestion;
+use serde_json::Value;
+
+/// The key of a table that says of which kind it is.
+const TAG: &str = "kind";
+/// Characters of a line.
+const WIDTH: usize = 100;
+const INDENT: &str = "    ";
+const WRITES: &str = "a String takes every write";
+
+/// A table of a file, or a key of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'a> {
+    /// The schema of the whole file.
+    root: &'a Value,
+    schema: &'a Value,
+}
+
+impl<'a> Section<'a> {
+    /// The section at a path of keys, kinds and places in lists. An error is a title and a help.
+    pub fn find(root: &'a Value, path: &str) -> Result<Self, (String, String)> {
+        let whole = Self { root, schema: root };
+        path.split('.').try_fold(whole, |section, step| {
+            section.inner(step).ok_or_else(|| {
+                let names = section.steps();
+                let help = suggestion(step, "the keys here are", names.iter().map(String::as_str));
+                (format!("a file has no section `{path}`: there is no `{step}`"), help)
+            })
+        })
+    }
+
+    /// The schema itself.
+    pub const fn json(&self) -> &'a Value {
+        self.schema
+    }
+
+    /// The section in words; `path` is its name.
+    pub fn text(&self, path: &str) -> String {
+        let mut text = format!("{path}: {}\n", self.shape());
+        wrap(&mut text, &self.description(), "");
+        let tables = self.tables();
+        for table in &tables {
+            if let Some(kind) = table.kind() {
+                write!(text, "\n{TAG} = \"{kind}\"\n").expect(WRITES);
+                if tables.len() > 1 {
+                    wrap(&mut text, &table.description(), INDENT);
+                }
+            }
+            for (key, value) in table.properties().filter(|(key, _)| *key != TAG) {
+                write!(text, "\n{key}: {}\n", value.shape()).expect(WRITES);
+                wrap(&mut text, &value.description(), INDENT);
+            }
+        }
+        text
+    }
+
+    const fn of(&self, schema: &'a Value) -> Self {
+        Self { root: self.root, schema }
+    }
+
+    /// The schema that a reference leads to.
+    fn referred(&self) -> Self {
+        let name = |schema: &'a Value| schema["$ref"].as_str()?.strip_prefix("#/$defs/");
+        match name(self.schema) {
+            Some(name) => self.of(&self.root["$defs"][name]).referred(),
+            None => *self,
+        }
+    }
+
+    /// The value itself, or the several that it may be.
+    fn choices(&self) -> Vec<Self> {
+        let referred = self.referred();
+        let lists = ["oneOf", "anyOf"].map(|key| referred.schema[key].as_array());
+        match lists.into_iter().flatten().next() {
+            Some(list) => list.iter().flat_map(|choice| self.of(choice).choices()).collect(),
+            None => vec![referred],
+        }
+    }
+
+    /// The tables that a value may be, or that its entries may be.
+    fn tables(&self) -> Vec<Self> {
+        let tables = self.choices().into_iter().flat_map(|choice| match &choice.schema["items"] {
+            items if items.is_object() => choice.of(items).tables(),
+            _ if choice.schema["properties"].is_object() => vec![choice],
+            _ => Vec::new(),
+        });
+        tables.collect()
+    }
+
+    fn kind(&self) -> Option<&'a str> {
+        self.schema["properties"][TAG]["const"].as_str()
+    }
+
+    fn properties(&self) -> impl Iterator<Item = (&'a str, Self)> {
+        let properties = self.schema["properties"].as_object().into_iter().flatten();
+        properties.map(|(key, schema)| (key.as_str(), self.of(schema)))
+    }
+
+    /// The names that may follow in a path.
+    fn steps(&self) -> Vec<String> {
+        let tables = self.tables();
+        let kinds = tables.iter().filter_map(Self::kind);
+        let keys = tables.iter().flat_map(Self::properties).map(|(key, _)| key);
+        let mut names: Vec<String> = kinds.chain(keys).map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn inner(&self, step: &str) -> Option<Self> {
+        if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.choices().into_iter().find(|it| it.schema["items"].is_object());
+        }
+        let tables = self.tables();
+        let key = || tables.iter().flat_map(Self::properties).find(|(key, _)| *key == step);
+        let kind = tables.iter().find(|table| table.kind() == Some(step));
+        kind.copied().or_else(|| key().map(|(_, section)| section))
+    }
+
+    /// The text about a key, or else about what it refers to.
+    fn description(&self) -> String {
+        let own = self.schema["description"].as_str();
+        let text = own.or_else(|| self.referred().schema["description"].as_str());
+        text.unwrap_or_default().to_owned()
+    }
+
+    /// The shape of a value, in some words.
+    fn shape(&self) -> String {
+        let mut shapes: Vec<String> = Vec::new();
+        for choice in self.choices() {
+            let shape = choice.own_shape();
+            if !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+        }
+        match shapes.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => "anything".to_owned(),
+        }
+    }
+
+    fn own_shape(&self) -> String {
+        let schema = self.schema;
+        if let Some(value) = schema.get("const") {
+            return value.to_string();
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+        }
+        if let Some(example) = schema["examples"].get(0).filter(|_| schema["type"] == "string") {
+            return format!("a text such as {example}");
+        }
+        let bounds = [("minimum", "from "), ("exclusiveMinimum", "above "), ("maximum", "to ")];
+        let bounds = bounds
+            .iter()
+            .filter_map(|(key, word)| schema.get(*key).map(|bound| format!(" {word}{bound}")));
+        match schema["type"].as_str() {
+            Some("integer") => format!("a whole number{}", bounds.collect::<String>()),
+            Some("number") => format!("a number{}", bounds.collect::<String>()),
+            Some("boolean") => "true or false".to_owned(),
+            Some("array") if schema["items"].is_object() => {
+                format!("a list, of which each is {}", self.of(&schema["items"]).shape())
+            }
+            Some("array") => "a list".to_owned(),
+            Some("object") => "a table".to_owned(),
+            _ => "a text".to_owned(),
+        }
+    }
+}
+
+/// Appends a text, in lines.
+fn wrap(out: &mut String, text: &str, indent: &str) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && indent.len() + line.len() + 1 + word.len() > WIDTH {
+            writeln!(out, "{indent}{line}").expect(WRITES);
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    if !line.is_empty() {
+        writeln!(out, "{indent}{line}").expect(WRITES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_has_its_keys_with_what_they_say() {
+        let schema = scenario::json_schema();
+        let text = |path: &str| Section::find(&schema, path).expect(path).text(path);
+        let ecn = text("switch.ecn");
+        for words in
+            ["switch.ecn: a table\n", "\npriorities: a list", "\nkmin: a text such as \"200kB\"\n"]
+        {
+            assert!(ecn.contains(words), "{words}: {ecn}");
+        }
+        assert!(ecn.lines().all(|line| line.len() <= WIDTH), "{ecn}");
+        let transport = text("host.transport");
+        assert!(transport.contains("\nkind = \"tcp\"\n"), "{transport}");
+        assert!(!text("host.transport.tcp").contains("roce-rc"));
+        assert!(text("flows.0.poisson.load").starts_with("flows.0.poisson.load: "));
+    }
+
+    #[test]
+    fn every_key_can_be_looked_up() {
+        fn walk(section: Section<'_>, path: &str, depth: usize) -> usize {
+            assert!(section.text(path).lines().count() > 0, "{path}");
+            if depth == 4 {
+                return 1;
+            }
+            let steps = section.steps().into_iter();
+            let inner = steps.map(|step| {
+                let inner = section.inner(&step).unwrap_or_else(|| panic!("{path}.{step}"));
+                walk(inner, &format!("{path}.{step}"), depth + 1)
+            });
+            1 + inner.sum::<usize>()
+        }
+        for schema in [scenario::json_schema(), crate::sweep::json_schema()] {
+            let whole = Section { root: &schema, schema: &schema };
+            assert!(walk(whole, "", 0) > 10);
+        }
+    }
+
+    #[test]
+    fn an_unknown_section_is_refused_with_the_ones_that_there_are() {
+        let schema = scenario::json_schema();
+        let (title, help) = Section::find(&schema, "switch.enc").unwrap_err();
+        assert_eq!(title, "a file has no section `switch.enc`: there is no `enc`");
+        assert!(help.starts_with("did you mean `ecn`? the keys here are "), "{help}");
+    }
+}
