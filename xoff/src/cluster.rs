@@ -5,12 +5,16 @@
 //! was dealt and is not yet complete, so a job can be stopped, killed and submitted again at any time.
 
 mod deal;
+mod description;
+mod inputs;
 mod job;
 pub mod kubernetes;
 pub mod slurm;
 
 pub use deal::{Limits, deal, estimate, part};
-pub use job::{Description, JobFolder, Report, RunFailure, Submitted, TaskRun, Witness};
+pub use description::{Description, Submitter, Witness};
+pub use inputs::Inputs;
+pub use job::{JobFolder, Report, RunFailure, Submitted, TaskRun};
 
 use std::fmt::Display;
 use std::io;

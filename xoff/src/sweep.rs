@@ -26,7 +26,9 @@ mod tests;
 pub use decimal::Decimal;
 pub use execute::{Failure, News, execute, repeat};
 pub(crate) use folder::CELLS_TABLE;
-pub use folder::{Claim, RunResult, RunState, SweepFolder, count_appeared, jobs, result_in};
+pub use folder::{
+    Claim, RunResult, RunState, SweepFolder, appeared, count_appeared, jobs, result_in,
+};
 pub use keys::json_schema;
 pub(crate) use metrics::fullest;
 pub use metrics::{Metrics, Sample};

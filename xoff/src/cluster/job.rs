@@ -3,6 +3,7 @@
 //! | file | written by | holds |
 //! | --- | --- | --- |
 //! | `job.json` | the submission | [`Description`] |
+//! | `sweep.toml`, `scenario.toml` | the submission | [`Inputs`] |
 //! | `tasks.txt` | the submission | a line for each task: `INDEX:RUN` of its runs |
 //! | `shared-PROCESS` | the submission, first | nothing: tasks see by it that the folder is the same |
 //! | `probe.sh`, `tasks.sh` | the submission | what Slurm executes |
@@ -15,48 +16,22 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use results::{Manifest, build};
+use results::Manifest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::{Description, Error, Inputs, Submitter};
 use crate::replace::{is_of_dead_process, replace, this_process};
 use crate::sweep::Run;
 
 const DESCRIPTION: &str = "job.json";
+const SWEEP: &str = "sweep.toml";
+const SCENARIO: &str = "scenario.toml";
 const TASKS: &str = "tasks.txt";
 const SUBMITTED: &str = "submitted.json";
 const REPORTS: &str = "reports";
 /// Starts the name of a file that has the submitting process in it.
 const MARK: &str = "shared-";
-
-/// What all tasks of a job have in common.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Description {
-    /// Version of the xoff that submitted it.
-    pub version: String,
-    /// Its build.
-    pub build: String,
-    /// The machine that submitted it.
-    pub host: String,
-    /// How many runs its tasks have.
-    pub runs: usize,
-    /// A complete run that other kinds of processors repeat, to compare the results.
-    pub witness: Option<Witness>,
-}
-
-/// A run whose results are known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Witness {
-    /// Its index.
-    pub index: usize,
-    /// Its name.
-    pub run: String,
-    /// The machine that made it.
-    pub host: String,
-    /// That machine's processor.
-    pub processor: String,
-}
 
 /// The scheduler's numbers of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,8 +58,10 @@ pub struct Report {
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFailure {
-    /// Its index.
+    /// Its index in the sweep as the job was submitted.
     pub index: usize,
+    /// Values of the axes and the seed, as text: the sweep may have changed when a person reads this.
+    pub settings: String,
     /// Why.
     pub why: String,
 }
@@ -96,43 +73,6 @@ pub struct TaskRun {
     pub index: usize,
     /// Its name when the job was submitted.
     pub run: String,
-}
-
-impl Description {
-    /// Of a job that this process submits.
-    pub fn of_this_process(runs: usize, witness: Option<Witness>) -> Self {
-        let Manifest { version, host, .. } = Manifest::of_this_process();
-        Self { version, build: build::name().to_owned(), host, runs, witness }
-    }
-
-    /// The version and the build, as one word.
-    pub fn version_and_build(&self) -> String {
-        format!("{}-{}", self.version, self.build)
-    }
-
-    /// Why this process may not execute tasks of the job, if it may not.
-    pub fn refusal(&self) -> Option<String> {
-        let own = Self::of_this_process(0, None);
-        ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {
-            let (this, that) = (own.version_and_build(), self.version_and_build());
-            if own.host == self.host {
-                format!(
-                    "xoff was replaced since the job was submitted, by {this}; put {that} back, or cancel the job and submit again"
-                )
-            } else {
-                format!(
-                    "xoff on {} is {this}, and the job was submitted on {} by {that}; install the same xoff on all machines",
-                    own.host, self.host
-                )
-            }
-        })
-    }
-
-    /// The run to repeat on this machine before others, if it was made on another kind of processor.
-    pub fn foreign_witness(&self) -> Option<&Witness> {
-        let processor = Manifest::of_this_process().processor;
-        self.witness.as_ref().filter(|witness| witness.processor != processor)
-    }
 }
 
 impl Report {
@@ -198,7 +138,12 @@ impl JobFolder {
     }
 
     /// Writes what tasks read.
-    pub fn describe(&self, description: &Description, tasks: &[Vec<&Run>]) -> Result<(), Error> {
+    pub fn describe(
+        &self,
+        description: &Description,
+        inputs: &Inputs,
+        tasks: &[Vec<&Run>],
+    ) -> Result<(), Error> {
         let reports = self.path.join(REPORTS);
         fs::create_dir(&reports).map_err(Error::file("create", &reports))?;
         let mut lines = String::new();
@@ -209,6 +154,8 @@ impl JobFolder {
             lines.push('\n');
         }
         self.write(TASKS, lines.as_bytes())?;
+        self.write(SWEEP, inputs.sweep.as_bytes())?;
+        self.write(SCENARIO, inputs.scenario.as_bytes())?;
         self.write_json(DESCRIPTION, description)
     }
 
@@ -250,31 +197,44 @@ impl JobFolder {
         Self::read_json(&self.path.join(SUBMITTED))
     }
 
+    /// The xoff that submitted the job. It can be read also if another build describes jobs in another way.
+    pub fn submitter(&self) -> Result<Submitter, Error> {
+        let path = self.path.join(DESCRIPTION);
+        Self::read_json(&path)?.ok_or_else(|| missing(&path))
+    }
+
     /// What its tasks have in common.
     pub fn description(&self) -> Result<Description, Error> {
         let path = self.path.join(DESCRIPTION);
         Self::read_json(&path)?.ok_or_else(|| missing(&path))
     }
 
+    /// The sweep file and its scenario at the submission.
+    pub fn inputs(&self) -> Result<Inputs, Error> {
+        Ok(Inputs { sweep: self.read(SWEEP)?, scenario: self.read(SCENARIO)? })
+    }
+
     /// The runs of a task; `None` if there is no such task.
     pub fn task(&self, task: usize) -> Result<Option<Vec<TaskRun>>, Error> {
-        let path = self.path.join(TASKS);
-        let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-        let Some(line) = text.lines().nth(task) else { return Ok(None) };
+        let text = self.read(TASKS)?;
+        text.lines().nth(task).map(|line| self.runs_in(task, line)).transpose()
+    }
+
+    /// The runs of all tasks.
+    pub fn all_runs(&self) -> Result<Vec<TaskRun>, Error> {
+        let text = self.read(TASKS)?;
+        let tasks = text.lines().enumerate().map(|(task, line)| self.runs_in(task, line));
+        Ok(tasks.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    fn runs_in(&self, task: usize, line: &str) -> Result<Vec<TaskRun>, Error> {
         let parse = |word: &str| {
             let (index, run) = word.split_once(':')?;
             Some(TaskRun { index: index.parse().ok()?, run: run.to_owned() })
         };
         let runs: Option<Vec<TaskRun>> = line.split(' ').map(parse).collect();
-        let damaged = || Error::damaged(&path, &format_args!("line {} names no runs", task + 1));
-        runs.map(Some).ok_or_else(damaged)
-    }
-
-    /// How many tasks it has.
-    pub fn task_count(&self) -> Result<usize, Error> {
-        let path = self.path.join(TASKS);
-        let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-        Ok(text.lines().count())
+        let why = format_args!("line {} names no runs", task + 1).to_string();
+        runs.ok_or_else(|| Error::damaged(&self.path.join(TASKS), &why))
     }
 
     /// Leaves a task's report, which replaces an earlier one of that task.
@@ -311,6 +271,11 @@ impl JobFolder {
             reports.extend(self.report_of(&task)?.map(|report| (task, report)));
         }
         Ok(reports)
+    }
+
+    fn read(&self, name: &str) -> Result<String, Error> {
+        let path = self.path.join(name);
+        fs::read_to_string(&path).map_err(Error::file("read", &path))
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
@@ -350,22 +315,22 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let plan = made_up::plan();
         let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
-        let witness = Some(Witness {
-            index: 0,
-            run: plan.runs[0].id.to_string(),
-            host: "login1".into(),
-            processor: "another".into(),
-        });
-        let description = Description::of_this_process(3, witness);
+        let options = [("--time".to_owned(), "30".to_owned())].into();
+        let description = Description::of_this_process(3, None, options);
         let tasks = [vec![&plan.runs[5]], vec![&plan.runs[2], &plan.runs[0]]];
-        job.describe(&description, &tasks).unwrap();
+        let inputs = Inputs::of(&plan.sweep);
+        job.describe(&description, &inputs, &tasks).unwrap();
         assert_eq!(job.description().unwrap(), description);
-        assert_eq!(description.refusal(), None);
-        assert_eq!(description.foreign_witness(), description.witness.as_ref());
+        assert_eq!(job.submitter().unwrap(), description.submitter);
+        assert_eq!(job.inputs().unwrap(), inputs);
         let runs = job.task(1).unwrap().unwrap();
         assert_eq!(runs.iter().map(|it| it.index).collect::<Vec<_>>(), [2, 0]);
         assert_eq!(runs[1].run, plan.runs[0].id.to_string());
-        assert_eq!((job.task(2).unwrap(), job.task_count().unwrap()), (None, 2));
+        assert_eq!(job.task(2).unwrap(), None);
+        assert_eq!(
+            job.all_runs().unwrap().iter().map(|it| it.index).collect::<Vec<_>>(),
+            [5, 2, 0]
+        );
 
         assert_eq!(job.submitted().unwrap(), None);
         let submitted = Submitted { probe: 7, array: 8 };
@@ -373,7 +338,7 @@ mod tests {
         assert_eq!(job.submitted().unwrap(), Some(submitted));
 
         assert_eq!(job.reports().unwrap(), []);
-        let failures = vec![RunFailure { index: 2, why: "no".into() }];
+        let failures = vec![RunFailure { index: 2, settings: "seed=3".into(), why: "no".into() }];
         let report = Report::of_this_machine(None, failures);
         for task in ["10", "9", "probe"] {
             job.report(task, &report).unwrap();
@@ -404,18 +369,6 @@ mod tests {
         }
         first.discard().unwrap();
         assert_eq!(JobFolder::latest(&jobs).unwrap().unwrap().number, 10, "by number, not by name");
-    }
-
-    #[test]
-    fn another_build_does_not_execute_tasks() {
-        let own = Description::of_this_process(1, None);
-        let other = Description { build: "0123".into(), host: "login1".into(), ..own };
-        let why = other.refusal().unwrap();
-        assert!(why.contains("submitted on login1 by "), "{why}");
-        assert!(why.contains("-0123; install the same xoff"), "{why}");
-        let replaced =
-            Description { build: "0123".into(), ..Description::of_this_process(1, None) };
-        assert!(replaced.refusal().unwrap().contains("xoff was replaced"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `xoff sweep`: a scenario over a matrix of settings and seeds.
 
+mod alike;
 mod cluster_arguments;
 mod execution;
 mod follow;

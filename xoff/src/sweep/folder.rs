@@ -1,5 +1,6 @@
 //! The folder of a sweep: what is complete, and the tables.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -93,6 +94,8 @@ pub enum Claim {
     /// Others on any machine that run parts of the sweep. There is no lock, because some file systems show a lock only to the
     /// machine that holds it.
     Everyone,
+    /// A task of a job, beside other machines. Its sweep file may be older than the folder's, which stays.
+    Task,
 }
 
 impl SweepFolder {
@@ -116,27 +119,24 @@ impl SweepFolder {
         let lock = match claim {
             Claim::Alone => acquire(Sharing::Alone)?,
             Claim::Shared => acquire(Sharing::Shared)?,
-            Claim::Everyone => None,
+            Claim::Everyone | Claim::Task => None,
         };
         let this = Self { folder: folder.to_owned(), format, _lock: lock };
         this.check_entries()?;
         if claim == Claim::Alone {
             this.remove_partial();
         }
-        if fs::read_to_string(folder.join(SWEEP_FILE)).ok().as_deref() != Some(sweep_text) {
+        let found = fs::read_to_string(folder.join(SWEEP_FILE)).ok();
+        let stays = claim == Claim::Task && found.is_some();
+        if !stays && found.as_deref() != Some(sweep_text) {
             this.replace(SWEEP_FILE, sweep_text.as_bytes())?;
         }
         let runs = folder.join(RUNS);
         fs::create_dir_all(&runs).map_err(ResultsError::folder("create", &runs))?;
-        if claim != Claim::Everyone {
+        if matches!(claim, Claim::Alone | Claim::Shared) {
             place::clear(&runs, Abandoned::Here);
         }
         Ok(this)
-    }
-
-    /// Where a cluster's jobs are described.
-    pub fn jobs(&self) -> PathBuf {
-        jobs(&self.folder)
     }
 
     /// Where a run's results go.
@@ -288,10 +288,15 @@ pub fn jobs(folder: &Path) -> PathBuf {
     folder.join(JOBS)
 }
 
-/// How many runs of the sweep in a folder have appeared, whatever they hold: one listing, and no file is opened.
-pub fn count_appeared(folder: &Path) -> usize {
+/// Names of the runs in a sweep's folder that have appeared, whatever they hold: one listing, and no file is opened.
+pub fn appeared(folder: &Path) -> impl Iterator<Item = OsString> {
     let entries = fs::read_dir(folder.join(RUNS)).into_iter().flatten().flatten();
-    entries.filter(|entry| !place::is_growing(&entry.file_name())).count()
+    entries.map(|entry| entry.file_name()).filter(|name| !place::is_growing(name))
+}
+
+/// Number of runs that have appeared in a sweep's folder.
+pub fn count_appeared(folder: &Path) -> usize {
+    appeared(folder).count()
 }
 
 /// Why the numbers of a run say nothing, if they do not.

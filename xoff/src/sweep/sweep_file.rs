@@ -148,6 +148,11 @@ impl Sweep {
         &self.text
     }
 
+    /// The text of its scenario, before any setting.
+    pub(crate) fn scenario_text(&self) -> &str {
+        &self.scenario_text
+    }
+
     /// The scenario of a cell of the matrix, with a seed; `choices` has a choice for each axis.
     pub fn scenario(&self, choices: &[usize], seed: u64) -> Result<Scenario, ScenarioError> {
         let datapath = match self.datapath {

@@ -80,9 +80,16 @@ impl Call {
     fn tasks_script(&self, job: &JobFolder, request: &Request, tasks: usize) -> String {
         let log = job.path().join("task-%a.log");
         let mut text = self.head(request, &log);
+        let shown = self.executable.display();
+        let gone = quoted(&format!(
+            "error: {shown} cannot be executed any more: put it back, and the same command submits the rest"
+        ));
+        let executable = quoted(&self.executable.to_string_lossy());
         write!(
             text,
-            "#SBATCH --array=0-{}\n#SBATCH --open-mode=append\n\n{} \"$SLURM_ARRAY_TASK_ID\"\n",
+            "#SBATCH --array=0-{}\n#SBATCH --open-mode=append\n\n\
+             [ -x {executable} ] || {{ echo {gone}; exit {NO_EXECUTABLE}; }}\n\
+             {} \"$SLURM_ARRAY_TASK_ID\"\n",
             tasks.saturating_sub(1),
             self.line(job)
         )
@@ -172,6 +179,7 @@ mod tests {
         #SBATCH --array=0-41
         #SBATCH --open-mode=append
 
+        [ -x '/opt/my xoff/xoff' ] || { echo 'error: /opt/my xoff/xoff cannot be executed any more: put it back, and the same command submits the rest'; exit 67; }
         exec '/opt/my xoff/xoff' sweep '/home/a/it'\''s.toml' --out '/home/a/50%' --job 3 --task "$SLURM_ARRAY_TASK_ID"
         "#);
     }

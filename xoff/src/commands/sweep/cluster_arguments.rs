@@ -1,8 +1,10 @@
 //! The options of `xoff sweep` for clusters.
 
-use scenario::whole_number::at_least;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Duration;
+
+use scenario::whole_number::at_least;
 
 use crate::cluster::kubernetes::Volume;
 
@@ -93,6 +95,23 @@ impl ClusterArguments {
             }
             None => Ok(()),
         }
+    }
+
+    /// Options that decide how a job is submitted, and their values.
+    pub fn given(&self) -> BTreeMap<String, String> {
+        let number = |number: NonZeroUsize| number.to_string();
+        let options = [
+            ("--partition", self.partition.clone()),
+            ("--time", self.time.as_ref().map(|time| time.text.clone())),
+            ("--cpus", self.cpus.map(number)),
+            ("--memory", self.memory.as_ref().map(Memory::for_slurm)),
+            ("--tasks", self.tasks.map(number)),
+            ("--", Some(self.scheduler_options.join(" ")).filter(|options| !options.is_empty())),
+        ];
+        options
+            .into_iter()
+            .filter_map(|(option, value)| Some((option.to_owned(), value?)))
+            .collect()
     }
 
     /// Processors of a task.

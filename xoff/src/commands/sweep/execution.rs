@@ -42,7 +42,8 @@ pub fn run(
             }
             News::Ended(Err(Failure::Failed(why))) => {
                 progress.failed(run.index, &named(run, &what(), &why));
-                executed.failures.push(RunFailure { index: run.index, why });
+                let (index, settings) = (run.index, what());
+                executed.failures.push(RunFailure { index, settings, why });
             }
             News::Ended(Err(Failure::Interrupted)) => {}
         }

@@ -1,6 +1,7 @@
 //! How a job on a cluster goes on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::sweep_progress::SweepProgress;
-use super::{CommandError, named};
+use super::CommandError;
+use super::alike::Alike;
 use crate::cluster::slurm::{self, NO_EXECUTABLE, NOT_SHARED, State, TaskState};
 use crate::cluster::{JobFolder, Submitted};
-use crate::sweep::{Plan, SweepFolder, count_appeared};
+use crate::sweep::{Plan, Run, SweepFolder, appeared};
 
 /// How often Slurm is asked: at first, and at most as a share of the time that has passed.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -43,9 +45,13 @@ pub fn follow(
     interrupted: &AtomicBool,
 ) -> Result<Followed, CommandError> {
     let begun = now();
-    let done = plan.runs.iter().filter(|run| folder.result(&run.id).is_some()).count();
-    // Folders of other sweeps or builds.
-    let others = count_appeared(out).saturating_sub(done);
+    // Folders that are there without results stay as they are until their runs are executed again.
+    let before: BTreeSet<OsString> = appeared(out).collect();
+    let is_done = |run: &&Run| folder.result(&run.id).is_some();
+    let (complete, waiting): (Vec<&Run>, Vec<&Run>) = plan.runs.iter().partition(is_done);
+    let done = complete.len();
+    let names = waiting.iter().map(|run| OsString::from(run.id.to_string()));
+    let waiting: BTreeSet<OsString> = names.filter(|name| !before.contains(name)).collect();
     let mut progress = SweepProgress::of_job(plan.runs.len(), done);
     let mut failed = 0;
     let mut told = BTreeSet::new();
@@ -70,7 +76,7 @@ pub fn follow(
             }
             Err(error) => (false, format!("{error}; asking again")),
         };
-        progress.so_far(count_appeared(out).saturating_sub(others), &answer);
+        progress.so_far(done + appeared(out).filter(|it| waiting.contains(it)).count(), &answer);
         if over {
             progress.finish();
             return Ok(Followed::Ended);
@@ -171,7 +177,7 @@ fn probe_failure(
     }))
 }
 
-/// What went wrong in a job that has ended, a line each.
+/// Failures of a job that has ended: a line for all tasks or runs that failed in the same way.
 pub fn failures(
     plan: &Plan,
     out: &Path,
@@ -190,56 +196,56 @@ pub fn failures(
         // No task has begun: Slurm or xoff stopped them all.
         return Ok(vec![why]);
     }
-    let mut lines = Vec::new();
-    // Tasks that failed in the same way, by what there is to say of them.
-    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut alike = Alike::default();
     let mut reported = BTreeSet::new();
     for (task, report) in reports {
         let Ok(task) = task.parse::<usize>() else { continue };
         reported.insert(task);
         if let Some(error) = report.error {
-            alike.entry(format!("on {}: {error}", report.host)).or_default().push(task);
+            alike.task(task, Some(report.host), &error, None);
         }
         for failure in report.failures {
-            lines.push(match plan.runs.get(failure.index) {
-                Some(run) => named(run, &plan.sweep.describe(&run.choices, run.seed), &failure.why),
-                None => format!("run {}: {}", failure.index, failure.why),
-            });
+            alike.run(plan, failure);
         }
     }
     for state in states.iter().filter(|it| it.state == State::Failed) {
         if let Some(task) = state.task.filter(|task| !reported.contains(task)) {
-            let log = job.path().join(format!("task-{task}.log"));
-            let what = match state.name.as_str() {
-                "OUT_OF_MEMORY" => "it needs more memory: give --memory".to_owned(),
-                "TIMEOUT" | "DEADLINE" => "its time limit was over: give --time".to_owned(),
+            let (what, log) = match state.name.as_str() {
+                "OUT_OF_MEMORY" => ("it needs more memory: give --memory".to_owned(), None),
+                "TIMEOUT" | "DEADLINE" => ("its time limit was over: give --time".to_owned(), None),
                 "CANCELLED" | "PREEMPTED" | "NODE_FAIL" | "BOOT_FAIL" => {
-                    "it was stopped".to_owned()
+                    ("it was stopped".to_owned(), None)
                 }
-                _ => last_words(&log),
+                _ => {
+                    let log = job.path().join(format!("task-{task}.log"));
+                    (last_words(&log), Some(log))
+                }
             };
-            alike.entry(format!("ended as {}: {what}", state.name)).or_default().push(task);
+            alike.task(task, None, &format!("ended as {}: {what}", state.name), log);
         }
     }
-    for (what, mut tasks) in alike {
-        tasks.sort_unstable();
-        let more = match tasks.len() - 1 {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        lines.push(format!("task {}{more} {what}", tasks[0]));
-    }
-    Ok(lines)
+    Ok(alike.lines())
 }
 
-/// What the log of a task says at its end, and what to do about it.
+/// Last line of a task's log that says why it ended, and what to do about it. It is the same for all tasks that failed in the
+/// same way.
 fn last_words(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LOG_END)..]);
-    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let advice = if text.contains("memory limit") { "give tasks more with --memory; " } else { "" };
-    let said = last.map(|line| format!("{line}; ")).unwrap_or_default();
-    format!("{said}{advice}see {}", log.display())
+    let lines = || text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let last = lines().next().unwrap_or("its log is empty");
+    // A command line that is refused ends with a hint about the help.
+    let is_refusal = last.contains("try '--help'");
+    let last = lines().find(|line| is_refusal && line.starts_with("error: ")).unwrap_or(last);
+    // The shell begins with the path of its script, which has the task's number in it.
+    let last = match last.split_once("slurm_script: ") {
+        Some((_, said)) => {
+            said.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": ")
+        }
+        None => last,
+    };
+    let advice = if text.contains("memory limit") { "; give tasks more with --memory" } else { "" };
+    format!("{last}{advice}")
 }
 
 #[expect(clippy::disallowed_methods, reason = "when Slurm is asked is in no result")]
@@ -250,6 +256,30 @@ fn now() -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn last_words_of_tasks_that_failed_in_the_same_way_are_the_same() {
+        let temp = tempfile::tempdir().unwrap();
+        let log = temp.path().join("task-0.log");
+        let said = |text: &str| {
+            fs::write(&log, text).unwrap();
+            last_words(&log)
+        };
+        assert_eq!(
+            said(
+                "3 of 9 runs: seed=1\n/var/spool/slurmd/job00012/slurm_script: 12: exec: /opt/xoff: Exec format error\n"
+            ),
+            "exec: /opt/xoff: Exec format error"
+        );
+        // As a build without jobs says it.
+        let refused = "error: unexpected argument '--job' found\n\nUsage: xoff sweep <FILE>\n\nFor more information, try '--help'.\n";
+        assert_eq!(said(refused), "error: unexpected argument '--job' found");
+        assert_eq!(
+            said("error: memory limit\n\nkilled\n"),
+            "killed; give tasks more with --memory"
+        );
+        assert_eq!(said(""), "its log is empty");
+    }
 
     #[test]
     fn a_summary_counts_tasks_by_state() {

@@ -8,7 +8,7 @@ use super::super::{Exit, print, say};
 use super::{Arguments, CommandError, load, out};
 use crate::cluster::kubernetes::{Job, Volume};
 use crate::cluster::slurm::quoted;
-use crate::cluster::{self, Description, Limits};
+use crate::cluster::{self, Limits, Submitter};
 use crate::sweep::{Plan, Run, Survey, result_in};
 
 /// An etcd of the usual size holds a job of as many indices without trouble.
@@ -31,7 +31,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
             None => parts(arguments, &plan),
             Some(parts) => parts.min(plan.runs.len()).min(MOST_PARTS),
         },
-        build: Description::of_this_process(0, None).version_and_build(),
+        build: Submitter::of_this_process().version_and_build(),
         cpus: cluster.cpus(),
         memory: cluster.memory.as_ref().map(super::cluster_arguments::Memory::for_kubernetes),
     };

@@ -18,20 +18,28 @@ const ENOUGH: Duration = Duration::from_secs(10);
 /// or after this one if none has ended: one result at least lets other machines compare theirs.
 const AT_MOST: Duration = Duration::from_secs(30);
 
-/// How long each run takes, as far as that is known. If no run is complete, runs some here, from all over the sweep, for some
-/// seconds. Those that did not end count as long as the others, or as long as they took so far, whichever is more: how much of
-/// its duration a run needs is not known before its end. Runs that need a kernel datapath are not
-/// measured: this machine may not have it.
+/// Times of runs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Wall time of each run by its index; `None` if it is not known.
+    pub walls: Vec<Option<Duration>>,
+    /// Runs that did not end during the measurement: their times are lower bounds.
+    pub cut: usize,
+}
+
+/// Measures how long runs take. If no run is complete, runs some here, from all over the sweep, for some seconds. Only whole runs
+/// are measured: a run may end long before its duration, when its flows have drained, so its share of the duration says
+/// nothing about the time that is left. Runs that need a kernel datapath are not measured: this machine may not have it.
 pub fn measure(
     plan: &Plan,
     survey: &Survey,
     folder: &SweepFolder,
     interrupted: &AtomicBool,
-) -> Result<Vec<Option<Duration>>, CommandError> {
+) -> Result<Measured, CommandError> {
     let mut walls = survey.walls.clone();
     let needs_kernel = plan.runs.iter().any(|run| run.datapath == DatapathKind::Kernel);
     if survey.done() > 0 || needs_kernel {
-        return Ok(walls);
+        return Ok(Measured { walls, cut: 0 });
     }
     let count = RUNS.min(plan.runs.len());
     // The middle of each of as many parts.
@@ -67,15 +75,41 @@ pub fn measure(
         }
     })
     .map_err(|error| no_thread(&error))?;
-    let count = u32::try_from(ended.len()).expect("few are measured").max(1);
-    let mean = ended.iter().sum::<Duration>() / count;
-    for run in begins.into_keys() {
-        walls[run] = walls[run].map(|so_far| so_far.max(mean));
+    Ok(Measured::of(walls, &begins.into_keys().collect::<Vec<_>>(), &ended))
+}
+
+impl Measured {
+    /// Runs that did not end count as long as the others, or as long as they took so far, whichever is more.
+    fn of(mut walls: Vec<Option<Duration>>, cut: &[usize], ended: &[Duration]) -> Self {
+        let count = u32::try_from(ended.len()).expect("few are measured").max(1);
+        let mean = ended.iter().sum::<Duration>() / count;
+        for &run in cut {
+            walls[run] = walls[run].map(|so_far| so_far.max(mean));
+        }
+        Self { walls, cut: cut.len() }
     }
-    Ok(walls)
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long runs take is in no result")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_did_not_end_takes_as_long_as_the_others_at_least() {
+        let walls = |seconds: [u64; 4]| seconds.map(|it| (it > 0).then(|| Duration::from_secs(it)));
+        let of = |seconds, cut: &[usize], ended: &[u64]| {
+            let ended: Vec<Duration> = ended.iter().copied().map(Duration::from_secs).collect();
+            Measured::of(walls(seconds).to_vec(), cut, &ended)
+        };
+        let expected = |seconds, cut| Measured { walls: walls(seconds).to_vec(), cut };
+        // Two runs ended after 2 s and 4 s; one was stopped after 1 s, and one after 10 s.
+        assert_eq!(of([2, 4, 1, 10], &[2, 3], &[2, 4]), expected([2, 4, 3, 10], 2));
+        assert_eq!(of([30, 0, 30, 0], &[0, 2], &[]), expected([30, 0, 30, 0], 2), "none ended");
+        assert_eq!(of([2, 0, 0, 0], &[], &[2]), expected([2, 0, 0, 0], 0));
+    }
 }

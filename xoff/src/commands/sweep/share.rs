@@ -3,21 +3,23 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use results::counted;
 use serde_json::json;
 
 use super::super::sweep_progress::SweepProgress;
 use super::super::{Exit, answer, say};
 use super::cluster_arguments::Part;
 use super::execution::{self, Executed};
-use super::{Arguments, CommandError, load, out, prepare};
-use crate::cluster::{self, Description, JobFolder, Report, TaskRun, Witness};
+use super::{Arguments, CommandError, out, prepare};
+use crate::cluster::{self, JobFolder, Report, RunFailure, Submitter, TaskRun, Witness};
 use crate::sweep::{self, Claim, Run, Sweep, SweepFolder};
+
+/// Why a run of a job is not executed.
+const CHANGED: &str = "a file that its scenario names was changed since the job was submitted; the same command submits it again";
 
 /// Runs part of a sweep.
 pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
     if let Some(wanted) = &arguments.cluster.build {
-        let own = Description::of_this_process(0, None).version_and_build();
+        let own = Submitter::of_this_process().version_and_build();
         if *wanted != own {
             return Err(CommandError::Text(format!(
                 "this xoff is {own}, and the tables are to be made by {wanted}, which would not count its runs: use the same \
@@ -33,19 +35,21 @@ pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
         return Ok(exit(&Executed::default()));
     }
     let interrupted = prepare(&runs)?;
-    let folder = claim(arguments, &sweep, &runs)?;
+    let folder = claim(arguments, &sweep, &runs, Claim::Everyone)?;
     let executed = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
     Ok(exit(&executed))
 }
 
-/// Executes a task of a job.
+/// Executes a task of a job. The sweep is that of the job's submission, whatever has become of its file.
 pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, CommandError> {
     let job = JobFolder::new(&sweep::jobs(&out(arguments)), job);
-    let description = job.description()?;
+    // Before all that another build could read in another way.
+    let submitter = job.submitter()?;
     job.forget_report(task);
-    let done = match task.parse() {
-        Ok(number) => execute_task(arguments, &job, &description, number),
-        Err(_) => probe(arguments, &description),
+    let done = match (submitter.refusal(), task.parse()) {
+        (Some(why), _) => Err(CommandError::Text(why)),
+        (None, Ok(number)) => execute_task(arguments, &job, number),
+        (None, Err(_)) => probe(arguments, &job),
     };
     let is_probe = task.parse::<usize>().is_err();
     let (error, failures) = match &done {
@@ -61,84 +65,71 @@ pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, Command
 fn execute_task(
     arguments: &Arguments,
     job: &JobFolder,
-    description: &Description,
     task: usize,
 ) -> Result<Executed, CommandError> {
-    refuse_another_build(description)?;
+    let description = job.description()?;
     let missing = || CommandError::Text(format!("job {} has no task {task}", job.number));
     let wanted = job.task(task)?.ok_or_else(missing)?;
-    let sweep = Sweep::load(&arguments.file, &arguments.options())?;
-    let runs = locate(arguments, &sweep, &wanted)?;
-    let gone = wanted.len() - runs.len();
-    if gone > 0 {
-        say(format_args!(
-            "{} of the task are not in the sweep any more: its file, the scenario or a file that it names was changed",
-            counted(gone as u64, "run")
-        ));
+    let sweep = job.inputs()?.load(&arguments.file, &arguments.options())?;
+    let (runs, changed) = locate(&sweep, &wanted)?;
+    for RunFailure { index, settings, why } in &changed {
+        say(format_args!("run {index} ({settings}): {why}"));
     }
-    if runs.is_empty() {
-        return Ok(Executed::default());
+    let mut executed = Executed::default();
+    if !runs.is_empty() {
+        let interrupted = prepare(&runs)?;
+        let folder = claim(arguments, &sweep, &runs, Claim::Task)?;
+        if let Some(witness) = description.foreign_witness() {
+            compare_with_witness(&sweep, witness, &folder, interrupted)?;
+        }
+        executed = run_share(arguments, &sweep, &runs, &folder, interrupted)?;
     }
-    let interrupted = prepare(&runs)?;
-    let folder = claim(arguments, &sweep, &runs)?;
-    if let Some(witness) = description.foreign_witness() {
-        compare_with_witness(arguments, &sweep, witness, &folder, interrupted)?;
-    }
-    run_share(arguments, &sweep, &runs, &folder, interrupted)
+    executed.failures.extend(changed);
+    Ok(executed)
 }
 
-/// The runs of these names, as far as the sweep has them. Where the sweep file was changed they may have other indices.
-fn locate(
-    arguments: &Arguments,
-    sweep: &Sweep,
-    wanted: &[TaskRun],
-) -> Result<Vec<Run>, CommandError> {
-    let mut runs = Vec::new();
-    let mut moved = Vec::new();
+/// Runs of a job by their indices, and those that are others now, because a file that their scenario names was changed.
+fn locate(sweep: &Sweep, wanted: &[TaskRun]) -> Result<(Vec<Run>, Vec<RunFailure>), CommandError> {
+    let (mut runs, mut changed) = (Vec::new(), Vec::new());
     for TaskRun { index, run: name } in wanted {
-        let at_index = (*index < sweep.run_count()).then(|| sweep.run(*index)).transpose()?;
-        match at_index {
-            Some((run, _)) if run.id.to_string() == *name => runs.push(run),
-            _ => moved.push(name.as_str()),
+        let index = *index;
+        let (run, _) = sweep.run(index)?;
+        if run.id.to_string() == *name {
+            runs.push(run);
+        } else {
+            let settings = sweep.describe(&run.choices, run.seed);
+            changed.push(RunFailure { index, settings, why: CHANGED.into() });
         }
     }
-    if !moved.is_empty() {
-        let all = load(arguments)?.runs;
-        runs.extend(all.into_iter().filter(|run| moved.contains(&run.id.to_string().as_str())));
-    }
-    Ok(runs)
+    Ok((runs, changed))
 }
 
 /// Checks that a task can do its work on this machine, and that its results are those of the machine that submits.
-fn probe(arguments: &Arguments, description: &Description) -> Result<Executed, CommandError> {
-    refuse_another_build(description)?;
-    let sweep = Sweep::load(&arguments.file, &arguments.options())?;
+fn probe(arguments: &Arguments, job: &JobFolder) -> Result<Executed, CommandError> {
+    let description = job.description()?;
+    let sweep = job.inputs()?.load(&arguments.file, &arguments.options())?;
     let runs = [sweep.run(0)?.0];
     let interrupted = prepare(&runs)?;
-    let folder = claim(arguments, &sweep, &runs)?;
+    let folder = claim(arguments, &sweep, &runs, Claim::Task)?;
     if let Some(witness) = &description.witness {
-        compare_with_witness(arguments, &sweep, witness, &folder, interrupted)?;
+        compare_with_witness(&sweep, witness, &folder, interrupted)?;
     }
     Ok(Executed::default())
 }
 
-fn refuse_another_build(description: &Description) -> Result<(), CommandError> {
-    description.refusal().map_or(Ok(()), |why| Err(CommandError::Text(why)))
-}
-
 /// Repeats a run of another machine, perhaps of this one.
 fn compare_with_witness(
-    arguments: &Arguments,
     sweep: &Sweep,
     witness: &Witness,
     folder: &SweepFolder,
     interrupted: &AtomicBool,
 ) -> Result<(), CommandError> {
     let wanted = TaskRun { index: witness.index, run: witness.run.clone() };
-    let Some(run) = locate(arguments, sweep, &[wanted])?.pop() else {
-        let text = "the sweep has none of the runs any more with which machines are compared: its file, the scenario or a file \
-                    that it names was changed since the job was submitted; cancel it and submit again";
-        return Err(CommandError::Text(text.into()));
+    let (mut runs, _) = locate(sweep, &[wanted])?;
+    let Some(run) = runs.pop() else {
+        let text =
+            format!("the run with which machines are compared is another one now: {CHANGED}");
+        return Err(CommandError::Text(text));
     };
     let (_, scenario) = sweep.run(run.index)?;
     let differs = sweep::repeat(&scenario, &folder.run_folder(&run.id), interrupted);
@@ -155,9 +146,14 @@ fn compare_with_witness(
     }
 }
 
-fn claim(arguments: &Arguments, sweep: &Sweep, runs: &[Run]) -> Result<SweepFolder, CommandError> {
+fn claim(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    runs: &[Run],
+    claim: Claim,
+) -> Result<SweepFolder, CommandError> {
     let format = runs.first().map(|run| run.format).unwrap_or_default();
-    Ok(SweepFolder::claim(&out(arguments), sweep.text(), format, Claim::Everyone)?)
+    Ok(SweepFolder::claim(&out(arguments), sweep.text(), format, claim)?)
 }
 
 /// How a part ends.

@@ -1,5 +1,6 @@
 //! `xoff sweep --on slurm`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::absolute;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use super::cluster_arguments::{ClusterArguments, Memory};
 use super::follow::{self, Followed};
 use super::{Arguments, CommandError, Completed, load, measure, out, report};
 use crate::cluster::slurm::{self, Call, Request};
-use crate::cluster::{self, Description, JobFolder, Limits, Submitted, Witness};
+use crate::cluster::{self, Description, Inputs, JobFolder, Limits, Submitted, Witness};
 use crate::sweep::{self, Claim, Plan, Run, Survey, SweepFolder, result_in};
 
 /// How long a submission by another process, with its measurement, may take, in looks at its folder.
@@ -36,7 +37,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Everyone)?;
     let on_slurm = OnSlurm { arguments, plan: &plan, folder: &folder, interrupted };
     loop {
-        let latest = JobFolder::latest(&folder.jobs())?;
+        let latest = JobFolder::latest(&sweep::jobs(&out(arguments)))?;
         if let Some(job) = &latest
             && let Some(submitted) = await_submission(job, interrupted)?
         {
@@ -53,7 +54,9 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         }
         slurm::check(&request(arguments))?;
         // If another process is faster, its job is the latest then.
-        let Some(job) = JobFolder::claim(&folder.jobs(), latest.as_ref())? else { continue };
+        let Some(job) = JobFolder::claim(&sweep::jobs(&out(arguments)), latest.as_ref())? else {
+            continue;
+        };
         let submission = Submission { on_slurm: &on_slurm, job: &job, capacity };
         return match submission.submit(&completed.survey) {
             Ok(Outcome::Submitted(submitted)) => on_slurm.attend(&job, submitted),
@@ -80,15 +83,50 @@ struct OnSlurm<'a> {
 impl OnSlurm<'_> {
     /// Follows a job that an earlier call submitted.
     fn join(&self, job: &JobFolder, submitted: Submitted) -> Result<Exit, CommandError> {
-        let Submitted { probe, array } = submitted;
+        let (Submitted { probe, array }, number) = (submitted, job.number);
         say(format_args!(
-            "job {} is under way as it was submitted; to change its options, `scancel {probe} {array}` first",
-            job.number
+            "job {number} is under way as it was submitted; to change its options, `scancel {probe} {array}` first"
         ));
-        if let Some(why) = job.description()?.refusal() {
-            warn(format!("job {}: {why}", job.number));
+        if let Some(why) = job.submitter()?.refusal() {
+            warn(format!("job {number}: {why}"));
+            return self.attend(job, submitted);
         }
+        let given = self.arguments.cluster.given();
+        for line in without_effect(&given, &job.description()?.options) {
+            warn(format!("{line}: job {number} keeps the options of its submission"));
+        }
+        self.tell_other_runs(job)?;
         self.attend(job, submitted)
+    }
+
+    /// Says in which runs the sweep and a job differ: the sweep file, the scenario or the options of the call may be others
+    /// than at the submission.
+    fn tell_other_runs(&self, job: &JobFolder) -> Result<(), CommandError> {
+        let of_job: BTreeSet<String> = job.all_runs()?.into_iter().map(|it| it.run).collect();
+        let of_sweep: BTreeSet<String> =
+            self.plan.runs.iter().map(|it| it.id.to_string()).collect();
+        let gone = of_job.difference(&of_sweep).count();
+        if gone > 0 {
+            warn(format!(
+                "job {} has {} that the sweep does not have any more; they run, and are in no table",
+                job.number,
+                counted(gone as u64, "run")
+            ));
+        }
+        let waits = |run: &&Run| {
+            !of_job.contains(&run.id.to_string()) && self.folder.result(&run.id).is_none()
+        };
+        let new = self.plan.runs.iter().filter(waits).count();
+        if new > 0 {
+            warn(format!(
+                "{} of the sweep {} not in job {}; when it has ended, the same command submits {}",
+                counted(new as u64, "run"),
+                if new == 1 { "is" } else { "are" },
+                job.number,
+                if new == 1 { "it" } else { "them" }
+            ));
+        }
+        Ok(())
     }
 
     /// Follows a job, unless the user does not want to wait.
@@ -123,6 +161,36 @@ impl OnSlurm<'_> {
             }
         }
     }
+}
+
+/// Length of the longest task as text. It is a lower bound if measured runs (`cut`) did not end.
+fn length(longest: Duration, cut: usize) -> String {
+    let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
+    match cut {
+        0 => format!("at most about {about}"),
+        _ => {
+            let runs = counted(cut as u64, "run");
+            format!("{about} or more: {runs} did not end during the measurement")
+        }
+    }
+}
+
+/// Options of a call that a job was submitted without, or with other values: a clause each.
+fn without_effect(
+    given: &BTreeMap<String, String>,
+    submitted: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let differs = |(option, value): (&String, &String)| {
+        let was = submitted.get(option);
+        // What is left out has this value.
+        let is_default = was.is_none() && option == "--cpus" && value == "1";
+        (was != Some(value) && !is_default).then(|| {
+            let was = was
+                .map_or_else(|| format!("without {option}"), |was| format!("with {option} {was}"));
+            format!("{option} {value} has no effect, because the job was submitted {was}")
+        })
+    };
+    given.iter().filter_map(differs).collect()
 }
 
 /// The numbers of a job, which another process may be submitting. If that has died, Slurm may know them. `None` if the job was
@@ -188,7 +256,7 @@ impl Submission<'_> {
     fn submit(&self, survey: &Survey) -> Result<Outcome, CommandError> {
         let &Self { on_slurm, job, capacity } = self;
         let &OnSlurm { arguments, plan, folder, interrupted } = on_slurm;
-        let walls = measure::measure(plan, survey, folder, interrupted)?;
+        let measured = measure::measure(plan, survey, folder, interrupted)?;
         if interrupted.load(Ordering::Relaxed) {
             say("interrupted; nothing was submitted");
             return Ok(Outcome::Interrupted);
@@ -198,31 +266,29 @@ impl Submission<'_> {
         if waiting.is_empty() {
             return Ok(Outcome::Complete);
         }
-        let (tasks, longest) = deal(arguments, plan, &waiting, &walls, capacity);
+        let (tasks, longest) = deal(arguments, plan, &waiting, &measured.walls, capacity);
         let witness = plan.runs.iter().filter(|run| survey.is_done(run));
         let witness = witness.min_by_key(|run| survey.walls[run.index]);
         let witness = witness.and_then(|run| {
             let Manifest { host, processor, .. } = Manifest::of_run(&folder.run_folder(&run.id))?;
             Some(Witness { index: run.index, run: run.id.to_string(), host, processor })
         });
-        job.describe(&Description::of_this_process(waiting.len(), witness), &tasks)?;
+        let options = arguments.cluster.given();
+        let description = Description::of_this_process(waiting.len(), witness, options);
+        job.describe(&description, &Inputs::of(&plan.sweep), &tasks)?;
         let submitted = slurm::submit(job, &call(arguments)?, &request(arguments), tasks.len())?;
         if let Err(error) = job.set_submitted(&submitted) {
             slurm::cancel(&[submitted.probe, submitted.array])?;
             return Err(error.into());
         }
-        self.announce(waiting.len(), tasks.len(), longest);
+        self.announce(waiting.len(), tasks.len(), longest, measured.cut);
         Ok(Outcome::Submitted(submitted))
     }
 
-    fn announce(&self, runs: usize, tasks: usize, longest: Duration) {
-        let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
-        say(format_args!(
-            "submitted job {}: {} in {} of at most about {about}",
-            self.job.number,
-            counted(runs as u64, "run"),
-            counted(tasks as u64, "task")
-        ));
+    fn announce(&self, runs: usize, tasks: usize, longest: Duration, cut: usize) {
+        let (number, length) = (self.job.number, length(longest, cut));
+        let (runs, tasks) = (counted(runs as u64, "run"), counted(tasks as u64, "task"));
+        say(format_args!("submitted job {number}: {runs} in {tasks} of {length}"));
         let limit = self.on_slurm.arguments.cluster.time.as_ref().and_then(|time| time.limit);
         if limit.is_some_and(|limit| longest > limit) {
             warn(
@@ -299,9 +365,23 @@ fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
     let survey = Survey::of(plan, &|run| result_in(&out, &run.id));
     let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
     let capacity = slurm::capacity(arguments.cluster.partition.as_deref())?;
-    let (tasks, _) = deal(arguments, plan, &waiting, &survey.walls, capacity);
     let jobs = sweep::jobs(&out);
-    let number = JobFolder::latest(&jobs)?.map_or(1, |job| job.number + 1);
+    let latest = JobFolder::latest(&jobs)?;
+    if let Some(job) = &latest
+        && let Some(submitted) = job.submitted()?
+        && slurm::states(&submitted)?.iter().any(|it| it.state.is_active())
+    {
+        say(format_args!(
+            "job {} is under way: without --dry-run, the call follows it and submits nothing",
+            job.number
+        ));
+    }
+    if waiting.is_empty() {
+        say("all runs are complete: nothing is left to submit, and the call makes the tables");
+        return Ok(Exit::Success);
+    }
+    let (tasks, _) = deal(arguments, plan, &waiting, &survey.walls, capacity);
+    let number = latest.map_or(1, |job| job.number + 1);
     slurm::check(&request(arguments))?;
     let job = JobFolder::new(&jobs, number);
     let scripts = slurm::described(&call(arguments)?, &job, &request(arguments), tasks.len());
@@ -311,4 +391,37 @@ fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
         );
     }
     Ok(print(&scripts, Exit::Success))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_a_lower_bound_if_measured_runs_did_not_end() {
+        let length = |cut| length(Duration::from_secs(300), cut);
+        assert_eq!(length(0), "at most about 300 s");
+        assert_eq!(length(1), "300 s or more: 1 run did not end during the measurement");
+    }
+
+    #[test]
+    fn options_that_a_job_does_not_have_are_named() {
+        let options = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs
+                .iter()
+                .map(|(option, value)| ((*option).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let submitted = options(&[("--time", "30"), ("--memory", "2G")]);
+        let lines = |given: &[(&str, &str)]| without_effect(&options(given), &submitted);
+        // Options that are left out change nothing.
+        assert_eq!(lines(&[("--time", "30"), ("--cpus", "1")]), Vec::<String>::new());
+        assert_eq!(
+            lines(&[("--tasks", "5"), ("--time", "60")]),
+            [
+                "--tasks 5 has no effect, because the job was submitted without --tasks",
+                "--time 60 has no effect, because the job was submitted with --time 30",
+            ]
+        );
+    }
 }

@@ -1,0 +1,125 @@
+//! What all tasks of a job have in common.
+
+use std::collections::BTreeMap;
+
+use results::{Manifest, build};
+use serde::{Deserialize, Serialize};
+
+/// The xoff that submitted a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submitter {
+    /// Its version.
+    pub version: String,
+    /// Its build.
+    pub build: String,
+    /// The machine that it ran on.
+    pub host: String,
+}
+
+/// What all tasks of a job have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// The xoff that submitted the job.
+    #[serde(flatten)]
+    pub submitter: Submitter,
+    /// How many runs its tasks have.
+    pub runs: usize,
+    /// A complete run that other kinds of processors repeat, to compare the results.
+    pub witness: Option<Witness>,
+    /// Options of the submission that tasks depend on, such as `--time`, and their values.
+    pub options: BTreeMap<String, String>,
+}
+
+/// A run whose results are known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// Its index.
+    pub index: usize,
+    /// Its name.
+    pub run: String,
+    /// The machine that made it.
+    pub host: String,
+    /// That machine's processor.
+    pub processor: String,
+}
+
+impl Submitter {
+    /// This process.
+    pub fn of_this_process() -> Self {
+        let Manifest { version, host, .. } = Manifest::of_this_process();
+        Self { version, build: build::name().to_owned(), host }
+    }
+
+    /// The version and the build, as one word.
+    pub fn version_and_build(&self) -> String {
+        format!("{}-{}", self.version, self.build)
+    }
+
+    /// Why this process may not execute tasks of the job, if it may not. All machines give the same reason, so that a job with
+    /// many tasks has one line.
+    pub fn refusal(&self) -> Option<String> {
+        let own = Self::of_this_process();
+        ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {
+            let (this, that) = (own.version_and_build(), self.version_and_build());
+            format!(
+                "xoff is {this}, and the job was submitted by {that}: xoff was replaced since then, or the machines have \
+                 different ones; put {that} back on all of them and give the same command again, or submit again with \
+                 {this}, which counts no run of {that} as complete"
+            )
+        })
+    }
+}
+
+impl Description {
+    /// Of a job that this process submits.
+    pub fn of_this_process(
+        runs: usize,
+        witness: Option<Witness>,
+        options: BTreeMap<String, String>,
+    ) -> Self {
+        Self { submitter: Submitter::of_this_process(), runs, witness, options }
+    }
+
+    /// The run to repeat on this machine before others, if it was made on another kind of processor.
+    pub fn foreign_witness(&self) -> Option<&Witness> {
+        let processor = Manifest::of_this_process().processor;
+        self.witness.as_ref().filter(|witness| witness.processor != processor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_witness_of_another_kind_of_processor_is_repeated() {
+        let own = Manifest::of_this_process().processor;
+        let of = |processor: &str| {
+            let witness = Witness {
+                index: 0,
+                run: "0123".into(),
+                host: "login1".into(),
+                processor: processor.into(),
+            };
+            Description::of_this_process(3, Some(witness), BTreeMap::new())
+        };
+        let other = of("another");
+        assert_eq!(other.foreign_witness(), other.witness.as_ref());
+        assert_eq!(of(&own).foreign_witness(), None);
+    }
+
+    #[test]
+    fn another_build_does_not_execute_tasks_and_all_machines_give_one_reason() {
+        let own = Submitter::of_this_process();
+        assert_eq!(own.refusal(), None);
+        let other = Submitter { build: "0123".into(), ..own.clone() };
+        let why = other.refusal().unwrap();
+        let that = format!("{}-0123", own.version);
+        assert!(
+            why.contains(&format!("the job was submitted by {that}: xoff was replaced")),
+            "{why}"
+        );
+        assert!(why.contains(&format!("put {that} back on all of them")), "{why}");
+        assert_eq!(Submitter { host: "login1".into(), ..other }.refusal(), Some(why));
+    }
+}
