@@ -77,11 +77,21 @@ fn what_is_wrong_with_a_call_for_a_cluster_is_told() {
         (vec!["--on", "pbs"], "invalid value 'pbs'"),
         (vec!["--partition", "long"], "--partition is for --on alone"),
         (vec!["--cpus", "2"], "--cpus is for --on or --manifest alone"),
-        (vec!["--part", "0/3", "--", "--account=lab"], "what follows -- is for --on alone"),
         (
-            [&manifest[..], &["--volume", &here, "--time", "30"]].concat(),
-            "--time is for --on alone",
+            vec!["--part", "0/3", "--", "--account=lab"],
+            "what follows -- means nothing with --part: leave it out",
         ),
+        (
+            [&manifest[..], &["--volume", &here, "--time", "30", "--detach"]].concat(),
+            "--time, --detach mean nothing with --manifest: leave them out",
+        ),
+        (
+            [&manifest[..], &["--volume", &here, "--build", "0"]].concat(),
+            "--build means nothing with --manifest",
+        ),
+        ([&manifest[..], &["--volume", &here, "--job=1", "--task=0"]].concat(), "cannot be used"),
+        (vec!["--status", "--image", "xoff"], "--image means nothing with --status"),
+        (vec!["--on", "slurm", "--image", "xoff"], "--image means nothing with --on"),
         (vec!["--on", "slurm", "--cpus", "0"], "invalid value '0'"),
         (vec!["--part", "4/4"], "write K/N, such as 0/8"),
         (vec!["--part", "0/4", "--on", "slurm"], "cannot be used with"),
@@ -121,6 +131,12 @@ fn a_manifest_is_what_kubernetes_takes() {
         container["args"].as_array().expect("a list").iter().filter_map(|it| it.as_str()).collect();
     assert_eq!(arguments[..4], expected);
     assert_eq!(arguments[5..], ["--part=$(JOB_COMPLETION_INDEX)/6"]);
+
+    let many =
+        ["--manifest", "kubernetes", "--image", "xoff", "--volume", &volume, "--tasks", "99"];
+    let many = sweep(&folder, "out", &many).assert_code(0);
+    assert_eq!(json(&many.stdout)["spec"]["completions"], 12, "{}", many.stdout);
+    assert!(many.stderr.contains("--tasks 99 is more than there can be"), "{}", many.stderr);
 
     // Another build than the one that makes the tables runs nothing.
     sweep(&folder, "out", &["--part", "0/6", arguments[4]]).assert_code(0);

@@ -57,10 +57,10 @@ pub struct ClusterArguments {
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     pub tasks: Option<NonZeroUsize>,
     /// The build that is to run the part.
-    #[arg(long, hide = true, requires = "part")]
+    #[arg(long, hide = true)]
     pub build: Option<String>,
     /// Job whose task this is.
-    #[arg(long, hide = true, requires = "task")]
+    #[arg(long, hide = true, requires = "task", conflicts_with_all = ["list", "only", "tables", "on", "status", "part", "manifest"])]
     pub job: Option<u32>,
     /// The task; "probe" checks what tasks need.
     #[arg(long, hide = true, requires = "job")]
@@ -85,16 +85,26 @@ impl ClusterArguments {
             ("--tasks", self.tasks.is_some(), on || manifest, "--on or --manifest"),
             ("--image", self.image.is_some(), manifest, "--manifest"),
             ("--volume", self.volume.is_some(), manifest, "--manifest"),
+            ("--build", self.build.is_some(), self.part.is_some(), "--part"),
         ];
-        match options
+        let mut meaningless = options
             .into_iter()
-            .find(|(_, is_given, has_what_it_needs, _)| *is_given && !has_what_it_needs)
-        {
-            Some((option, .., needs)) => {
-                Err(format!("{option} is for {needs} alone: give that, or leave it out"))
-            }
-            None => Ok(()),
-        }
+            .filter(|(_, is_given, has_what_it_needs, _)| *is_given && !has_what_it_needs);
+        let Some((first, .., needs)) = meaningless.next() else { return Ok(()) };
+        // What it needs conflicts with what is given.
+        let modes = [
+            (on, "--on"),
+            (manifest, "--manifest"),
+            (self.part.is_some(), "--part"),
+            (self.status, "--status"),
+        ];
+        let Some((_, given)) = modes.into_iter().find(|(is_given, _)| *is_given) else {
+            return Err(format!("{first} is for {needs} alone: give that, or leave it out"));
+        };
+        let all: Vec<&str> =
+            std::iter::once(first).chain(meaningless.map(|(option, ..)| option)).collect();
+        let (mean, them) = if all.len() == 1 { ("means", "it") } else { ("mean", "them") };
+        Err(format!("{} {mean} nothing with {given}: leave {them} out", all.join(", ")))
     }
 
     /// Options that decide how a job is submitted, and their values.

@@ -4,7 +4,9 @@ use std::iter;
 use std::num::NonZeroUsize;
 use std::path::{Path, absolute};
 
-use super::super::{Exit, print, say};
+use results::counted;
+
+use super::super::{Exit, print, say, warn};
 use super::{Arguments, CommandError, load, out};
 use crate::cluster::kubernetes::{Job, Volume};
 use crate::cluster::slurm::quoted;
@@ -21,6 +23,14 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         unreachable!("clap requires both");
     };
     let plan = load(arguments)?;
+    let most = plan.runs.len().min(MOST_PARTS);
+    if let Some(tasks) = cluster.tasks.map(NonZeroUsize::get).filter(|tasks| *tasks > most) {
+        let runs = counted(plan.runs.len() as u64, "run");
+        warn(format_args!(
+            "--tasks {tasks} is more than there can be: the sweep has {runs}, and a manifest {MOST_PARTS} parts at most; \
+             the job has {most}"
+        ));
+    }
     let (file, out) = (in_pods(&arguments.file, volume)?, in_pods(&out(arguments), volume)?);
     let job = Job {
         name: arguments.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -29,7 +39,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         volume: volume.clone(),
         parts: match cluster.tasks.map(NonZeroUsize::get) {
             None => parts(arguments, &plan),
-            Some(parts) => parts.min(plan.runs.len()).min(MOST_PARTS),
+            Some(parts) => parts.min(most),
         },
         build: Submitter::of_this_process().version_and_build(),
         cpus: cluster.cpus(),
