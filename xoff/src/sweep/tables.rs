@@ -56,7 +56,8 @@ const CELL_COLUMNS: &[Column<'static>] = &[
     Column::decimal(
         "ci95_low",
         "Lower end of the mean's 95 % confidence interval by Student's t over the `n` runs; wide \
-                for few of them. Empty for one run.",
+                for few of them: it lies 9 standard deviations below the mean for 2 runs, 2.5 for 3, and 1.2 for 5. Empty \
+                for one run.",
     )
     .or_empty(),
     Column::decimal("ci95_high", "Its upper end.").or_empty(),
