@@ -26,7 +26,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     let most = plan.runs.len().min(MOST_PARTS);
     if let Some(tasks) = cluster.tasks.map(NonZeroUsize::get).filter(|tasks| *tasks > most) {
         let runs = counted(plan.runs.len() as u64, "run");
-        warn(format_args!(
+        warn(format!(
             "--tasks {tasks} is more than there can be: the sweep has {runs}, and a manifest {MOST_PARTS} parts at most; \
              the job has {most}"
         ));
