@@ -141,6 +141,8 @@ fn a_call_with_other_runs_and_options_follows_and_says_what_has_no_effect() {
         assert!(said.contains(expected), "{expected}: {said}");
     }
     assert!(followed.stdout.contains("36 of 44 runs are done"), "{}", followed.stdout);
+    let newest = sweep.read("out/sweep.toml");
+    assert!(newest.contains("count = 11"), "a task put its own in the place of it: {newest}");
     sweep.on(&slurm, "out", &[]).finish().assert_code(0);
     assert_eq!(sweep.tables("out"), sweep.local());
     let nothing = sweep.on(&slurm, "out", &["--dry-run"]).finish().assert_code(0);

@@ -436,3 +436,16 @@ impl From<ResultsError> for CommandError {
         Self::Results(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_says_that_intervals_over_two_seeds_are_wide() {
+        let note = few_seeds(&[1, 2]).expect("there is one");
+        assert!(note.contains("they reach 9 standard deviations"), "{note}");
+        // One has no interval.
+        assert_eq!((few_seeds(&[7]), few_seeds(&[1, 2, 3])), (None, None));
+    }
+}

@@ -166,13 +166,10 @@ impl OnSlurm<'_> {
 /// Length of the longest task as text. It is a lower bound if measured runs (`cut`) did not end.
 fn length(longest: Duration, cut: usize) -> String {
     let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
-    match cut {
-        0 => format!("at most about {about}"),
-        _ => {
-            let runs = counted(cut as u64, "run");
-            format!("{about} or more: {runs} did not end during the measurement")
-        }
+    if cut == 0 {
+        return format!("at most about {about}");
     }
+    format!("{about} or more: {} did not end during the measurement", counted(cut as u64, "run"))
 }
 
 /// Options of a call that a job was submitted without, or with other values: a clause each.
@@ -399,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_length_is_a_lower_bound_if_measured_runs_did_not_end() {
-        let length = |cut| length(Duration::from_secs(300), cut);
+        let length = |cut| length(Duration::from_mins(5), cut);
         assert_eq!(length(0), "at most about 300 s");
         assert_eq!(length(1), "300 s or more: 1 run did not end during the measurement");
     }
