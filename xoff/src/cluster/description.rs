@@ -1,4 +1,4 @@
-//! What all tasks of a job have in common.
+//! The description of a job, which all its tasks read.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub struct Submitter {
     pub host: String,
 }
 
-/// What all tasks of a job have in common.
+/// Description of a job, which all its tasks read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// The xoff that submitted the job.
     #[serde(flatten)]
     pub submitter: Submitter,
-    /// How many runs its tasks have.
+    /// Number of runs in all its tasks.
     pub runs: usize,
     /// A complete run that other kinds of processors repeat, to compare the results.
     pub witness: Option<Witness>,
@@ -39,7 +39,7 @@ pub struct Witness {
     pub run: String,
     /// The machine that made it.
     pub host: String,
-    /// That machine's processor.
+    /// Processor of that machine.
     pub processor: String,
 }
 
@@ -55,8 +55,8 @@ impl Submitter {
         format!("{}-{}", self.version, self.build)
     }
 
-    /// Why this process may not execute tasks of the job, if it may not. All machines give the same reason, so that a job with
-    /// many tasks has one line.
+    /// Reason why this process may not execute tasks of the job; `None` if it may. All machines give one reason, so that a
+    /// job with many tasks has one line.
     pub fn refusal(&self) -> Option<String> {
         let own = Self::of_this_process();
         ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {

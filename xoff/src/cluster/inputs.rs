@@ -17,7 +17,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Those of a sweep.
+    /// The texts of a sweep.
     pub fn of(sweep: &Sweep) -> Self {
         Self { sweep: sweep.text().to_owned(), scenario: sweep.scenario_text().to_owned() }
     }
