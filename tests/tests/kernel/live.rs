@@ -336,6 +336,8 @@ fn what_cannot_be_is_refused() {
     ] {
         command(&arguments).assert_refused(&words);
     }
+    let left = command(&["destroy"]).assert_code(0).stdout;
+    assert!(left.contains("left the live fabric lab alone: `xoff destroy lab`"), "{left}");
     // As shells have it.
     for (program, code) in [("no-such-program", 127), ("/etc/hostname", 126)] {
         let failed = command(&["exec", "lab", "h0", "--", program]).assert_code(code);

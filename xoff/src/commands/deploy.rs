@@ -141,7 +141,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
     if arguments.play && scenario.workloads.is_empty() {
         super::warn("there are no [[flows]] to play");
     }
-    warn_of_rates(&scenario, arguments.pace.dilation);
+    if let Some(warning) = too_fast(&scenario, arguments.pace.dilation) {
+        super::warn(warning);
+    }
     deploy(scenario, arguments).unwrap_or_else(super::refuse)
 }
 
@@ -232,21 +234,21 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
 /// Throughput of programs over a fabric in real time on two processors, in bit/s: docs/live.md, "Figures".
 const CARRIED: u64 = 500_000_000;
 
-/// Says so if links are faster than what a machine carries in the time that the fabric has.
-fn warn_of_rates(scenario: &Scenario, dilation: Dilation) {
+/// A warning if links are faster than what a machine carries in the time that the fabric has.
+fn too_fast(scenario: &Scenario, dilation: Dilation) -> Option<String> {
     // With `auto` the machine itself is tried.
-    let Dilation::Exactly(dilation) = dilation else { return };
+    let Dilation::Exactly(dilation) = dilation else { return None };
     let fabric = scenario.fabric();
     let wires = (0..fabric.host_count()).map(|host| fabric.host(HostId(host)).ports[0]);
-    let fastest = wires.map(|wire| fabric.wire(wire).rate).max();
-    if let Some(rate) = fastest.filter(|rate| rate.0 / u64::from(dilation.get()) > CARRIED) {
-        super::warn(format!(
+    let rate = wires.map(|wire| fabric.wire(wire).rate).max()?;
+    (rate.0 / u64::from(dilation.get()) > CARRIED).then(|| {
+        format!(
             "links of {} are faster than what programs get in real time, some {} on two processors (docs/live.md): \
              `--dilation auto` slows the fabric down until this machine is punctual",
             quantity::display(rate),
             quantity::display(BitsPerSecond(CARRIED)),
-        ));
-    }
+        )
+    })
 }
 
 /// Whether the user does not even want to wait for what follows from an interrupt.
@@ -347,6 +349,24 @@ mod tests {
     use clap::Parser;
 
     use super::super::Arguments as CommandLine;
+    use super::*;
+
+    #[test]
+    fn links_that_no_machine_carries_in_real_time_get_a_warning() {
+        let text = "[topology]\nkind = \"star\"\nhosts = 2\n\
+                    host_link = { rate = \"25Gbps\", delay = \"1us\" }\n";
+        let warning = |rate: &str, dilation: Dilation| {
+            let text = text.replace("25Gbps", rate);
+            let scenario = Scenario::parse_live(&text, Path::new("a.toml"), &[]).unwrap();
+            too_fast(&scenario, dilation)
+        };
+        let exactly = |dilation: &str| dilation.parse().map(Dilation::Exactly).unwrap();
+        let warned = warning("25Gbps", exactly("1")).expect("it is too fast");
+        assert!(warned.contains("25Gbps") && warned.contains("500Mbps"), "{warned}");
+        assert_eq!(warning("25Gbps", exactly("50")), None);
+        assert_eq!(warning("25Gbps", Dilation::Auto), None);
+        assert_eq!(warning("100Mbps", exactly("1")), None);
+    }
 
     /// The example of a unit starts what there is.
     #[test]

@@ -114,10 +114,13 @@ fn accepted(imported: &Imported, lenient: bool) -> bool {
     if may {
         return true;
     }
-    for difference in imported.remarks.differences.iter().filter(|it| it.asked) {
-        super::say(format_args!("error: {}: xoff cannot do that", difference.subject));
+    let mut asked = imported.remarks.differences.iter().filter(|it| it.asked).peekable();
+    while let Some(difference) = asked.next() {
+        let complaint = Complaint::new(format!("{}: xoff cannot do that", difference.subject));
+        let is_last = asked.peek().is_none();
+        let complaint = if is_last { complaint.with_help(LENIENT) } else { complaint };
+        super::json_errors::error(complaint, Exit::BadInput);
     }
-    super::say(format_args!("help: {LENIENT}"));
     false
 }
 

@@ -231,3 +231,21 @@ fn time(text: &str) -> Result<Duration, Refusal> {
     }
     Ok(Duration::from_nanos(time.0 / 1000))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::{Arguments as CommandLine, Command};
+    use super::*;
+
+    #[test]
+    fn the_command_that_does_a_test_again_keeps_the_options() {
+        let words = "xoff selftest --only ring.load --time-limit 1ms --repeat 2 --stress 3";
+        let read = CommandLine::try_parse_from(words.split(' ')).expect("they are options");
+        let Command::Selftest(arguments) = read.command else { panic!("{words}") };
+        let expected = "--only ring.load --seed 1 --time-limit 1000us --repeat 2 --stress 3";
+        assert_eq!(with_options("--only ring.load".to_owned(), &arguments), expected);
+        assert_eq!(again(&arguments), format!("xoff selftest {expected}"));
+    }
+}

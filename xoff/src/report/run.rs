@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use results::{Summary, count};
 use scenario::Scenario;
+use scenario::report::printable;
 use serde::Serialize;
 
 use super::ReportError;
@@ -108,7 +109,7 @@ impl Run {
         let summary: Summary = serde_json::from_slice(&json)
             .map_err(|source| ReportError::Summary { path, source })?;
         let scenario = Scenario::load(&folder.join(results::SCENARIO_FILE), &[])
-            .map_err(|error| error.to_string());
+            .map_err(|error| printable(error.title()).into_owned());
         let (slowdowns, slowest) = flows(folder)?;
         let interval = match &scenario {
             Ok(scenario) => scenario.results.throughput.as_ref().map(|it| it.interval),
