@@ -100,9 +100,11 @@ mod tests {
         assert!(
             none.contains("kind = \"roce-rc\"") && none.contains("congestion_control = \"none\"")
         );
-        for order in [["kind=\"tcp\"", "loss_threshold=5"], ["loss_threshold=5", "kind=\"tcp\""]] {
-            let set = order.map(|key| format!("host.transport.{key}"));
-            assert!(resolved(&set).contains("kind = \"tcp\""), "{order:?}");
+        let tcp = "host.transport.kind=\"tcp\"";
+        let key = "host.transport.loss_threshold=5";
+        for order in [[tcp, key], [key, tcp]] {
+            let all = [&order[..], &["switch.lossless=[]"]].concat();
+            assert!(resolved(&sets(&all)).contains("kind = \"tcp\""), "{order:?}");
         }
         // A table that is written whole is as it is written.
         let whole = ["host.transport={ congestion_control = \"none\" }".to_owned()];

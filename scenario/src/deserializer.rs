@@ -148,7 +148,8 @@ impl de::Error for ReadError {
         let expected = match expected.to_string().as_str() {
             "u8" => "a whole number from 0 to 255".into(),
             "u16" => "a whole number from 0 to 65535".into(),
-            "u32" | "u64" => "a whole number without a sign".into(),
+            "u32" => "a whole number without a sign".into(),
+            "u64" => "a whole number from 0 up".into(),
             "a string" => "a text in quotes".into(),
             "a sequence" => "a list in brackets".into(),
             text if text.starts_with("struct ") => "a table with its keys".into(),

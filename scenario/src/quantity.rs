@@ -201,8 +201,18 @@ pub fn starts_like_a_word(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
-/// Reads a number and its unit, with or without a space between them.
+/// Reads a number and its unit, with or without a space between them, in any spelling of the unit.
 pub fn parse<D: Dimension>(text: &str) -> Result<D, Refusal> {
+    read(text, |unit| D::KIND.scale(unit.trim_start_matches(' ')))
+}
+
+/// Reads a number and its unit as xoff's own files have them: no space, and one spelling of each unit. For the files of other
+/// programs, which would refuse anything else.
+pub fn parse_strictly<D: Dimension>(text: &str) -> Result<D, Refusal> {
+    read(text, |unit| D::KIND.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale))
+}
+
+fn read<D: Dimension>(text: &str, scale: impl FnOnce(&str) -> Option<u64>) -> Result<D, Refusal> {
     let kind = D::KIND;
     let noun = kind.noun;
     let base = parse_any::<D>(text)?;
@@ -237,15 +247,15 @@ pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, Refusal> {
     let fault = |title: String| Refusal::new(title, kind.advice());
     let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
-    let unit = unit.trim_start_matches(' ');
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
         return Err(fault(format!("`{text}` is not a {noun}")));
     }
-    if unit.is_empty() {
+    if unit.trim().is_empty() {
         return Err(fault(format!("the {noun} `{text}` has no unit")));
     }
-    let Some(scale) = kind.scale(unit) else {
+    let Some(scale) = scale(unit) else {
+        let unit = unit.trim_start_matches(' ');
         let same = |(name, _): &&(&str, u64)| name.eq_ignore_ascii_case(unit);
         let hint = kind.units.iter().find(same).map(|(name, _)| format!("; `{name}` is"));
         let hint = hint.unwrap_or_default();
@@ -411,6 +421,11 @@ mod tests {
                 refusal.help.ends_with("units are B, kB, KiB, MB, MiB, GB, GiB, TB"),
                 "{refusal}"
             );
+        }
+        assert_eq!(parse::<Bytes>("16 ").unwrap_err().title, "the size `16 ` has no unit");
+        for text in ["16 MB", "100Gbit"] {
+            assert!(parse_strictly::<Bytes>(text).is_err(), "{text}");
+            assert!(parse_strictly::<BitsPerSecond>(text).is_err(), "{text}");
         }
         let refusal = parse::<BitsPerSecond>("1GB/s").unwrap_err();
         assert_eq!(refusal.title, "`GB/s` in `1GB/s` is not a unit of rates");

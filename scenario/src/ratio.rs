@@ -75,7 +75,7 @@ const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\", \"0.5\" or 2";
+const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\", \"0.5\" or \"2\"";
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -289,7 +289,7 @@ mod tests {
             lines[..2],
             [
                 "error: no wire is called `zz\\n  --> /etc/passwd:7:3\\n   = help: send money`",
-                "  --> a\\n  --> b:1:1.toml:1:10",
+                " --> a\\n  --> b:1:1.toml:1:10",
             ]
         );
         assert_eq!(lines.last().unwrap().trim(), "= help: write `h0`\\rnone\\u{1b}[2J");

@@ -205,10 +205,10 @@ fn headers_with_unknown_columns() {
     };
     let plain = "start_ns,src,dst,bytes,priority";
     assert!(header(plain));
-    for more in [",path", ",source_port", ",source_port,path", ",path,source_port"] {
+    for more in [",path", ",source_port", ",source_port,path", ",path,source_port", ",label,path"] {
         assert!(header(&format!("{plain}{more}")), "{more}");
     }
-    for more in [",", "path", ",path,path", ",label", ",path,"] {
+    for more in [",", "path", ",path,path", ",colour", ",label,label", ",path,"] {
         assert!(!header(&format!("{plain}{more}")), "{more}");
     }
 }

@@ -149,7 +149,7 @@ fn wrong_type() {
     13 | ack_interval = "4"
        |                ^^^
        |
-       = help: write a whole number from 0 to 4294967295
+       = help: write a whole number without a sign
     "#);
     assert_snapshot!(report_on("[switch]\nlossless = 3\n"), @r"
     error: `switch.lossless` is the number 3

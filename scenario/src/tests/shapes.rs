@@ -123,10 +123,10 @@ fn pods_that_cannot_be() {
     ");
     assert_snapshot!(with(&[("leaves_per_pod", 600)]), @r"
     error: 1212 switches; the limit is 1024
-     --> shape.toml:3:8
+     --> shape.toml:5:18
       |
-    3 | pods = 2
-      |        ^
+    5 | leaves_per_pod = 600
+      |                  ^^^
       |
       = help: write a fabric of 1024 switches at most
     ");

@@ -86,7 +86,7 @@ fn a_text_of_the_user_cannot_pass_for_a_place_or_a_hint() {
         let hint = error["hint"].as_str().unwrap_or_default();
         assert!(!hint.contains("money") && !hint.contains("= help"), "{arguments:?}: {error}");
         assert_ne!(error["file"], "/etc/passwd", "{arguments:?}");
-        let shown = finish(&mut xoff(&arguments)).assert_code(2).stderr;
+        let shown = finish(&mut xoff(arguments.iter().copied())).assert_code(2).stderr;
         let is_forged = |line: &str| line.trim().starts_with("--> /etc") || line.contains("\u{1b}");
         assert!(!shown.lines().any(is_forged), "{arguments:?}: {shown:?}");
     }

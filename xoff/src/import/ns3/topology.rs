@@ -305,18 +305,18 @@ fn read_in_bits_per_second<D: Dimension>(
     let is_bare = bare && word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if let Some(number) = decimal::parse(word.text).filter(|_| is_bare) {
         let text = format!("{}bps", number / decimal::ONE);
-        return quantity::parse(&text).map_err(|Refusal { title, help }| {
+        return quantity::parse_strictly(&text).map_err(|Refusal { title, help }| {
             let help = format!("{help}; a rate without a unit is in bit/s");
             explain(source, word, &Refusal { title, help })
         });
     }
     let text = word.text.replace("b/s", "bps").replace("Kbps", "kbps");
-    quantity::parse(&text).map_err(|refusal| explain(source, word, &refusal))
+    quantity::parse_strictly(&text).map_err(|refusal| explain(source, word, &refusal))
 }
 
 /// A delay as ns-3 writes it: `1us`, `0.001ms`.
 pub fn read_delay(source: &Source, word: Word<'_>) -> Result<Picos, ScenarioError> {
-    quantity::parse(word.text).map_err(|refusal| explain(source, word, &refusal))
+    quantity::parse_strictly(word.text).map_err(|refusal| explain(source, word, &refusal))
 }
 
 fn explain(source: &Source, word: Word<'_>, refusal: &Refusal) -> ScenarioError {
