@@ -1,6 +1,7 @@
 //! Whole files, good and bad; the reports on bad ones are kept as a person reads them.
 
 mod backpressure;
+mod edges;
 mod expect;
 mod faults;
 mod files;

@@ -92,7 +92,7 @@ host_link = { rate = \"1Gbps\", delay = \"1us\" }
     2 | 0,h0,h1,0,3
       |         ^
       |
-      = help: write a whole number from 1 to 10^15
+      = help: write a whole number from 1 to 10^15, or unlimited
     ");
     assert_snapshot!(report_on_rows(&format!("{header}\n1000000,h0,h1,1,3\n")), @r"
     error: `start_ns` is `1000000`

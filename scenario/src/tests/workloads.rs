@@ -145,7 +145,7 @@ fn sizes_that_are_none() {
     12 | sizes = { fil = "x.cdf" }
        |           ^^^
        |
-       = help: did you mean `file`? the keys here are `file`
+       = help: did you mean `file`? the keys here are `file` and `unit`
     "#);
     let file = "kind = \"poisson\"\nload = 0.5\nsizes = { file = \"my.cdf\" }";
     assert_snapshot!(report_on_file(file, "my.cdf", "# mine\n0 0\n1000 0.5\n900 1\n"), @r"
