@@ -58,7 +58,11 @@ fn a_small_folder_becomes_a_run_with_the_simulators_files() {
         assert_eq!(line[..2], [address(id("src")), address(id("dst"))]);
         assert_eq!(line[3..5], [port, row.text("bytes")]);
         assert_eq!(line[5], (row.number("start_ns") + 2_000_000_000).to_string());
-        assert_eq!(line[6..], [row.text("fct_ns"), row.text("ideal_ns")]);
+        // Links of 1 us and 100 Gbit/s: three if a host on switch 0 sends to one on switch 3.
+        let links = if id("dst") == 4 && id("src") < 4 || id("src") == 1 { 3 } else { 2 };
+        let bytes = row.number("bytes") + 48 * row.number("bytes").div_ceil(1000);
+        let standalone = links * (2000 + 80) + bytes * 8 / 100;
+        assert_eq!(line[6..], [row.text("fct_ns"), &standalone.to_string()]);
     }
     // The third flow of a pair would have 10002: ports count by pairs of hosts.
     let mut ports: Vec<&str> = fct.iter().map(|line| line[2].as_str()).collect();
@@ -100,6 +104,41 @@ fn what_xoff_cannot_do_is_refused_unless_accepted() {
     assert!(text.contains("CC_MODE 10  "), "{text}");
     // What is there is not overwritten.
     import(&folder, &["--lenient"]).assert_refused(&["small.toml exists", "--out", "--force"]);
+}
+
+/// Files of a fork with links of 1 ms: what a user has to accept is listed, and the scenario runs to its end.
+#[test]
+fn a_fork_with_long_links_runs() {
+    let fork = format!("{CONFIG}NIC_TOTAL_PAUSE_TIME 0\nBW_OUTPUT_FILE mix/bw.txt\n");
+    let folder = mix("config.txt", &fork);
+    let long = TOPOLOGY.replacen("0 3 100Gb/s 1us", "0 3 100Gb/s 1ms", 1);
+    folder.write("mix/topology.txt", &long.replacen("6 2 5", "6 1 0 2 5 A100", 1));
+    folder.write("mix/flow.txt", "2\n1 4 3 100 20000 2.000033361\n4 1 3 100 1000000000000 2.05\n");
+    let words = ["unknown key `NIC_TOTAL_PAUSE_TIME`", "--lenient leaves out"];
+    import(&folder, &[]).assert_refused(&words);
+    assert_eq!(folder.entries(), ["mix"]);
+    let imported = import(&folder, &["--lenient"]).assert_code(0);
+    for words in
+        ["NIC_TOTAL_PAUSE_TIME 0  ", "mix/bw.txt: not taken", "wraps to 4 GiB", "unlimited"]
+    {
+        assert!(imported.stderr.contains(words), "{words}: {}", imported.stderr);
+    }
+    let (scenario, out) = (folder.path("small.toml"), folder.path("results"));
+    let run = ["run", &scenario, "--datapath", "memory", "--format", "hpcc", "--out", &out];
+    finish(&mut xoff(run)).assert_code(0);
+    let fct = lines(&folder, "fct.txt");
+    assert_eq!((fct.len(), fct[0][5].as_str()), (1, "2000033360"));
+}
+
+/// An error that only the whole scenario shows names the config, not a scenario that was never written.
+#[test]
+fn what_the_scenario_refuses_is_said_of_the_config() {
+    let apart = TOPOLOGY.replacen("6 2 5", "6 2 4", 1).replacen("0 3 100Gb/s 1us 0\n", "", 1);
+    let folder = mix("topology.txt", &apart);
+    let refused = import(&folder, &[]);
+    assert!(!refused.stderr.contains("small.toml"), "{}", refused.stderr);
+    refused.assert_refused(&["config.txt: no path leads from", "made of these files"]);
+    assert_eq!(folder.entries(), ["mix"]);
 }
 
 /// Hosts 1 and 2 send three packets each to host 0, at once, without control: completion times by hand, by the

@@ -136,7 +136,7 @@ impl Translation {
         let endless = of_run.filter(|flow| is_endless(flow, topology, self)).count();
         if endless > 0 {
             let what = format!(
-                "{endless} flows have more bytes than their links carry before the simulator stops: unlimited"
+                "flows ({endless}) with more bytes than their links carry before the simulator stops are unlimited"
             );
             self.remarks.note(flows.name(), &what);
         }

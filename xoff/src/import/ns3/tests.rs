@@ -400,7 +400,7 @@ fn values_at_their_ends() {
         ("QLEN_MON_START 18446744073709551615", true),
         ("QLEN_MON_END 0", true),
         ("QLEN_MON_END 18446744073709551615", true),
-        ("RATE_AI 0bps", false),
+        ("RATE_AI 0bps", true),
         ("RATE_HAI 1000Tbps", false),
         ("MIN_RATE 1kbps", true),
         ("EWMA_GAIN 1", true),

@@ -139,7 +139,7 @@ fn arguments_choose_the_congestion_control() {
 #[test]
 fn what_xoff_cannot_do_is_named() {
     // Six products of 100 Gbit/s and 5 us, and eight queues.
-    let long = TOPOLOGY.replace("1us", "400us");
+    let long = TOPOLOGY.replace("1us", "100us");
     let config = |from: &str, to: &str| CONFIG.replace(from, to);
     for (words, config, topology, flows, expected) in [
         (
@@ -164,7 +164,7 @@ fn what_xoff_cannot_do_is_named() {
             CONFIG.into(),
             &long,
             FLOWS,
-            "c.txt:28: BUFFER_SIZE 4: headroom of 8 queues, 60MB at switch 2,",
+            "c.txt:28: BUFFER_SIZE 4: headroom of 8 queues, 15MB at switch 2,",
         ),
     ] {
         let imported = import(words, &config, topology, flows).unwrap();
@@ -198,9 +198,9 @@ fn files_that_are_wrong() {
     let report = bare.unwrap_err().to_string();
     let help = "help: the smallest rate is \"1kbps\"; a rate without a unit is in bit/s";
     assert!(report.contains("`25bps` is too small") && report.contains(help), "{report}");
-    // The header of Reverie's topologies has two rates more.
-    let reverie = TOPOLOGY.replacen("4 2 1 3", "4 2 1 3 25000000000 25000000000", 1);
-    assert_eq!(fault(import(&[], CONFIG, &reverie, FLOWS)).1, "a header of 6 fields");
+    // The header of Reverie's topologies has two rates more, not one.
+    let one_rate = TOPOLOGY.replacen("4 2 1 3", "4 2 1 3 25000000000", 1);
+    assert_eq!(fault(import(&[], CONFIG, &one_rate, FLOWS)).1, "a header of 5 fields");
     for (flows, title) in [
         ("1\n0 1 3 100 2500\n", "a flow of 5 fields"),
         ("1\n0 2 3 100 2500 0.1\n", "node 2 is a switch"),
@@ -225,6 +225,7 @@ fn files_that_are_wrong() {
     }
     let conweave = import(&[], &CONFIG.replace("CC_MODE 1", "LB_MODE 0"), TOPOLOGY, FLOWS);
     let report = conweave.unwrap_err().to_string();
-    let help = "help: it is a key of ConWeave's simulator (`xoff import conweave`)\n";
-    assert!((report + "\n").contains(help));
+    let help =
+        "help: it is a key of ConWeave's simulator (`xoff import conweave`); --lenient leaves out";
+    assert!(report.contains(help), "{report}");
 }
