@@ -111,7 +111,7 @@ impl Schema {
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.rsplit('/').next().expect("a reference is a path");
             return match name {
-                "Rate" => RATES.draw(),
+                "Rate" | "Increase" => RATES.draw(),
                 "Time" => TIMES.draw(),
                 "Propagation" => DELAYS.draw(),
                 "Size" if ["bytes", "sizes"].contains(&key) => LENGTHS.draw(),

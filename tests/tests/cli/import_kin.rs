@@ -140,7 +140,7 @@ fn load_balancing_and_arguments_are_refused() {
 fn acks_go_ahead_of_data_in_conweaves_switches() {
     let star = "5 1 4\n4\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 4 100Gbps 1000ns 0\n\
                 3 4 100Gbps 1000ns 0\n";
-    let flows = "3\n1 0 3 1000 2\n2 1 3 2500 2.000002\n3 1 3 2500 2.000002\n";
+    let flows = "3\n1 0 3 1000 2\n2 1 3 2500 2.0000020001\n3 1 3 2500 2.0000020001\n";
     let folder = conweave(&CONWEAVE.replace("CC_MODE 1", "CC_MODE 0"), star, flows);
     import(&folder, "conweave", &[]).assert_code(0);
     run(&folder);
