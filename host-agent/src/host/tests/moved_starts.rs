@@ -30,41 +30,62 @@ fn ack(sender: &mut Host, at: Picos, psn: u32) {
     sender.handle_packet(at, &acknowledgement(Syndrome::Ack, psn));
 }
 
-/// Round trips of ten times the base make the sender slow; one of the base makes it faster again while a packet waits.
-#[test]
-fn a_packet_that_waits_starts_earlier_at_a_higher_rate_and_later_at_a_lower_one() {
+const fn us(count: u64) -> Picos {
+    Picos(count * 1_000_000)
+}
+
+/// When the packet behind one that started at `start` may go.
+fn due(start: Picos, rate: BitsPerSecond) -> Picos {
+    start + rate.serialise(1058 + OVERHEAD)
+}
+
+/// A sender whose packets had ACKs after these round trips, one after another.
+fn sender_after(round_trips: &[Picos]) -> (Host, Picos) {
     let mut sender = host(SENDER, theta());
     sender.start_traced_flow(Picos::ZERO, &flow(100_000));
-    let us = |count: u64| Picos(count * 1_000_000);
-    assert!(sender.poll_roce(Picos::ZERO).is_some());
-    ack(&mut sender, us(100), 10);
-    for (at, acked) in [(us(100), us(200)), (us(200), us(300))] {
-        let psn = sender.poll_roce(at).expect("nothing holds it").psn.value();
-        ack(&mut sender, acked, psn);
+    let mut now = Picos::ZERO;
+    for &round_trip in round_trips {
+        let psn = sender.poll_roce(now).expect("nothing holds it").psn.value();
+        now = now + round_trip;
+        ack(&mut sender, now, psn);
     }
+    (sender, now)
+}
+
+/// Long round trips leave a window below a packet. Short ones make the sender faster again, and the next
+/// packet need not wait as long as at the old rate.
+#[test]
+fn a_higher_rate_moves_the_next_start_forward() {
+    let (mut sender, start) = sender_after(&[us(100), us(100), us(100), us(100), us(10)]);
     let slow = rate(&mut sender);
-    assert!(slow.0 < RATE.0 / 50, "{slow:?}");
-    let start = us(300);
-    let due = |rate: BitsPerSecond| start + rate.serialise(1058 + OVERHEAD);
-    let first = sender.poll_roce(start).expect("its gap is long over").psn.value();
-    assert_eq!(sender.next_transmission(start), Some(due(slow)));
-    assert_eq!(sender.poll_roce(start), None);
-    // The round trip takes 8 us, less than the base.
-    ack(&mut sender, us(308), first);
+    let start = sender.next_transmission(start).expect("a packet waits for its pace");
+    let first = sender.poll_roce(start).expect("its gap is over").psn.value();
+    let answered = start + us(9);
+    ack(&mut sender, answered, first);
     let fast = rate(&mut sender);
-    assert!(fast > slow, "{fast:?}");
-    let moved = due(fast).max(us(308));
+    assert!(slow.0 < RATE.0 / 50 && fast > slow, "{slow:?}, {fast:?}");
+    let moved = due(start, fast).max(answered);
+    assert!(answered < due(start, slow) && moved < due(start, slow), "the old gap was not over");
     assert!(sender.has_news());
-    assert_eq!(sender.next_transmission(us(308)), Some(moved));
-    // Another host's PAUSE has it miss its turn, and in the meantime it becomes slower.
-    let priority = Priority::new(3);
-    sender.handle_hop_control(
-        us(308),
-        &HopControl::Classes(ClassPauses::xoff(priority.bit(), 30_000)),
-    );
-    let resumed = moved + us(20);
-    sender.handle_hop_control(resumed, &HopControl::Classes(ClassPauses::xon(priority.bit())));
-    let last = sender.poll_roce(resumed).expect("it has its turn");
+    assert_eq!(sender.next_transmission(answered), Some(moved));
+    assert_eq!(sender.poll_roce(moved).map(|packet| packet.psn.value()), Some(first + 1));
     assert_eq!(sender.ready_since(), Some(moved));
-    assert_eq!(last.psn.value(), first + 1);
+}
+
+/// A window of many packets, and an ACK that makes the sender slower while the next packet waits for its pace.
+#[test]
+fn a_lower_rate_moves_a_start_that_is_set_back() {
+    let (mut sender, start) = sender_after(&[us(10), us(20)]);
+    let fast = rate(&mut sender);
+    let first = sender.poll_roce(start).expect("nothing holds it").psn.value();
+    assert_eq!(sender.next_transmission(start), Some(due(start, fast)));
+    let answered = start + Picos(100_000);
+    ack(&mut sender, answered, first);
+    let slow = rate(&mut sender);
+    assert!(answered < due(start, fast) && slow < fast, "{fast:?}, {slow:?}");
+    assert!(sender.has_news());
+    assert_eq!(sender.next_transmission(answered), Some(due(start, slow)));
+    assert_eq!(sender.poll_roce(due(start, fast)), None);
+    assert!(sender.poll_roce(due(start, slow)).is_some());
+    assert_eq!(sender.ready_since(), Some(due(start, slow)));
 }
