@@ -110,7 +110,7 @@ impl Threads {
                 let processors = thread::available_parallelism().map_or(1, usize::from);
                 let nodes = scenario.fabric().nodes().len();
                 // Parts cost a little where one thread runs them all, as it does if windows are too short for this.
-                let frames = load::most_frames_of_a_window(scenario);
+                let frames = load::frames_of_a_busy_window(scenario);
                 let by_work = usize::try_from(frames).unwrap_or(usize::MAX) / least_frames;
                 let most = processors.min(nodes / 4).min(by_work).max(1);
                 ThreadUse { most, least_frames }

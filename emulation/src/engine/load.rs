@@ -8,9 +8,9 @@ use super::LONGEST_WINDOW;
 /// The threads that a run uses. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadUse {
-    /// At most so many; a switch and its hosts share one.
+    /// Maximum number of threads; a switch and its hosts share one.
     pub most: usize,
-    /// Only for windows in which each thread besides the first takes over so many frames; 0: for every window.
+    /// Minimum number of frames that each thread besides the first must take over in a window; 0 uses threads in every window.
     pub least_frames: usize,
 }
 
@@ -26,9 +26,9 @@ const WEIGHT: u32 = 3;
 
 /// The frames that each part has taken in recent windows.
 ///
-/// A frame on a long wire is no work of a window that is as long as the shortest wire, and looking for the frames that are
-/// due would cost each window a look at all inboxes. So the frames of the next window are those of the last ones, on
-/// average: waking threads costs the same for every window, and saves time in proportion to their frames.
+/// Frames on a long wire are not due in a window that is as long as the shortest wire. Finding those that are due would cost
+/// each window a pass over all inboxes, so the next window is expected to have as many as recent ones had on average. The
+/// average decides: waking threads costs the same in every window, and saves time in proportion to the frames.
 #[derive(Debug)]
 pub struct Load {
     parts: Box<[PartLoad]>,
@@ -46,7 +46,7 @@ struct PartLoad {
 }
 
 impl Load {
-    /// Of so many parts that have taken nothing.
+    /// The load of parts that have taken nothing.
     pub fn new(parts: usize, least_frames: usize) -> Self {
         Self { parts: vec![PartLoad::default(); parts].into(), least_frames }
     }
@@ -84,16 +84,17 @@ pub fn lookahead(scenario: &Scenario) -> Picos {
     shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
 }
 
-/// The frames that arrive in a window at most, if each wire carries the shortest ones back to back.
-pub fn most_frames_of_a_window(scenario: &Scenario) -> u64 {
-    let window = lookahead(scenario);
-    let length = scenario.frames.lengths.shortest();
+/// The frames that arrive in a window while all wires are busy with as many ACKs as full packets.
+pub fn frames_of_a_busy_window(scenario: &Scenario) -> u64 {
+    const PARTS: u64 = 1000;
+    let (window, time) = (lookahead(scenario), scenario.frame_time());
+    let lengths = [scenario.link_frames().longest.0, scenario.frames.lengths.shortest()];
     let wires = scenario.fabric().wires().iter();
-    let frames = wires.map(|wire| {
-        let each = scenario.frame_time().serialise(wire.rate, length);
-        1 + window.0 / each.0.max(1)
+    let thousandths = wires.map(|wire| {
+        let pair: u64 = lengths.iter().map(|&length| time.serialise(wire.rate, length).0).sum();
+        (2 * PARTS * window.0).checked_div(pair).unwrap_or(0)
     });
-    frames.fold(0, u64::saturating_add)
+    thousandths.fold(0, u64::saturating_add) / PARTS
 }
 
 #[cfg(test)]
@@ -148,5 +149,28 @@ mod tests {
             !load.is_worth_threads([10_000; 2].into_iter())
         });
         assert!(windows.is_some_and(|windows| (2..10).contains(&windows)), "{windows:?}");
+    }
+
+    fn dumbbell(hosts: &str, between: &str) -> Scenario {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\nleft = 20\nright = 20
+host_link = {{ rate = \"100Gbps\", delay = \"{hosts}\" }}
+bottleneck = {{ rate = \"100Gbps\", delay = \"{between}\" }}
+[switch]\nbuffer = \"200MB\"
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n"
+        );
+        let scenario = Scenario::parse(&text, std::path::Path::new("load.toml"), &[]);
+        scenario.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// 82 wires; 60 B and 1074 B take 6.72 ns and 87.84 ns with what surrounds them.
+    #[test]
+    fn the_shortest_wire_decides_how_much_a_window_holds() {
+        for (hosts, between, expected) in
+            [("1ns", "50us", 13), ("50us", "1ns", 13), ("1us", "1us", 1745)]
+        {
+            let frames = frames_of_a_busy_window(&dumbbell(hosts, between));
+            assert_eq!(frames, expected, "{hosts}, {between}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What waits in switches: each table that says how much adds up to what the buffer holds, at each sample.
+//! Waiting packets: the tables that count them add up to the bytes in the buffer, at each sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{Run, Runner};
 pub const MEASURED: [&str; 3] =
     ["results.thresholds=true", "results.queue_counters=true", "results.port_queues=true"];
 
-/// A counter of a switch: its kind, port and priority, both empty where it has none.
+/// Kind, port and priority of a switch's counter; empty text where it has none.
 type Counter = (String, String, String);
 /// The counters of a switch at a sample; one that is missing is 0.
 type Sample = BTreeMap<Counter, u64>;
@@ -158,7 +158,7 @@ impl Fabric {
     }
 }
 
-/// Whether queues of a priority have packets of others.
+/// True if queues of a priority may have packets of another.
 fn has_foreign_packets(run: &Run) -> bool {
     let management = &run.scenario.switch.lossy.management;
     matches!(management, BufferManagement::Ib { prioritisation: Some(_), .. })
