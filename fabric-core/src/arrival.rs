@@ -177,7 +177,13 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
         return Err(DropReason::NoDescriptor);
     }
     let pool = if lossless {
-        S::admit(&packet)?
+        match S::admit(&packet) {
+            Ok(pool) => pool,
+            Err(reason) => {
+                refuse::<S, T>(&packet, send);
+                return Err(reason);
+            }
+        }
     } else {
         lossy::Selected::admit(&packet)?;
         Pool::Shared
@@ -225,6 +231,13 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     }
     S::enqueued(&packet, descriptor, send);
     Ok(Queued { slot, egress_port, queue, marked })
+}
+
+/// A lossless packet found no room. Seldom, so a call; in eBPF that would need a stack of its own.
+#[cfg_attr(target_arch = "bpf", inline(always))]
+#[cfg_attr(not(target_arch = "bpf"), cold, inline(never))]
+fn refuse<S: Scheme, T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {
+    S::refused(packet, send);
 }
 
 #[cfg(test)]

@@ -266,6 +266,14 @@ pub struct IngressQueue {
     pub pauses: Cell32,
 }
 
+impl IngressQueue {
+    /// What it holds in all pools.
+    #[inline(always)]
+    pub fn held_bytes(&self) -> u64 {
+        self.private_bytes.load() + self.shared_bytes.load() + self.headroom_bytes.load()
+    }
+}
+
 /// One (egress port, queue).
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]

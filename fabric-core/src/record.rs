@@ -59,7 +59,7 @@ pub struct Header {
     pub reason: u32,
     /// See [`Order::pause`].
     pub pause: u32,
-    /// Of a queued packet: how many [`KIND_CONTROL`] records follow.
+    /// Of a queued or dropped packet: how many [`KIND_CONTROL`] records follow.
     pub orders: u32,
     /// The message of a hop control frame, sent or received.
     pub control: Words,
@@ -111,10 +111,10 @@ impl Header {
         }
     }
 
-    /// The record of a dropped frame.
+    /// The record of a dropped frame; the records of `orders` hop control frames follow it.
     #[inline(always)]
-    pub fn of_drop(reason: DropReason, port: u32, time_ns: u64) -> Self {
-        Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, ..Self::default() }
+    pub fn of_drop(reason: DropReason, port: u32, time_ns: u64, orders: u32) -> Self {
+        Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, orders, ..Self::default() }
     }
 
     /// The record of a frame of `length` bytes that is left to user space.
@@ -234,12 +234,13 @@ mod tests {
         assert_eq!((measured.port, measured.time_ns, measured.length), (5, 77, 60));
         assert_eq!(measured.outcome(), Some(Outcome::LinkDelayReceived));
         for reason in DropReason::ALL {
-            let dropped = through_the_ring(Header::of_drop(*reason, 5, 77));
+            let dropped = through_the_ring(Header::of_drop(*reason, 5, 77, 1));
             assert_eq!((dropped.port, dropped.time_ns, dropped.length), (5, 77, 0));
+            assert_eq!(dropped.orders, 1);
             assert_eq!(dropped.outcome(), Some(Outcome::Dropped(*reason)));
         }
         assert_eq!(
-            Header { reason: 99, ..Header::of_drop(DropReason::ALL[0], 5, 77) }.outcome(),
+            Header { reason: 99, ..Header::of_drop(DropReason::ALL[0], 5, 77, 0) }.outcome(),
             None
         );
         assert_eq!(Header { kind: 99, ..received }.outcome(), None);

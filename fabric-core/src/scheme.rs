@@ -49,6 +49,8 @@ pub mod ofc;
 pub mod oversubscribed;
 pub mod pfc;
 pub mod pfc_family;
+#[cfg(test)]
+mod refused;
 mod selected;
 pub mod spfc;
 pub mod state;
@@ -156,6 +158,17 @@ pub trait Scheme: Sized {
         pool: Pool,
         send: &mut impl FnMut(&Order),
     );
+
+    /// After [`admit`](Self::admit) has found no room for a lossless packet: hands `send` the orders that are due at the
+    /// ingress port. By default the same as if the packet had gone to headroom: its queue has crossed X_off, also if it
+    /// has no headroom. That of a queue which holds nothing pauses only if renewals test pauses: no departure would end it.
+    #[inline(always)]
+    fn refused<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {
+        let Ingress { config, queue, .. } = packet.ingress;
+        if queue.held_bytes() != 0 || config.tests_renewed_pauses != 0 {
+            Self::after_arrival(packet, Pool::Headroom, send);
+        }
+    }
 
     /// What a frame's source address tells the neighbour of the egress queue that it leaves, to be added to the
     /// port's: nothing, unless the neighbour pauses queues. See [`QueueId::in_address`].

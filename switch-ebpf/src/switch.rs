@@ -74,7 +74,7 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
     let target = record.as_mut_ptr().cast::<u8>();
     if let Err(reason) = context.prepare() {
         count_drop(tables, reason);
-        write_header(target, &Header::of_drop(reason, port, now));
+        write_header(target, &Header::of_drop(reason, port, now, 0));
         record.submit(wake_up());
         return;
     }
@@ -113,7 +113,7 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
             log_record(context, &header);
         }
         Outcome::Dropped(reason) => {
-            let header = Header::of_drop(reason, port, now);
+            let header = Header::of_drop(reason, port, now, orders);
             write_header(target, &header);
             record.submit(wake_up());
             log_record(context, &header);

@@ -260,7 +260,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             }
             Outcome::Dropped(reason) => {
                 observer.dropped(now, port, *reason, arrival.priority, length)?;
-                Ok(Reaction::default())
+                if orders.is_empty() {
+                    return Ok(Reaction::default());
+                }
+                self.on_refused(now, port, orders, observer)?;
+                Ok(Reaction { wake: [Some(port), None], ..Reaction::default() })
             }
         }
     }

@@ -244,6 +244,11 @@ impl Scheme for Selected {
     }
 
     #[inline(always)]
+    fn refused<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {
+        select!(packet.ingress.policy, S => S::refused(packet, send));
+    }
+
+    #[inline(always)]
     fn named_queue(policy: Policy, queue: QueueId) -> u64 {
         select!(policy, S => S::named_queue(policy, queue))
     }

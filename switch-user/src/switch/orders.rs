@@ -34,6 +34,27 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
+    /// Sends the hop control frames that a packet which found no room has made due at its ingress port.
+    #[cold]
+    pub(super) fn on_refused<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        orders: &[(Order, Option<F>)],
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        for (order, built) in orders {
+            self.send_order(now, port, order, ControlEvent::of(order), *built, observer)?;
+            if let HopControl::Classes(pauses) = order.control
+                && !self.states.is_empty()
+            {
+                let class = Priority::of_bits(pauses.named.trailing_zeros());
+                self.look_at_state(now, port, class, observer)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Renews a pause that would otherwise run out while the congestion lasts.
     pub(super) fn refresh<O: Observer>(
         &mut self,

@@ -1,0 +1,123 @@
+//! What a packet that finds no room tells the neighbour, under every scheme.
+
+use units::{BitsPerSecond, Bytes, Nanos};
+
+use super::{Ingress, Scheme, SchemeSettings, Selected};
+use crate::arrival::{Outcome, arrival};
+use crate::departure::departure;
+use crate::drop_reason::{DropClass, DropReason};
+use crate::frame::ByteFrame;
+use crate::hop_control::{HopControl, Order, PauseLevel};
+use crate::map_abi::SwitchConfig;
+use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use crate::priority::Priority;
+use crate::queue::QueueRange;
+use crate::tables::Tables;
+use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
+use crate::wire::roce::Ecn;
+
+const CLASS: u8 = 3;
+const NOW: Nanos = Nanos(7);
+const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+
+/// A switch without headroom under a scheme, whose X_off is `xoff`; `None` if the tables have no room for the scheme.
+fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTables, Policy)> {
+    let config = SwitchConfig {
+        shared_pool_bytes: 1_000_000,
+        static_xoff_bytes: xoff,
+        xon_offset_bytes: 1000,
+        pause_quanta: 500,
+        lossless_classes: 1 << CLASS,
+        lossless_queues: 1,
+        tests_renewed_pauses: tested,
+        ..SwitchConfig::default()
+    };
+    let mut tables = OwnedTables::new(config, 0);
+    tables.config.queues[usize::from(CLASS)] = QueueRange::flow_queues(8, 3);
+    tables.config.slots = MOST_SLOTS as u32;
+    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    let lines = (0..).map_while(|line| tables.scheme_line(line));
+    lines.flat_map(|line| &line.0).for_each(|word| word.store(0));
+    let policy = settings.select(Policy::new(ThresholdScheme::Static, MarkingScheme::Off));
+    let room = Selected::room(policy, PORTS as u32);
+    tables.scheme_line(room.lines - 1).and(tables.scheme_block(room.blocks - 1))?;
+    settings.write(&tables, [(RATE, Bytes(0)); PORTS]);
+    Some((tables, policy))
+}
+
+/// A packet comes in at port 0 and leaves by port 1: its slot or why it is dropped, and what the neighbour is told.
+fn arrive(tables: &OwnedTables, policy: Policy) -> (Result<u32, DropReason>, Vec<Order>) {
+    let mut bytes = packet(0, 1, CLASS, Ecn::NotCapable);
+    let frame = &mut ByteFrame(bytes.as_mut_slice());
+    let mut told = Vec::new();
+    let send = &mut |order: &Order| told.push(*order);
+    match arrival(frame, tables, policy, 0, NOW, send) {
+        Outcome::Queued(queued) => (Ok(queued.slot), told),
+        Outcome::Dropped(reason) => (Err(reason), told),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The classes that orders pause and resume.
+fn classes(orders: &[Order]) -> Vec<(u8, u8)> {
+    let pauses = orders.iter().filter_map(|order| match order.control {
+        HopControl::Classes(pauses) => Some((pauses.paused(), pauses.resumed())),
+        _ => None,
+    });
+    pauses.collect()
+}
+
+#[test]
+fn a_packet_that_finds_no_headroom_pauses_until_the_queue_has_drained() {
+    let mut tested = Vec::new();
+    for settings in SchemeSettings::every() {
+        let Some((tables, policy)) = switch(&settings, 6000, 0) else { continue };
+        let (mut slots, mut told) = (Vec::new(), Vec::new());
+        let reason = loop {
+            let (outcome, orders) = arrive(&tables, policy);
+            told.extend(orders);
+            match outcome {
+                Ok(slot) => slots.push(slot),
+                Err(reason) => break reason,
+            }
+        };
+        assert_eq!(reason.class(), DropClass::Policy, "{settings:?}");
+        assert_eq!(classes(&told), [(1 << CLASS, 0)], "{settings:?}");
+        let (outcome, orders) = arrive(&tables, policy);
+        assert_eq!((outcome, classes(&orders)), (Err(reason), vec![]), "{settings:?}, once");
+
+        told.clear();
+        for slot in slots {
+            departure(&tables, policy, slot, NOW, &mut |order| told.push(*order));
+        }
+        assert_eq!(classes(&told), [(0, 1 << CLASS)], "{settings:?}");
+        tested.push(policy.scheme());
+    }
+    for kind in [
+        SchemeKind::Pfc,
+        SchemeKind::Oversubscribed,
+        SchemeKind::Dsh,
+        SchemeKind::Bfc,
+        SchemeKind::Spfc,
+        SchemeKind::PfcFamily,
+        SchemeKind::Gfc,
+        SchemeKind::Ofc,
+    ] {
+        assert!(tested.contains(&kind), "{kind:?}");
+    }
+}
+
+/// X_off is smaller than a packet.
+#[test]
+fn an_empty_queue_pauses_only_if_a_renewal_can_end_it() {
+    for (tests, expected) in [(0, vec![]), (1, vec![(1 << CLASS, 0)])] {
+        let (tables, policy) = switch(&SchemeSettings::Pfc, 1000, tests).expect("it has no state");
+        let (outcome, told) = arrive(&tables, policy);
+        assert_eq!(outcome, Err(DropReason::HeadroomExhausted));
+        assert_eq!(classes(&told), expected);
+        let at = Ingress::of(&tables, policy, 0, Priority::new(CLASS)).unwrap();
+        let renewed = Selected::renewal(&at, PauseLevel::Queue, at.queue.pauses.load(), NOW);
+        let resumes: Vec<bool> = renewed.iter().map(|order| order.resumes).collect();
+        assert_eq!(resumes, vec![true; expected.len()]);
+    }
+}
