@@ -123,6 +123,7 @@ fn leave<S: Scheme, T: Tables>(
             egress.bytes.sub::<T>(length);
             target.bytes.add::<T>(length);
             descriptor.queue.store(queue.number().into());
+            S::requeued(&packet, descriptor);
             let fate = Fate::Requeued(queue);
             return Some(Departure { ingress_port, priority, fate });
         }

@@ -199,6 +199,10 @@ pub trait Scheme: Sized {
         Verdict::Send(Changes { mark: false })
     }
 
+    /// After [`at_departure`](Self::at_departure) has put a packet into another queue: may write the descriptor's note anew.
+    #[inline(always)]
+    fn requeued<T: Tables>(_packet: &Leaving<'_, T>, _descriptor: &Descriptor) {}
+
     /// After a lossless packet gave back its buffer: hands `send` the orders that are due at its ingress port.
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order));
 

@@ -32,7 +32,8 @@
 //! arrives, because all its flows are paused, would never resume them.
 //!
 //! **What has no room.** If a packet's flow finds no entry, the class is paused in its place ([`state::ClassLine::class_pauses`]
-//! counts). If a PAUSE names a flow that finds none, nothing of the priority leaves its normal queue until that flow is resumed.
+//! counts), and the packet keeps the flow's name ([`state::UNCOUNTED`]), by which it is held back if a later PAUSE finds an entry
+//! for the flow. If a PAUSE names a flow that finds none, nothing of the priority leaves its normal queue until that flow is resumed.
 
 pub mod identification;
 pub mod notification;
@@ -103,6 +104,10 @@ impl Scheme for Ofc {
     #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
         rotation::at_departure(packet)
+    }
+
+    fn requeued<T: Tables>(packet: &Leaving<'_, T>, descriptor: &Descriptor) {
+        rotation::requeued(packet, descriptor);
     }
 
     #[inline(always)]

@@ -273,6 +273,11 @@ impl Scheme for Selected {
     }
 
     #[inline(always)]
+    fn requeued<T: Tables>(packet: &Leaving<'_, T>, descriptor: &Descriptor) {
+        select!(packet.ingress.policy, S => S::requeued(packet, descriptor));
+    }
+
+    #[inline(always)]
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
         select!(packet.ingress.policy, S => S::after_departure(packet, send));
     }

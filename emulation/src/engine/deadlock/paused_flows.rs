@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::Priority;
-use fabric_core::scheme::ofc::state::{self, NORMAL, PAUSED, RESUMES_NEXT};
+use fabric_core::scheme::ofc::state::{self, FlowTable, NORMAL, PAUSED, RESUMES_NEXT};
 use fabric_core::scheme::ofc::{Ofc, Options};
 use fabric_core::scheme::{Ingress, Scheme};
 use fabric_core::tables::Tables;
@@ -157,7 +157,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// From the instant at which a switch has sent a frame until it has come in, over whichever wire.
-    fn longest_settling(&self) -> Picos {
+    pub(super) fn longest_settling(&self) -> Picos {
         let wires = self.deadlocks.between_switches.iter();
         wires.map(|&wire| self.settling_time(wire)).max().unwrap_or_default()
     }
@@ -196,11 +196,12 @@ impl<W: Wires> Engine<'_, W> {
 
         let number = self.sender(lane.wire);
         let arrives_at = &self.scenario.fabric().switch(SwitchId(number)).ports;
+        let table = FlowTable { options: Options::of(switch.policy()), ports, port };
         let queues = tables.settings().queues_of(priority);
         for queue in queues.iter() {
             for slot in switch.queues().slots(port as usize, queue) {
                 let packet = tables.descriptor(slot)?;
-                let flow = packet.note.load().checked_sub(1);
+                let flow = table.of_note(tables, priority, packet.note.load());
                 let flow = flow.and_then(|flow| state::flow(tables, ports, flow));
                 let is_paused = flow.is_some_and(|flow| {
                     flow.has(PAUSED) && !flow.has(RESUMES_NEXT) && told.contains(&flow.hash.load())

@@ -5,7 +5,7 @@
 use super::settings::Options;
 use super::state::{
     self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, INGRESS, INGRESS_AT, NORMAL, PAUSED,
-    QUEUES, RESUMES_NEXT, TOLD,
+    QUEUES, RESUMES_NEXT, TOLD, UNCOUNTED,
 };
 use crate::hop_control::{FlowList, HopControl, MAX_FLOWS, Order, PauseLevel, next_pause};
 use crate::map_abi::class_row;
@@ -45,7 +45,7 @@ impl Way {
 
 /// Counts a packet that has joined its normal queue (Algorithm 2, line 12), and tells the neighbour to pause flows if that
 /// is due, or their class if the packet's flow cannot be told from others. Returns the note of its descriptor: the number
-/// of its flow among those of the switch and 1, or 0.
+/// of its flow among those of the switch and 1, or the flow's name with [`UNCOUNTED`].
 #[inline(always)]
 pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) -> u32 {
     let at = &packet.ingress;
@@ -57,7 +57,7 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
     }
     // One order for both, as each takes its place on the stack.
     let mut order = at.pause_queue(threshold);
-    if note == 0 {
+    if state::counting(note).is_none() {
         at.queue.off.store(1);
         order.pause = next_pause::<T>(&at.queue.pauses);
     } else if let Some(flows) = named(at) {
@@ -92,6 +92,7 @@ fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
         }
     } else {
         out.unnamed_packets.add::<T>(1);
+        return UNCOUNTED | name;
     }
     note
 }
@@ -137,7 +138,7 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
         // Local congestion, whose cause lies behind the egress port (line 8): only what that port's neighbour has paused.
         let is_local = out.paused_flows.load() != 0;
         let (flags, cause) = if is_local { (PAUSED | RESUMES_NEXT, PAUSED) } else { (0, 0) };
-        let Some(number) = note.checked_sub(1) else {
+        let Some(number) = state::counting(note) else {
             // It is none that the neighbour has paused, unless it could not be entered then either.
             let is_congested = !is_local || out.unnamed_flows.load() != 0;
             return is_congested.then(|| {

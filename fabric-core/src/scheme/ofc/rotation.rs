@@ -1,7 +1,11 @@
 //! Algorithm 3: what becomes of a packet whose turn it is, and the rotation of the queues of a priority.
 
 use super::settings::Options;
-use super::state::{self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, PAUSED, PortLine, RESUMES_NEXT};
+use super::state::{
+    self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, PAUSED, PortLine, RESUMES_NEXT,
+    UNCOUNTED,
+};
+use crate::map_abi::Descriptor;
 use crate::priority::Priority;
 use crate::scheme::{Changes, Leaving, Verdict};
 use crate::tables::Tables;
@@ -17,7 +21,9 @@ pub fn begin(class: &ClassLine) {
 pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
     let at = &packet.ingress;
     if Options::of(at.policy).covers(at.priority)
-        && flow_of(packet).is_some_and(|flow| flow.has(PAUSED))
+        && flow_number(packet)
+            .and_then(|number| state::flow(at.tables, at.config.ports, number))
+            .is_some_and(|flow| flow.has(PAUSED))
         && let Some(class) = class_of(packet)
     {
         let queues = at.config.queues_of(at.priority);
@@ -30,6 +36,21 @@ pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
         return Verdict::Requeue(paused);
     }
     Verdict::Send(Changes::default())
+}
+
+/// A packet goes to the paused queue. One that no entry has counted is counted from now on: its flow's entry is kept, and a
+/// rotation keeps it in order.
+pub fn requeued<T: Tables>(packet: &Leaving<'_, T>, descriptor: &Descriptor) {
+    if packet.note & UNCOUNTED == 0 {
+        return;
+    }
+    let at = &packet.ingress;
+    if let Some(number) = flow_number(packet)
+        && let Some(flow) = state::flow(at.tables, at.config.ports, number)
+    {
+        flow.packets.add::<T>(1);
+        descriptor.note.store(number + 1);
+    }
 }
 
 /// A packet has left, to be sent or dropped (lines 9 to 12).
@@ -62,7 +83,16 @@ fn class_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a ClassLine> {
 #[inline(always)]
 fn flow_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a FlowEntry> {
     let at = &packet.ingress;
-    state::flow(at.tables, at.config.ports, packet.note.checked_sub(1)?)
+    state::flow(at.tables, at.config.ports, state::counting(packet.note)?)
+}
+
+/// The flow of a packet, as its number among those of the switch, whether it counts the packet or not.
+#[inline(always)]
+fn flow_number<T: Tables>(packet: &Leaving<'_, T>) -> Option<u32> {
+    let at = &packet.ingress;
+    let (options, ports) = (Options::of(at.policy), at.config.ports);
+    let table = FlowTable { options, ports, port: packet.egress_port };
+    table.of_note(at.tables, at.priority, packet.note)
 }
 
 /// Ends a rotation; flows that wait for it are resumed, and so begin another one if the paused queue holds packets.

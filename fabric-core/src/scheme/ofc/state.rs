@@ -166,6 +166,16 @@ pub const INGRESS_AT: u32 = 16;
 /// Its bits. All are set if no packet of the flow has come yet.
 pub const INGRESS: u32 = 0x1ff << INGRESS_AT;
 
+/// Set in the note of a packet that no entry counts, because its flow found none. The other bits are those of its flow's
+/// hash, so that it is held back should the flow have an entry when its turn comes.
+pub const UNCOUNTED: u32 = 1 << 31;
+
+/// The number among all of the switch of the flow that counts a packet with this note, if one does.
+#[inline(always)]
+pub const fn counting(note: u32) -> Option<u32> {
+    if note & UNCOUNTED == 0 { note.checked_sub(1) } else { None }
+}
+
 /// What identifies flows of a priority in [`FlowEntry::state`].
 #[inline(always)]
 pub const fn of_priority(priority: Priority) -> u32 {
@@ -331,6 +341,20 @@ impl FlowTable {
             probe += 1;
         }
         0
+    }
+
+    /// The number among all of the switch of the flow of a packet with this note: of the one that counts it, or of the one
+    /// whose name it has.
+    #[inline(always)]
+    pub fn of_note<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
+        if note & UNCOUNTED == 0 { counting(note) } else { self.named(tables, priority, note) }
+    }
+
+    /// The same of a packet that has its flow's name, but for the bit of [`UNCOUNTED`].
+    #[cold]
+    fn named<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
+        let find = |hash| self.find(tables, priority, hash, false).checked_sub(1);
+        find(note).or_else(|| find(note & !UNCOUNTED))
     }
 
     /// The flow of which [`find`](Self::find) has returned this, if it is one.
