@@ -1,7 +1,7 @@
 //! Deadlock: circles of paused queues that wait for each other, found while the run goes on.
 //!
-//! This is about pauses of classes and ports; [`paused_queues`] has those of single queues, [`paused_flows`] those of
-//! flows.
+//! This is about pauses of classes and ports; [`paused_queues`] has those of single queues, [`mixed_circles`] those of queues and
+//! of classes beneath, [`paused_flows`] those of flows.
 //!
 //! A circle can close only when a pause of a class or port begins, or by a packet that was on its way then. It
 //! can dissolve only when a pause ends. So the watch looks when a pause has taken effect (response time,
@@ -13,6 +13,7 @@
 //! the length of the longest window, when every switch has come as far, however the run is divided. The tables that it reads then
 //! are newer. So it leaves out a pause that is younger than that: of an older one it has heard all.
 
+mod mixed_circles;
 mod paused_flows;
 mod paused_queues;
 
@@ -28,6 +29,7 @@ use super::recorder::pause_level;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
 use crate::datapath::Wires;
+use mixed_circles::MixedCircles;
 use paused_flows::FlowCircles;
 use paused_queues::QueueCircles;
 
@@ -67,6 +69,8 @@ pub struct DeadlockWatch {
     looking: bool,
     /// Circles of queues that are paused one by one.
     queues: QueueCircles,
+    /// Circles of such queues and of classes.
+    mixed: MixedCircles,
     /// Circles of pauses of flows.
     flows: FlowCircles,
 }
@@ -102,6 +106,7 @@ impl DeadlockWatch {
     /// Whether there is a circle that is known to be permanent.
     pub fn is_deadlocked(&self) -> bool {
         !self.queues.confirmed.is_empty()
+            || !self.mixed.confirmed.is_empty()
             || !self.flows.confirmed.is_empty()
             || self.open.iter().any(|circle| circle.confirmed.is_some())
     }
@@ -149,6 +154,19 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
+    /// Plans the first looks at pauses that are not of classes.
+    pub(super) fn plan_looks(&mut self) {
+        if !self.deadlocks.follows_any() {
+            return;
+        }
+        if self.scenario.switch.pauses_queues() {
+            self.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
+        }
+        if self.scenario.switch.ofc().is_some() {
+            self.agenda.schedule(Picos::ZERO, Task::PausedFlowsLook);
+        }
+    }
+
     /// A pause has lasted until nothing more of its class can arrive over `wire`.
     pub(super) fn pause_settled(&mut self, wire: u32, class: u8) {
         let port = self.fabric_wire(wire).from_port.into();
@@ -190,10 +208,15 @@ impl<W: Wires> Engine<'_, W> {
         }
         let confirmed = || open.iter().filter(|circle| circle.confirmed.is_some());
         let of_queues = self.finish_paused_queues()?;
+        let of_both = self.finish_mixed_circles()?;
         let known: Vec<Lane> = confirmed().flat_map(|circle| &circle.lanes).copied().collect();
         let of_flows = self.finish_paused_flows(&known)?;
         let of_classes = confirmed().map(|circle| (circle.onset, self.names_of(&circle.lanes)));
-        let first = of_classes.chain(of_queues).chain(of_flows).min_by_key(|(onset, _)| *onset);
+        let first = of_classes
+            .chain(of_queues)
+            .chain(of_both)
+            .chain(of_flows)
+            .min_by_key(|(onset, _)| *onset);
         Ok(first.map(|(onset, names)| format!("deadlocked since {} ns ({names})", onset.0)))
     }
 

@@ -1,6 +1,6 @@
 //! Deadlocks of paused queues, on the real kernel and as in memory. Needs root.
 
-use tests::fabric::{deadlock, on_both};
+use tests::fabric::{deadlock, joint_deadlock, on_both};
 
 #[test]
 fn the_deadlock_of_figure_16() {
@@ -45,4 +45,14 @@ fn a_refresh_ends_a_pause_that_no_departure_does() {
 #[test]
 fn circles_of_short_pauses_are_found_once() {
     deadlock::circles_of_short_pauses(on_both);
+}
+
+#[test]
+fn queues_and_classes() {
+    joint_deadlock::queues_and_classes(on_both);
+}
+
+#[test]
+fn a_ring_with_long_links() {
+    joint_deadlock::a_ring_with_long_links(on_both);
 }

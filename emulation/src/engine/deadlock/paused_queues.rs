@@ -22,14 +22,14 @@ use crate::datapath::Wires;
 
 /// An egress queue between switches that is paused by itself and holds packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct PausedQueue {
+pub(super) struct PausedQueue {
     /// The wire that it sends on.
-    wire: u32,
-    queue: QueueId,
+    pub wire: u32,
+    pub queue: QueueId,
 }
 
 /// The first packet of a queue: its slot, and when it came in.
-type Head = (u32, u64);
+pub(super) type Head = (u32, u64);
 
 /// A circle of waiting.
 #[derive(Debug)]
@@ -69,6 +69,7 @@ impl<W: Wires> Engine<'_, W> {
                 self.deadlocks.queues.candidates.push(circle);
             }
         }
+        self.look_at_mixed_circles();
         self.repeat(Task::PausedQueuesLook, Some(LOOK_PERIOD));
     }
 
@@ -106,7 +107,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// All paused queues on the wires that are watched, with their heads.
-    fn paused_queues(&self) -> BTreeMap<PausedQueue, Head> {
+    pub(super) fn paused_queues(&self) -> BTreeMap<PausedQueue, Head> {
         let mut paused = BTreeMap::new();
         for &wire in &self.deadlocks.between_switches {
             if !self.deadlocks.follows(wire) {
@@ -141,6 +142,9 @@ impl<W: Wires> Engine<'_, W> {
 
     /// The run ends: writes a row for each deadlock, and returns the first.
     pub(super) fn finish_paused_queues(&mut self) -> Result<Option<(Nanos, String)>, RunError> {
+        if !self.scenario.switch.pauses_queues() {
+            return Ok(None);
+        }
         self.look_at_paused_queues();
         let confirmed = std::mem::take(&mut self.deadlocks.queues.confirmed);
         let fabric = self.scenario.fabric();
@@ -172,7 +176,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// The priority that has a queue.
-    fn priority_of(&self, queue: QueueId) -> u8 {
+    pub(super) fn priority_of(&self, queue: QueueId) -> u8 {
         let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
         let queues = crate::switch_settings::queues(self.scenario);
         let own = |class: &priority::Priority| queues[class.index()].queues().contains(queue);
