@@ -41,6 +41,7 @@ mod port_counters;
 mod queue_dumps;
 mod queue_tally;
 pub(crate) mod recorder;
+mod relinking;
 mod rerouting;
 mod sampler;
 #[cfg_attr(
@@ -54,6 +55,7 @@ mod switch_recorder;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod told_flows;
 mod transmitter;
 mod upcoming;
 mod wait_graph;
@@ -89,6 +91,7 @@ use journal::Entry;
 use load::Load;
 use part::{Opening, Part, Window};
 use recorder::Recorder;
+use relinking::Relinking;
 use rerouting::Rerouting;
 use switch_node::SwitchNode;
 use tally::Tally;
@@ -152,6 +155,7 @@ pub struct Engine<'a, W: Wires> {
     resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
     rerouting: Rerouting,
+    relinking: Relinking,
     recorder: Recorder<'a>,
     /// Priorities that a packet, or the queue of one, has had, a bit each.
     classes: u8,
@@ -243,6 +247,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             resting: Vec::new(),
             deadlocks: DeadlockWatch::new(fabric, scenario.may_reroute()),
             rerouting: Rerouting::of(scenario),
+            relinking: Relinking::of(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario)
                 | switch_settings::prioritising_classes(scenario),
@@ -264,6 +269,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             part.core.set_longest_window(lookahead);
         }
         engine.watch_pauses();
+        engine.plan_relinks();
         engine.announce_storms();
         engine.agenda.schedule(Picos::ZERO, Task::Sample);
         engine.plan_queue_dump();
@@ -277,14 +283,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let Some(period) = scenario.lossy_period() {
             engine.agenda.schedule(period, Task::BufferManagement);
         }
-        if engine.deadlocks.follows_any() {
-            if scenario.switch.pauses_queues() {
-                engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
-            }
-            if scenario.switch.ofc().is_some() {
-                engine.agenda.schedule(Picos::ZERO, Task::PausedFlowsLook);
-            }
-        }
+        engine.plan_looks();
         engine.plan_reroutes();
         if let Some(period) = scenario.announcement_period() {
             engine.agenda.schedule(period, Task::Announcements);

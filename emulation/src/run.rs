@@ -379,6 +379,7 @@ pub(crate) fn claim(
         link_delay,
         egress_queues,
         queue_pauses: scenario.switch.pauses_queues(),
+        flow_pauses: scenario.switch.ofc().is_some(),
         rates: scenario.switch.tells_rates(),
         lossy_queues: scenario.results.thresholds,
         held_flows: scenario.results.held_flows,

@@ -285,9 +285,18 @@ pub trait Scheme: Sized {
     ) {
     }
 
+    /// The link of a port has gone down or come up: what its neighbour has paused, and would resume by a frame that is lost
+    /// with it, may send.
+    fn relinked<T: Tables>(_tables: &T, _policy: Policy, _port: u32) {}
+
     /// What a port holds, if the scheme counts by port.
     fn port_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> PortUse {
         PortUse::default()
+    }
+
+    /// How many priorities of a port's neighbour have the lowest rate that there is, if the scheme tells rates.
+    fn slowest<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<u32> {
+        None
     }
 
     /// How flows are spread over the queues of a port, if the scheme gives flows queues.

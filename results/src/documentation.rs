@@ -96,7 +96,7 @@ mod tests {
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
         let tables =
             tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
-        let tables = tables.chain(["lossy_queues", "links", "counters", "rates"]);
+        let tables = tables.chain(["lossy_queues", "links", "counters", "rates", "flow_pauses"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {

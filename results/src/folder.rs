@@ -16,6 +16,7 @@ use super::error::ResultsError;
 use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::flow_pause::FlowPauseRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::{FlowTrace, FlowTraceRow};
 use super::held_flow::HeldFlowRow;
@@ -62,6 +63,7 @@ const FILES: &[&str] = &[
     LossyQueueRow::FILE,
     HeldFlowRow::FILE,
     QueuePauseRow::FILE,
+    FlowPauseRow::FILE,
     RateRow::FILE,
     LinkRow::FILE,
     LinkPriorityRow::FILE,
@@ -115,6 +117,8 @@ pub struct ResultsOptions {
     pub egress_queues: bool,
     /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
+    /// Whether there is a `flow_pauses.csv`.
+    pub flow_pauses: bool,
     /// Whether there is a `rates.csv`.
     pub rates: bool,
     /// Whether there is a `lossy_queues.csv`.
@@ -142,6 +146,7 @@ pub struct ResultsFolder {
     egress_queues: Option<TableFile<'static, StagedFile>>,
     queue_pauses: Option<TableFile<'static, StagedFile>>,
     flow_queues: Option<TableFile<'static, StagedFile>>,
+    flow_pauses: Option<TableFile<'static, StagedFile>>,
     rates: Option<TableFile<'static, StagedFile>>,
     lossy_queues: Option<TableFile<'static, StagedFile>>,
     held_flows: Option<TableFile<'static, StagedFile>>,
@@ -200,6 +205,7 @@ impl ResultsFolder {
             egress_queues: tables.open::<EgressQueueRow>(options.egress_queues)?,
             queue_pauses: tables.open::<QueuePauseRow>(options.queue_pauses)?,
             flow_queues: tables.open::<FlowQueuesRow>(options.queue_pauses)?,
+            flow_pauses: tables.open::<FlowPauseRow>(options.flow_pauses)?,
             rates: tables.open::<RateRow>(options.rates)?,
             lossy_queues: tables.open::<LossyQueueRow>(options.lossy_queues)?,
             held_flows: tables.open::<HeldFlowRow>(options.held_flows)?,
@@ -264,6 +270,11 @@ impl ResultsFolder {
     /// Adds a pause or resume of one queue.
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         add(&mut self.queue_pauses, row)
+    }
+
+    /// Adds a pause or resume of one flow.
+    pub fn flow_pause(&mut self, row: &FlowPauseRow) -> Result<(), ResultsError> {
+        add(&mut self.flow_pauses, row)
     }
 
     /// Adds a rate that a neighbour is told.
@@ -375,6 +386,7 @@ impl ResultsFolder {
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
         let optional = optional
             .chain(self.flow_queues)
+            .chain(self.flow_pauses)
             .chain(self.rates)
             .chain(self.lossy_queues)
             .chain(self.held_flows)

@@ -89,7 +89,7 @@ pub use fidelity::{
     DeadlineCount, FidelitySummary, GOOD_LATENESS, LEAST_SLEEPS, Lateness, is_good,
 };
 pub use flow::FlowRow;
-pub use flow_pause::{FlowPart, FlowPauseTotals};
+pub use flow_pause::{FlowPart, FlowPauseRow, FlowPauseTotals, UnresumedFlow};
 pub use flow_queue::{FlowQueueTotals, FlowQueuesRow};
 pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};
 pub use flow_table::{FlowTable, FlowTables, FlowTablesRow, TableRows};

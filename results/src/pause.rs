@@ -129,7 +129,9 @@ impl Row for PauseRow<'_> {
             "level",
             "`queue`: the ingress queue decided; `port`: the whole port did (DSH), with one \
                     frame and a row for each class. A port's `xon` leaves out classes whose queues \
-                    are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`).",
+                    are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`). So a priority is paused at a port \
+                    from an `xoff` to the next `xon`, and a row of the other level in between is where one takes over from \
+                    the other: added up by this rule, rows are what `pause_time.csv` and `summary.json` have.",
         ),
         Column::text(
             "state",

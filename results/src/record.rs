@@ -17,7 +17,7 @@ use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::flow::FlowRow;
-use super::flow_pause::FlowPart;
+use super::flow_pause::{FlowPart, FlowPauseRow};
 use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
 use super::flow_table::{FlowTablesMeter, FlowTablesRow};
@@ -297,6 +297,11 @@ impl Record {
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.get_or_insert_default().record(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
+    }
+
+    /// Adds a decision to pause or resume one flow.
+    pub fn flow_pause(&mut self, row: &FlowPauseRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_pause(row))
     }
 
     /// Adds a rate that a neighbour is told.

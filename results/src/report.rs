@@ -301,6 +301,11 @@ impl RunReport {
             port_states::port_states(out, totals, style)?;
             out.push('\n');
         }
+        if let Some(slowest) = self.summary.slowest_ports.filter(|ports| *ports > 0) {
+            let queues = quantity::counted(slowest, "ingress queue");
+            let heading = style.heading("Rates");
+            writeln!(out, "{heading}\nat the last stage at the end: {queues}\n")?;
+        }
         if let Some(totals) = &self.summary.flow_pauses {
             flow_pauses::flow_pauses(out, totals, style)?;
             out.push('\n');

@@ -95,6 +95,9 @@ pub struct Summary {
     /// Flows that lost their entry of a switch's flow table before they were silent, if `switch.lossy` has flow tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_flows: Option<u64>,
+    /// Ingress queues whose neighbours had the lowest rate at the end, if switches tell neighbours rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_ports: Option<u64>,
     /// Pauses of flows, if switches do that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_pauses: Option<FlowPauseTotals>,
@@ -301,10 +304,17 @@ pub const SUMMARY_KEYS: &[Key] = &[
                 was silent: what was counted of it is too little then. Missing without flow tables.",
     },
     Key {
+        name: "slowest_ports",
+        about: "Ingress queues, of a port and a priority each, whose neighbour had the rate of the last stage at the run's end \
+                (`switch.pause_rule` of kind `gfc` or `gfc-ofc`). Missing without it.",
+    },
+    Key {
         name: "flow_pauses",
         about: "Pauses of flows (`switch.backpressure` of kind `ofc`): `pause_frames` and `resume_frames` that switches decided \
                 to send, and `flows` that the former named; `class_pauses`, how often a class was paused in place of a flow \
-                because the flow table was full, and `unnamed_packets`, packets of flows without an entry. `congested` are the flows \
+                because the flow table was full, and `unnamed_packets`, packets of flows without an entry. `unresumed` lists flows that had \
+                not completed because a RESUME was lost: `flow`, the `node` and `port` that hold it back, `by` whom it was paused, \
+                and `resumed_ns`, when that decided to resume it. `congested` are the flows \
                 that a switch ever told a neighbour to pause, `uncongested` the others: of both `flows`, `completed`, `fct_ns`, \
                 `slowdown` and `sizes` as above, and the same by label (`labels`). Missing without it.",
     },
@@ -351,8 +361,9 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "lossless",
-        about: "Whether no frame was lost: every class of `drops` but `ignored` is 0. Without lossless priorities that was \
-                luck.",
+        about: "Whether no frame was lost, data or control: every class of `drops` but `ignored` is 0. Without lossless \
+                priorities that was luck. A run is as sound as any, and its exit code 0, if faults or a watchdog of the \
+                scenario took the frames, be they control frames alone.",
     },
     Key { name: "books", about: "What the final check found wrong; empty when all is in order." },
     Key {

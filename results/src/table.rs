@@ -8,6 +8,7 @@ use super::egress_queue::EgressQueueRow;
 use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::flow_pause::FlowPauseRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::FlowTraceRow;
 use super::held_flow::HeldFlowRow;
@@ -59,6 +60,7 @@ pub const TABLES: &[Table] = &[
     Table::of::<LossyQueueRow>(),
     Table::of::<HeldFlowRow>(),
     Table::of::<QueuePauseRow>(),
+    Table::of::<FlowPauseRow>(),
     Table::of::<RateRow>(),
     Table::of::<LinkRow>(),
     Table::of::<LinkPriorityRow>(),

@@ -9,7 +9,7 @@ use super::glob;
 use super::report::ScenarioError;
 
 /// Every table that a run may write, without `.csv`, in the order of docs/results.md.
-pub const TABLES: [&str; 24] = [
+pub const TABLES: [&str; 25] = [
     "flows",
     "fct_by_size",
     "throughput",
@@ -23,6 +23,7 @@ pub const TABLES: [&str; 24] = [
     "lossy_queues",
     "held_flows",
     "queue_pauses",
+    "flow_pauses",
     "rates",
     "links",
     "link_priorities",

@@ -172,9 +172,19 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         S::port_use(&self.tables, self.config.policy, port.into())
     }
 
+    /// How many priorities of a port's neighbour have the lowest rate that there is, if the scheme tells rates.
+    pub fn slowest(&self, port: u16) -> Option<u32> {
+        S::slowest(&self.tables, self.config.policy, port.into())
+    }
+
     /// How flows are spread over the queues of a port, if the scheme gives flows queues.
     pub fn flow_use(&self, port: u16) -> Option<FlowUse> {
         S::flow_use(&self.tables, self.config.policy, port.into())
+    }
+
+    /// The link of a port has gone down or come up.
+    pub fn relinked(&mut self, port: u16) {
+        S::relinked(&self.tables, self.config.policy, port.into());
     }
 
     /// When the next timer is due.

@@ -24,22 +24,26 @@ pub mod faults;
 pub mod flow_queues;
 pub mod flow_trace;
 pub mod go_back_n;
+pub mod joint_deadlock;
 pub mod link_delay;
 pub mod link_priorities;
 pub mod lone_flow;
 pub mod lossy;
+pub mod lost_resumes;
 pub mod measures;
 pub mod multipath;
 pub mod ofc;
 pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;
+pub mod pause_rows;
 pub mod pause_threshold;
 pub mod pfc_family;
 pub mod port_rates;
 pub mod priorities;
 pub mod private_fill;
 pub mod recurrence;
+pub mod refusal;
 pub mod results;
 pub mod rings;
 pub mod schemes;
@@ -72,7 +76,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte; tables as CSV and as Parquet.
-const SAME_FILES: [&str; 30] = [
+const SAME_FILES: [&str; 31] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -82,6 +86,7 @@ const SAME_FILES: [&str; 30] = [
     "queues.csv",
     "egress_queues.csv",
     "queue_pauses.csv",
+    "flow_pauses.csv",
     "rates.csv",
     "port_states.csv",
     "flow_queues.csv",

@@ -49,6 +49,8 @@ pub enum Task {
     Announcements,
     /// Switches hear of a link that has gone down or come up.
     Reroute,
+    /// Links go down or come up, and pauses that were made through them are over.
+    Relink,
 }
 
 impl Task {
@@ -67,6 +69,7 @@ impl Task {
             Self::LinkDelays => 9,
             Self::Announcements => 10,
             Self::Reroute => 11,
+            Self::Relink => 12,
         }
     }
 }
@@ -137,6 +140,7 @@ impl<W: Wires> Engine<'_, W> {
                 self.repeat(task, self.scenario.announcement_period());
             }
             Task::Reroute => self.reroute_as_planned(),
+            Task::Relink => self.relink_as_planned(),
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ use super::link_tally::{LinkCount, LinkTally};
 use super::part::Part;
 use super::recorder::drop_class;
 use super::switch_node::SwitchNode;
+use super::told_flows::sentence;
 use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
@@ -103,7 +104,11 @@ impl<W: Wires> Engine<'_, W> {
             })
         });
         let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
-        counted.unfinished = unfinished.map(|what| what + &deadlock);
+        let unresumed = match &counted.flow_pauses {
+            Some(pauses) => sentence(&pauses.unresumed),
+            None => String::new(),
+        };
+        counted.unfinished = unfinished.map(|what| what + &deadlock + &unresumed);
         let mut switches = Vec::new();
         let mut wires = Vec::new();
         for part in self.parts {
@@ -343,6 +348,14 @@ impl<W: Wires> Engine<'_, W> {
         drops
     }
 
+    /// Ports and priorities whose neighbours have the lowest rate, if switches tell them rates.
+    fn slowest_ports(&self) -> Option<u64> {
+        let ports = self.switches().flat_map(|node| {
+            (0..node.ports()).filter_map(|port| node.switch.slowest(port)).map(u64::from)
+        });
+        ports.fold(None, |all: Option<u64>, port| Some(all.unwrap_or_default() + port))
+    }
+
     fn flow_queues(&self) -> Option<FlowQueueTotals> {
         let switches = self.switches().map(|node| (&node.switch, node.ports()));
         let ports = switches
@@ -357,7 +370,8 @@ impl<W: Wires> Engine<'_, W> {
 
     /// What switches told their neighbours of flows.
     fn flow_pauses(&self) -> FlowPauseTotals {
-        let mut totals = FlowPauseTotals::default();
+        let mut totals =
+            FlowPauseTotals { unresumed: self.unresumed_flows(), ..FlowPauseTotals::default() };
         let ports = self.tables().flat_map(|(_, tables)| {
             let ports = tables.settings().ports;
             (0..ports).map(move |port| (tables, ports, port))
@@ -404,6 +418,7 @@ impl<W: Wires> Engine<'_, W> {
             ecn_marked: self.tables().map(|(_, tables)| tables.state().ecn_marked.load()).sum(),
             replaced_flows: (self.scenario.lossy_settings().flow_lines() != 0)
                 .then(|| self.tables().map(|(_, tables)| replaced_flows(tables)).sum()),
+            slowest_ports: self.slowest_ports(),
             flow_pauses: self.scenario.switch.ofc().map(|_| self.flow_pauses()),
             cnps: self.host_totals().map(|counters| counters.cnps_sent).sum(),
             retransmitted_packets: self

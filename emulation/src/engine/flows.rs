@@ -59,6 +59,9 @@ impl<W: Wires> Engine<'_, W> {
             });
             self.recorder.record.flow_path(&flow.label, ports);
         }
+        if self.scenario.switch.ofc().is_some() {
+            self.recorder.told_flows.start(self.scenario, &flow);
+        }
         if self.is_of_window(&flow) {
             self.flows_of_window += 1;
             self.window_had_flows = true;

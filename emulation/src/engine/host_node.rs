@@ -373,6 +373,14 @@ impl HostNode {
         }
     }
 
+    /// Its link has gone down or come up: forgets what its neighbour has paused by frames that nothing repeats.
+    pub fn relinked<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
+        if self.host.forget_all_flow_pauses(now) {
+            self.kick(core, now);
+            self.take_events(core);
+        }
+    }
+
     /// Lets it send if its port is free, and finds out when it may send next.
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         if self.out.busy_until <= now {

@@ -36,6 +36,23 @@ impl From<&Order> for Reason {
     }
 }
 
+/// A decision to pause or resume flows of a neighbour.
+#[derive(Clone, Debug)]
+pub struct FlowsTold {
+    /// The port at which the neighbour is.
+    pub port: u16,
+    /// Their priority.
+    pub priority: u8,
+    /// Whether they must stop.
+    pub paused: bool,
+    /// The flows.
+    pub flows: FlowList,
+    /// What the ingress queue holds, in bytes.
+    pub occupancy: u64,
+    /// What it was compared with.
+    pub threshold: u64,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Note {
@@ -104,8 +121,8 @@ pub enum Note {
         /// Why.
         reason: Reason,
     },
-    /// A decision to pause flows of a neighbour.
-    FlowsPaused(FlowList),
+    /// A decision to pause or resume flows of a neighbour.
+    FlowsTold(Box<FlowsTold>),
     /// A port, or an ingress queue, has become a victim or normal.
     StateChanged {
         /// The port.

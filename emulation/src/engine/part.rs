@@ -53,6 +53,8 @@ pub struct Part<W: Wires> {
     pub switches: Vec<SwitchNode>,
     /// What they share.
     pub core: Core<W>,
+    /// Nodes of the next window and their ports whose links have gone down or come up, in no order.
+    pub relinked: Vec<(u32, u16)>,
     /// Whether the nodes of the last window ran in descending order.
     pub is_backwards: bool,
     /// How late the nodes of a live fabric are.
@@ -87,6 +89,7 @@ impl<W: Wires> Part<W> {
             hosts: hosts.collect(),
             switches: switches.collect(),
             core,
+            relinked: Vec::new(),
             is_backwards: true,
             #[cfg(feature = "kernel")]
             punctuality: None,
@@ -106,6 +109,7 @@ impl<W: Wires> Part<W> {
         };
         let first_to_open = match window.opening {
             Opening { announces: true, .. } => 0,
+            _ if !self.relinked.is_empty() => 0,
             opening if opening == Opening::default() => usize::MAX,
             _ => self.hosts.len(),
         };
@@ -126,6 +130,7 @@ impl<W: Wires> Part<W> {
             }
             self.core.upcoming.settle(nodes);
         }
+        self.relinked.clear();
         self.core.journal.sort();
         Ok(())
     }
@@ -154,19 +159,29 @@ impl<W: Wires> Part<W> {
         Ok(())
     }
 
-    /// What happens at a switch at the window's beginning, or at a host if something is announced. Just before the node runs,
+    /// What happens at a switch at the window's beginning, or at a host if something is announced or its link has changed. Just before the node runs,
     /// because both load the same rows.
     #[inline(never)]
     fn open(&mut self, index: usize, window: Window) {
         let Window { start, opening, .. } = window;
+        let of_node = |(node, port): &(u32, u16)| (*node == index as u32).then_some(*port);
+        let relinked: Vec<u16> = self.relinked.iter().filter_map(of_node).collect();
         let next = match index.checked_sub(self.hosts.len()) {
             None => {
                 let node = &mut self.hosts[index];
-                node.forget_flow_pauses(start, &mut self.core);
+                if !relinked.is_empty() {
+                    node.relinked(start, &mut self.core);
+                }
+                if opening.announces {
+                    node.forget_flow_pauses(start, &mut self.core);
+                }
                 node.next()
             }
             Some(switch) => {
                 let node = &mut self.switches[switch];
+                for port in relinked {
+                    node.relinked(start, port, &mut self.core);
+                }
                 if let Some(classes) = opening.samples {
                     node.sample(start, classes, &mut self.core.journal);
                 }

@@ -23,6 +23,7 @@ use workload::Flow;
 
 use super::LONGEST_WINDOW;
 use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
+use super::told_flows::ToldFlows;
 
 /// Until when a run has lasted for sure that has come to `time`: nodes may have run on to the end of a window that it does not
 /// reach.
@@ -41,8 +42,8 @@ pub struct Recorder<'a> {
     pub lost_pauses: BTreeMap<u32, u64>,
     /// What flows' receivers lack.
     pub misdelivered: Vec<String>,
-    /// When a switch last told a neighbour to pause the flow of a name (OFC).
-    paused_flows: BTreeMap<u32, Picos>,
+    /// What switches have told their neighbours of flows (OFC).
+    pub told_flows: ToldFlows,
     /// Whether the fabric goes on without results that cannot be written.
     pub survives: bool,
     /// Why they could not be.
@@ -58,7 +59,7 @@ impl<'a> Recorder<'a> {
             lossless_drops: BTreeMap::new(),
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
-            paused_flows: BTreeMap::new(),
+            told_flows: ToldFlows::default(),
             survives: false,
             lost: None,
         }
@@ -73,8 +74,8 @@ impl<'a> Recorder<'a> {
     /// Where switches pause flows: whether one of them has told a neighbour to pause this one since it started.
     pub fn is_congested(&self, flow: &Flow) -> Option<bool> {
         self.scenario.switch.ofc()?;
-        let paused = self.paused_flows.get(&self.scenario.flow_name(flow));
-        Some(paused.is_some_and(|at| *at >= flow.start))
+        let paused = self.told_flows.paused_at(self.scenario.flow_name(flow));
+        Some(paused.is_some_and(|at| at >= flow.start))
     }
 
     /// Tells the record of a flow that is over.
@@ -141,9 +142,9 @@ impl<'a> Recorder<'a> {
                 let told = (node, port, peer(port));
                 record.rate(&rate_row(time, told, priority, kilobits_per_second, reason))
             }
-            Note::FlowsPaused(ref flows) => {
-                self.paused_flows.extend(flows.hashes().iter().map(|name| (*name, at)));
-                Ok(())
+            Note::FlowsTold(ref told) => {
+                let rows = self.told_flows.tell(scenario, entry, told);
+                rows.iter().try_for_each(|row| record.flow_pause(row))
             }
             Note::SampledTables { port, rows } => {
                 record.flow_tables(&FlowTablesRow { time, node, port, rows });

@@ -413,6 +413,12 @@ impl SwitchNode {
         }
     }
 
+    /// The link of a port has gone down or come up.
+    pub fn relinked<W: Wires>(&mut self, now: Picos, port: u16, core: &mut Core<W>) {
+        self.switch.relinked(port);
+        self.kick(core, now, port);
+    }
+
     /// Takes a sample of the queues of `classes`.
     pub fn sample(&mut self, now: Picos, classes: u8, journal: &mut Journal) {
         self.sampler.sample(&self.switch, now, self.node, classes, journal);

@@ -16,7 +16,7 @@ use topology::{NodeId, SwitchId, WireId};
 use units::{Bytes, Picos};
 
 use super::headroom_study::{HeadroomStudy, Passage};
-use super::journal::{Journal, Note};
+use super::journal::{FlowsTold, Journal, Note};
 use super::queue_tally::QueueTally;
 use crate::hpcc_options::queue_sampling;
 use crate::switch_settings;
@@ -260,13 +260,21 @@ impl Observer for SwitchRecorder<'_> {
     fn flows_told(
         &mut self,
         now: Picos,
-        _port: u16,
+        port: u16,
+        order: &Order,
+        priority: Priority,
         flows: &FlowList,
         paused: bool,
     ) -> Result<(), Infallible> {
-        if paused {
-            self.journal.note(now, self.followed.node, Note::FlowsPaused(*flows));
-        }
+        let told = FlowsTold {
+            port,
+            priority: priority.number(),
+            paused,
+            flows: *flows,
+            occupancy: order.occupancy_bytes,
+            threshold: order.threshold_bytes,
+        };
+        self.journal.note(now, self.followed.node, Note::FlowsTold(Box::new(told)));
         Ok(())
     }
 

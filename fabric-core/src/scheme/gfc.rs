@@ -130,6 +130,15 @@ impl Scheme for Gfc {
         lines.map(state::QueueLine::opens).filter(|&opens| opens > now).min()
     }
 
+    fn slowest<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<u32> {
+        let (config, stages) = (tables.config()?, state::stages(tables)?);
+        let lowest = |class: &priority::Priority| {
+            let line = state::queue(tables, config.ports, port, *class);
+            line.is_some_and(|line| line.stage.load() == stages.last())
+        };
+        Some(priority::of_mask(config.lossless_classes).filter(lowest).count() as u32)
+    }
+
     fn room(_policy: Policy, ports: u32) -> Room {
         Room { lines: state::lines(ports), blocks: 1 }
     }

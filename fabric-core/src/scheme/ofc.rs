@@ -156,6 +156,10 @@ impl Scheme for Ofc {
         repetition::announce(tables, Options::of(policy), port, send);
     }
 
+    fn relinked<T: Tables>(tables: &T, policy: Policy, port: u32) {
+        repetition::forget_all(tables, Options::of(policy), port);
+    }
+
     fn room(policy: Policy, ports: u32) -> Room {
         Room { lines: state::lines(Options::of(policy), ports), blocks: 1 }
     }

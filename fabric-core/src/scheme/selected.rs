@@ -339,8 +339,16 @@ impl Scheme for Selected {
         select!(policy, S => S::announce(tables, policy, port, send));
     }
 
+    fn relinked<T: Tables>(tables: &T, policy: Policy, port: u32) {
+        select!(policy, S => S::relinked(tables, policy, port));
+    }
+
     fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {
         select!(policy, S => S::port_use(tables, policy, port))
+    }
+
+    fn slowest<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<u32> {
+        select!(policy, S => S::slowest(tables, policy, port))
     }
 
     fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {

@@ -62,6 +62,11 @@ impl Host {
         self.wake_flows(now);
     }
 
+    /// Whether the neighbour has paused the flow of a name, as far as it has heard.
+    pub fn holds_flow(&self, priority: Priority, name: u32) -> bool {
+        self.flow_pauses.paused.contains_key(&(priority.number(), name))
+    }
+
     /// Where neighbours repeat their pauses of flows: a period is over. Flows that were not named for
     /// [`PERIODS`] go on. Returns whether there are some.
     pub fn forget_flow_pauses(&mut self, now: Picos) -> bool {
@@ -72,6 +77,16 @@ impl Host {
             *age <= PERIODS
         });
         let forgets = all.len() != before;
+        if forgets {
+            self.wake_flows(now);
+        }
+        forgets
+    }
+
+    /// The link has gone down or come up: all paused flows go on. Returns whether there are some.
+    pub fn forget_all_flow_pauses(&mut self, now: Picos) -> bool {
+        let forgets = !self.flow_pauses.paused.is_empty();
+        self.flow_pauses.paused.clear();
         if forgets {
             self.wake_flows(now);
         }

@@ -18,6 +18,7 @@ fn options() -> ResultsOptions {
         link_delay: true,
         egress_queues: true,
         queue_pauses: true,
+        flow_pauses: true,
         rates: true,
         lossy_queues: true,
         held_flows: true,

@@ -2,8 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use units::Nanos;
+
 use super::{Style, quantity};
-use crate::flow_pause::FlowPauseTotals;
+use crate::flow_pause::{FlowPauseTotals, UnresumedFlow};
 
 /// How many there were, and what flow tables had no room for.
 pub(super) fn flow_pauses(out: &mut String, totals: &FlowPauseTotals, style: Style) -> fmt::Result {
@@ -19,6 +21,13 @@ pub(super) fn flow_pauses(out: &mut String, totals: &FlowPauseTotals, style: Sty
             quantity::counted(pause_frames, "PAUSE"),
             quantity::counted(flows, "flow"),
             quantity::counted(resume_frames, "RESUME"),
+        )?;
+    }
+    for UnresumedFlow { flow, node, by, resumed_ns, .. } in &totals.unresumed {
+        writeln!(
+            out,
+            "flow {flow} waits at {node} for a RESUME that {by} decided on at {} and that was lost",
+            quantity::span(Nanos(*resumed_ns)),
         )?;
     }
     if unnamed_packets == 0 {

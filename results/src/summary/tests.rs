@@ -121,6 +121,7 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
     let switch_buffer_bytes = [("leaf0".into(), OccupancySummary::default())].into();
     let link_bytes = [("leaf0".into(), LinkBytes::default())].into();
     let replaced_flows = Some(0);
+    let slowest_ports = Some(0);
     let flow_pauses = Some(FlowPauseTotals::default());
     let flow_tables = Some(FlowTables::default());
     let port_queues = Some(PortQueues::default());
@@ -131,6 +132,7 @@ fn every_key_is_documented_in_order_and_the_machine_comes_last() {
         port_queues,
         watchdog,
         replaced_flows,
+        slowest_ports,
         flow_pauses,
         flow_tables,
         fidelity,

@@ -166,11 +166,13 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The neighbour at `port` is told to pause or resume flows.
+    /// The neighbour at `port` is told to pause or resume flows of a priority, for the reasons in `order`.
     fn flows_told(
         &mut self,
         _now: Picos,
         _port: u16,
+        _order: &Order,
+        _priority: Priority,
         _flows: &FlowList,
         _paused: bool,
     ) -> Result<(), Self::Error> {

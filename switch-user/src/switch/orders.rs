@@ -146,8 +146,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             HopControl::Queue { queue, paused } => {
                 return observer.queue_told(now, port, order, queue, paused);
             }
-            HopControl::Flows { paused, ref flows, .. } => {
-                return observer.flows_told(now, port, flows, paused);
+            HopControl::Flows { priority, paused, ref flows } => {
+                return observer.flows_told(now, port, order, priority, flows, paused);
             }
             HopControl::Rate { priority, kilobits_per_second } => {
                 return observer.rate_told(now, port, order, priority, kilobits_per_second);

@@ -1,6 +1,6 @@
 //! OFC, on both datapaths.
 
-use tests::fabric::{ofc, on_both};
+use tests::fabric::{lost_resumes, ofc, on_both};
 
 #[test]
 fn a_flow_passes_paused_ones() {
@@ -20,4 +20,19 @@ fn ofc_beside_other_priorities() {
 #[test]
 fn measures_tell_congested_flows_apart() {
     ofc::measures_tell_congested_flows_apart(on_both);
+}
+
+#[test]
+fn a_lost_resume_is_named() {
+    lost_resumes::a_lost_resume_is_named(on_both);
+}
+
+#[test]
+fn a_link_that_goes_down_ends_pauses() {
+    lost_resumes::a_link_that_goes_down_ends_pauses(on_both);
+}
+
+#[test]
+fn pauses_of_flows_have_rows() {
+    lost_resumes::pauses_of_flows_have_rows(on_both);
 }

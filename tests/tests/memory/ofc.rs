@@ -1,6 +1,6 @@
 //! OFC, in memory.
 
-use tests::fabric::{in_memory, ofc};
+use tests::fabric::{in_memory, lost_resumes, ofc};
 
 #[test]
 fn a_flow_passes_paused_ones() {
@@ -20,4 +20,19 @@ fn ofc_beside_other_priorities() {
 #[test]
 fn measures_tell_congested_flows_apart() {
     ofc::measures_tell_congested_flows_apart(in_memory);
+}
+
+#[test]
+fn a_lost_resume_is_named() {
+    lost_resumes::a_lost_resume_is_named(in_memory);
+}
+
+#[test]
+fn a_link_that_goes_down_ends_pauses() {
+    lost_resumes::a_link_that_goes_down_ends_pauses(in_memory);
+}
+
+#[test]
+fn pauses_of_flows_have_rows() {
+    lost_resumes::pauses_of_flows_have_rows(in_memory);
 }

@@ -170,6 +170,7 @@ pub(crate) fn fullest(scenario: &Scenario) -> Summary {
             ..PortQueues::default()
         }),
         link_bytes: by_switch(scenario, link_bytes),
+        slowest_ports: scenario.switch.tells_rates().then_some(0),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,
         port_states,

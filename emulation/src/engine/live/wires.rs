@@ -39,6 +39,7 @@ impl Engine<'_, KernelWires> {
         for &wire in wires {
             self.out_mut(wire).faults_mut().set_outage(outage);
             self.rerouting.set(wire, outage.filter(|_| reroute));
+            self.set_outage(wire, outage);
         }
         self.reroute();
         Ok(())

@@ -67,6 +67,11 @@ impl StagesLine {
         stage
     }
 
+    /// The last stage.
+    pub fn last(&self) -> u32 {
+        self.of(u64::from(u32::MAX) - 1)
+    }
+
     /// Where a stage begins.
     #[inline(always)]
     pub fn begins(&self, stage: u32) -> u64 {

@@ -34,6 +34,21 @@ pub fn receive<T: Tables>(
     if show(tables, about) { Ok(()) } else { Err(DropReason::BrokenTable) }
 }
 
+/// The neighbour at a port is as if it had resumed all of these flows at once.
+pub fn resume_all<T: Tables>(
+    tables: &T,
+    options: Options,
+    port: u32,
+    priority: Priority,
+    names: impl Iterator<Item = u32>,
+) {
+    let about = About::new(options, port, priority, false);
+    for name in names {
+        obey(tables, about, name);
+    }
+    show(tables, about);
+}
+
 /// What a message says of each of its flows, and where it came in, in one word.
 #[derive(Clone, Copy)]
 struct About(u64);

@@ -28,8 +28,27 @@ pub fn announce<T: Tables>(
     }
 }
 
-/// `None` if the tables have no such port.
-fn forget<T: Tables>(tables: &T, options: Options, port: u32, priority: Priority) -> Option<()> {
+/// Forgets all flows that a port's neighbour has paused.
+pub fn forget_all<T: Tables>(tables: &T, options: Options, port: u32) {
+    let named = |priority: Priority| {
+        let ports = tables.config()?.ports;
+        let first = state::first_flow(options, port);
+        let flows = (first..first + options.entries()).map(move |number| {
+            let flow = state::flow(tables, ports, number)?;
+            let is_paused = flow.is_of(priority) && flow.has(PAUSED) && !flow.has(RESUMES_NEXT);
+            is_paused.then(|| flow.hash.load())
+        });
+        Some(flows.flatten())
+    };
+    for priority in priority::of_mask(options.priorities) {
+        let _ = forget_unnamed(tables, port, priority);
+        let names = named(priority).into_iter().flatten();
+        notification::resume_all(tables, options, port, priority, names);
+    }
+}
+
+/// Flows for which there was no room go on. `None` if the tables have no such port.
+fn forget_unnamed<T: Tables>(tables: &T, port: u32, priority: Priority) -> Option<()> {
     let config = tables.config()?;
     let class = state::class(tables, config.ports, port, priority)?;
     let unnamed = class.unnamed_flows.load();
@@ -38,6 +57,14 @@ fn forget<T: Tables>(tables: &T, options: Options, port: u32, priority: Priority
         class.unnamed_flows.store(0);
         class.show(state::port(tables, port)?, config.queues_of(priority));
     }
+    Some(())
+}
+
+/// `None` if the tables have no such port.
+fn forget<T: Tables>(tables: &T, options: Options, port: u32, priority: Priority) -> Option<()> {
+    let config = tables.config()?;
+    let class = state::class(tables, config.ports, port, priority)?;
+    forget_unnamed(tables, port, priority)?;
     if class.paused_flows.load() == 0 {
         return Some(());
     }

@@ -1,0 +1,138 @@
+//! OFC: RESUMEs of flows that are lost, by themselves or with a link, and the rows of pauses of flows.
+
+use std::collections::BTreeMap;
+
+use super::{Run, Runner};
+
+/// Two hosts send to a third, over one switch.
+const STAR: &str = r#"
+name = "resumes"
+duration = "20ms"
+[topology]
+kind = "star"
+hosts = 3
+host_link = { rate = "40Gbps", delay = "1us" }
+[switch]
+buffer = "2MB"
+threshold = { kind = "static", xoff = "75kB", xon = "45kB" }
+backpressure = { kind = "ofc", congested = "60kB" }
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+retransmission_timeout = "500us"
+[[flows]]
+kind = "incast"
+senders = ["h1", "h2"]
+receiver = "h0"
+bytes = "1MB"
+"#;
+
+/// Two hosts send to a third, over two switches.
+const TWO_SWITCHES: &str = r#"
+name = "resumes"
+duration = "20ms"
+[topology]
+kind = "dumbbell"
+left = 2
+right = 2
+host_link = { rate = "40Gbps", delay = "1us" }
+bottleneck = { rate = "80Gbps", delay = "1us" }
+[switch]
+buffer = "2MB"
+threshold = { kind = "static", xoff = "75kB", xon = "45kB" }
+backpressure = { kind = "ofc", congested = "60kB" }
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+retransmission_timeout = "500us"
+[[flows]]
+kind = "incast"
+senders = ["h0", "h1"]
+receiver = "h2"
+bytes = "1MB"
+"#;
+
+fn loss(wire: &str, number: u32) -> String {
+    format!(
+        "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nmatch = \"hop-control\"\nnth = [{number}]\n"
+    )
+}
+
+fn down(link: &str, at: &str) -> String {
+    format!("[[faults]]\nkind = \"down\"\nwire = \"{link}\"\nat = \"{at}\"\nfor = \"300us\"\n")
+}
+
+/// A flow that waits for a RESUME which a wire has lost is named, whether a NIC or a switch holds it back. Repeated pauses make
+/// up for it.
+pub fn a_lost_resume_is_named(run: Runner) {
+    for (text, wire, number, node, by) in
+        [(STAR, "s0->h1", 2, "h1", "s0"), (TWO_SWITCHES, "s1->s0", 3, "s0", "s1")]
+    {
+        let text = text.to_owned() + &loss(wire, number);
+        let stands = run(&text, &[]);
+        assert!(stands.summary.flows_completed < 2, "{wire}");
+        let pauses = stands.summary.flow_pauses.as_ref().expect("OFC has them");
+        assert!(!pauses.unresumed.is_empty(), "{wire}");
+        for flow in &pauses.unresumed {
+            assert_eq!((flow.node.as_str(), flow.by.as_str()), (node, by));
+            let row = stands.flows();
+            let row = row.only("flow", &flow.flow.to_string());
+            assert!(row.text("fct_ns").is_empty());
+        }
+        let said = stands.summary.unfinished.as_deref().unwrap_or_default();
+        let first = format!(
+            "waiting for a RESUME that was lost: flow {} at {node}",
+            pauses.unresumed[0].flow
+        );
+        assert!(said.contains(&first), "{said}");
+
+        let repeated = run(&text, &["switch.backpressure.repeat=20us"]);
+        assert_eq!(repeated.summary.flows_completed, 2, "{wire}");
+        assert!(repeated.summary.flow_pauses.expect("OFC has them").unresumed.is_empty());
+    }
+}
+
+/// What was paused through a link that goes down is over, at a NIC and at a switch: all flows complete.
+pub fn a_link_that_goes_down_ends_pauses(run: Runner) {
+    for (text, link, at) in [(STAR, "h1-s0", "50us"), (TWO_SWITCHES, "s0-s1", "60us")] {
+        let run = run(&(text.to_owned() + &down(link, at)), &[]);
+        assert_eq!(run.summary.flows_completed, 2, "{link}");
+        assert_eq!(run.summary.unfinished, None, "{link}");
+    }
+}
+
+/// Of each (switch, port, flow) PAUSEs and RESUMEs alternate, a PAUSE is at X_off^c or above, a RESUME at X_on or below, and
+/// all are counted.
+pub fn pauses_of_flows_have_rows(run: Runner) {
+    let run = run(TWO_SWITCHES, &[]);
+    run.assert_lossless();
+    let mut paused = BTreeMap::new();
+    let table = run.table("flow_pauses.csv");
+    for row in table.rows() {
+        let place = ["node", "port", "priority", "name"].map(|column| row.text(column).to_owned());
+        let (pauses, occupancy) = (row.text("event") == "xoff", row.number("occupancy_bytes"));
+        assert_ne!(
+            paused.insert(place, pauses).unwrap_or(false),
+            pauses,
+            "at {}",
+            row.number("time_ns")
+        );
+        let (at, expected) =
+            if pauses { (60_000, occupancy >= 60_000) } else { (45_000, occupancy <= 45_000) };
+        assert_eq!(row.number("threshold_bytes"), at);
+        assert!(expected, "{occupancy}");
+        assert!(["0", "1"].contains(&row.text("flow")));
+    }
+    assert!(paused.values().all(|paused| !paused), "all is resumed at the end");
+    let totals = run.summary.flow_pauses.as_ref().expect("OFC has them");
+    assert_eq!(table.with("event", "xoff").count() as u64, totals.flows);
+    assert!(totals.flows > 0 && pausing(&run).len() > 1, "{:?}", pausing(&run));
+}
+
+/// The switches that pause flows.
+fn pausing(run: &Run) -> Vec<String> {
+    let table = run.table("flow_pauses.csv");
+    let mut nodes: Vec<String> =
+        table.rows().iter().map(|row| row.text("node").to_owned()).collect();
+    nodes.sort();
+    nodes.dedup();
+    nodes
+}
