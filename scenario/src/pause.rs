@@ -1,7 +1,7 @@
 //! How a port sends and obeys PAUSE (IEEE 802.1Qbb).
 
 use fabric_core::headroom::MAX_RESPONSE_BYTES;
-use fabric_core::wire::pfc::quantum_duration;
+use fabric_core::wire::pfc::{self, quantum_duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use topology::NodeKind;
@@ -181,6 +181,36 @@ pub enum ResumeTest {
 }
 
 impl Scenario {
+    /// A warning if a PAUSE may run out before it is renewed: its renewal may have to wait at the port for the longest frame
+    /// and for control frames, of each lossless class one. On a wire that no fault slows down, its delay does not matter.
+    pub(super) fn warnings_of_quanta(&self) -> Option<String> {
+        let quanta = self.switch.pause_quanta;
+        if self.switch.lossless.count() == 0 || self.renews_in_time(quanta) {
+            return None;
+        }
+        let least = (quanta..=u16::MAX).find(|&quanta| self.renews_in_time(quanta));
+        let otherwise = match least {
+            Some(least) => format!("write `switch.pause_quanta = {least}` or more"),
+            None => "refresh earlier (`switch.pause_refresh`)".to_owned(),
+        };
+        Some(format!(
+            "a PAUSE of {quanta} quanta may run out before it is renewed, behind the longest frame, and lossless packets be lost: \
+             {otherwise}"
+        ))
+    }
+
+    /// Whether each PAUSE of so many quanta is renewed before it runs out, on every link.
+    fn renews_in_time(&self, quanta: u16) -> bool {
+        let longest = self.longest_frame().0;
+        let classes = u64::from(self.switch.lossless.count());
+        self.fabric.wires().iter().all(|wire| {
+            let frame = |length| self.frame_time().serialise(wire.rate, length).0;
+            let behind = frame(longest) + classes * frame(pfc::LEN as u64);
+            let renewed = self.switch.pause_refresh.period(quanta, wire.rate).0 + behind;
+            renewed <= quantum_duration(wire.rate, quanta).0
+        })
+    }
+
     /// Checks what depends on the fastest port: it has the shortest pauses.
     pub(super) fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let wires = self.fabric.wires();
@@ -206,6 +236,27 @@ mod tests {
     use super::*;
 
     const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+
+    #[test]
+    fn few_quanta_are_warned_of_with_the_fewest_that_do() {
+        let warned = |settings: &str| -> Option<String> {
+            let text = format!(
+                "name = \"quanta\"\n[topology]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+                 [switch]\n{settings}\n[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n"
+            );
+            let path = std::path::Path::new("quanta.toml");
+            let scenario = Scenario::parse(&text, path, &[]).expect("it is right");
+            scenario.warnings().into_iter().find(|it| it.contains("may run out"))
+        };
+        assert_eq!(warned(""), None);
+        // A frame of 1098 B and a PAUSE of 84 B in half of the quanta, of 64 B each.
+        let few = warned("pause_quanta = 36").expect("a warning");
+        assert!(few.contains("`switch.pause_quanta = 37`"), "{few}");
+        assert_eq!(warned("pause_quanta = 37"), None);
+        assert_eq!(warned("pause_quanta = 1\nlossless = []"), None);
+        let later = warned("pause_quanta = 37\npause_refresh = \"3/4\"").expect("a warning");
+        assert!(later.contains("`switch.pause_quanta = 74`"), "{later}");
+    }
 
     #[test]
     fn all_quanta_are_a_third_of_a_millisecond_at_100g() {

@@ -174,7 +174,9 @@ pub(super) struct SwitchKeys {
     thresholds: ThresholdUpdateKeys,
     /// How packets of lossy priorities share the buffer: which are dropped. Default { kind = "dt", alpha = "1" }.
     lossy: LossyKeys,
-    /// Quanta that a PAUSE asks for, each 512 bit times of the port: 1 to 65535. Default 65535.
+    /// Quanta that a PAUSE asks for, each 512 bit times of the port: 1 to 65535. Default 65535. A PAUSE is renewed in time if
+    /// the rest of its quanta, after `pause_refresh`, is as long as the longest frame and a control frame of each lossless
+    /// priority; otherwise there is a warning that names the fewest.
     #[schemars(range(min = 1))]
     pause_quanta: u16,
     /// When a PAUSE is repeated while congestion lasts: a part of the pause time ("1/2") or a time

@@ -80,6 +80,7 @@ impl Scenario {
                     .into(),
             );
         }
+        warnings.extend(self.warnings_of_quanta());
         warnings.extend(self.warnings_of_queues());
         warnings.extend(self.warnings_of_spfc());
         warnings.extend(self.warnings_of_pause_rule());

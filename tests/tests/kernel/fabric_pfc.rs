@@ -2,7 +2,8 @@
 
 use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
 use tests::fabric::{
-    congestion, on_both, pause, port_rates, priorities, private_fill, switch_buffers,
+    congestion, on_both, pause, port_rates, priorities, private_fill, refusal, switch_buffers,
+    worst_case,
 };
 
 #[test]
@@ -125,4 +126,14 @@ fn eq_1_is_sufficient_and_necessary() {
 #[test]
 fn switches_that_obey_at_once_break_no_pause() {
     pause::obeyed_at_once(on_both);
+}
+
+#[test]
+fn a_queue_without_headroom_pauses() {
+    refusal::a_queue_without_headroom_pauses(on_both);
+}
+
+#[test]
+fn a_pause_is_renewed_in_time() {
+    refusal::a_pause_is_renewed_in_time(on_both);
 }

@@ -1,8 +1,8 @@
 //! PFC as those who test switches test it, in memory.
 
 use tests::fabric::{
-    congestion, in_memory, pause, port_rates, priorities, private_fill, shipped, shipped_files,
-    switch_buffers,
+    congestion, in_memory, pause, pause_rows, port_rates, priorities, private_fill, refusal,
+    shipped, shipped_files, switch_buffers,
 };
 
 #[test]
@@ -168,4 +168,19 @@ fn a_deep_buffer_has_a_descriptor_for_each_small_frame() {
     run.assert_lossless();
     let most = run.summary.buffer_max_bytes["s0"];
     assert!(most / 122 > 300_000, "{most} bytes");
+}
+
+#[test]
+fn a_queue_without_headroom_pauses() {
+    refusal::a_queue_without_headroom_pauses(in_memory);
+}
+
+#[test]
+fn a_pause_is_renewed_in_time() {
+    refusal::a_pause_is_renewed_in_time(in_memory);
+}
+
+#[test]
+fn rows_of_pauses_add_up() {
+    pause_rows::rows_of_pauses_add_up(in_memory);
 }

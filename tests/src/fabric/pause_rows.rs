@@ -1,0 +1,177 @@
+//! Rows of `pauses.csv`: each pause has its end, and they add up to what `pause_time.csv` and `summary.json` say.
+
+use std::collections::BTreeMap;
+
+use super::{Run, Runner};
+
+/// An incast of each of two lossless priorities and flows back, over two switches; then a NIC storms.
+const BASE: &str = r#"
+name = "rows"
+duration = "3ms"
+[topology]
+kind = "dumbbell"
+left = 4
+right = 4
+host_link = { rate = "40Gbps", delay = "200ns" }
+bottleneck = { rate = "80Gbps", delay = "1us" }
+[switch]
+lossless = [3, 4]
+[host]
+transport = { kind = "roce-rc", congestion_control = "none" }
+retransmission_timeout = "500us"
+[[flows]]
+kind = "incast"
+senders = ["h0", "h1", "h2"]
+receiver = "h4"
+bytes = "300kB"
+[[flows]]
+kind = "incast"
+senders = ["h1", "h2", "h3", "h6"]
+receiver = "h5"
+bytes = "300kB"
+priority = 4
+[[flows]]
+kind = "incast"
+senders = ["h4", "h5", "h6"]
+receiver = "h0"
+bytes = "200kB"
+"#;
+
+const STORM: &str = "[[storms]]\nhost = \"h4\"\nat = \"20us\"\nfor = \"400us\"\n";
+const WATCHDOG: &str = "switch.watchdog={ action = \"drop\", detection_time = \"100us\", restoration_time = \"200us\", \
+                        poll_interval = \"20us\" }";
+
+/// A pause of a priority at a port, as rows tell it.
+struct Open {
+    since: u64,
+    /// Whose it is, and since when.
+    level: (String, u64),
+}
+
+/// Time paused by level, as docs/results.md says to add rows up.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sums {
+    pauses: u64,
+    total: u64,
+    by_level: BTreeMap<String, u64>,
+}
+
+impl Sums {
+    fn close(&mut self, open: Open, at: u64) {
+        self.total += at - open.since;
+        *self.by_level.entry(open.level.0).or_default() += at - open.level.1;
+    }
+}
+
+/// Adds up the rows of a run, each (switch, port, priority) by itself.
+fn sums(run: &Run) -> BTreeMap<[String; 3], Sums> {
+    let mut all = BTreeMap::<_, (Option<Open>, Sums)>::new();
+    for row in run.pauses().rows() {
+        let (at, event, level) = (row.number("time_ns"), row.text("event"), row.text("level"));
+        let place = ["peer", "node", "priority"].map(|column| row.text(column).to_owned());
+        let (open, sums) = all.entry(place.clone()).or_default();
+        match event {
+            "xoff" => sums.pauses += 1,
+            "xon" | "xoff-refresh" => {
+                assert!(open.is_some(), "{event} at {at} of {place:?}, which is not paused")
+            }
+            other => panic!("{other}"),
+        }
+        match open.take() {
+            None => *open = Some(Open { since: at, level: (level.to_owned(), at) }),
+            Some(before) if event == "xon" => {
+                assert_eq!(
+                    before.level.0, level,
+                    "at {at} another level resumes {place:?} than has paused it"
+                );
+                sums.close(before, at);
+            }
+            Some(before) => {
+                let same = before.level.0 == level;
+                assert!(
+                    !same || event == "xoff-refresh",
+                    "two pauses of {place:?} at {at} without a RESUME"
+                );
+                if !same {
+                    *sums.by_level.entry(before.level.0).or_default() += at - before.level.1;
+                }
+                let level =
+                    if same { (level.to_owned(), before.level.1) } else { (level.to_owned(), at) };
+                *open = Some(Open { since: before.since, level });
+            }
+        }
+    }
+    let end = run.summary.emulated_ns;
+    let closed = all.into_iter().map(|(place, (open, mut sums))| {
+        if let Some(open) = open {
+            sums.close(open, end);
+        }
+        (place, sums)
+    });
+    closed.collect()
+}
+
+/// Every scheme, with and without a watchdog that drops.
+pub fn rows_of_pauses_add_up(run: Runner) {
+    let fixed = "switch.threshold={ kind = \"static\", xoff = \"40kB\", xon = \"30kB\" }";
+    for (about, settings) in [
+        ("sih", vec!["switch.headroom={ kind = \"sih\" }"]),
+        ("oversubscribed", vec!["switch.headroom={ kind = \"oversubscribed\", ratio = \"2\" }"]),
+        ("dsh", vec!["switch.headroom={ kind = \"dsh\" }"]),
+        (
+            "dsh, departure",
+            vec!["switch.headroom={ kind = \"dsh\" }", "switch.resume_test=departure"],
+        ),
+        ("spfc", vec!["switch.threshold={ kind = \"spfc\", alpha = 2 }"]),
+        (
+            "capfc",
+            vec![
+                fixed,
+                "switch.pause_rule={ kind = \"capfc\", xlow = \"35kB\", xegress = \"20kB\" }",
+            ],
+        ),
+        ("gfc", vec![fixed, "switch.pause_rule={ kind = \"gfc\", b1 = \"20kB\", bm = \"38kB\" }"]),
+        ("bfc", vec!["switch.backpressure={ kind = \"bfc\" }"]),
+        ("ofc", vec![fixed, "switch.backpressure={ kind = \"ofc\" }"]),
+    ] {
+        for watched in [false, true] {
+            let mut all = settings.clone();
+            all.push(if watched { "switch.buffer=400kB" } else { "switch.buffer=500kB" });
+            let mut text = BASE.to_owned();
+            if watched {
+                all.push(WATCHDOG);
+                text += STORM;
+            }
+            let run = run(&text, &all);
+            let about = format!("{about}, watchdog: {watched}");
+            let sums = sums(&run);
+            let of_table = |column: &str| -> BTreeMap<[String; 3], u64> {
+                let table = run.table("pause_time.csv");
+                let place = |row: &super::results::Row| {
+                    ["node", "by", "priority"].map(|column| row.text(column).to_owned())
+                };
+                let rows = table.rows().iter().map(|row| (place(row), row.number(column)));
+                rows.filter(|(_, number)| *number > 0).collect()
+            };
+            let positive = |of: fn(&Sums) -> u64| -> BTreeMap<[String; 3], u64> {
+                let all = sums.iter().map(|(place, sums)| (place.clone(), of(sums)));
+                all.filter(|(_, number)| *number > 0).collect()
+            };
+            assert_eq!(positive(|sums| sums.total), of_table("ordered_ns"), "{about}");
+            assert_eq!(positive(|sums| sums.pauses), of_table("ordered_pauses"), "{about}");
+            let total: u64 = sums.values().map(|sums| sums.total).sum();
+            assert_eq!(total, run.summary.pause_ordered_ns, "{about}");
+            let by_level = |level: &str| -> u64 {
+                sums.values().filter_map(|sums| sums.by_level.get(level)).sum()
+            };
+            let said = run.summary.pause_ordered_by_level;
+            assert_eq!(
+                (by_level("queue"), by_level("port")),
+                (said.queue_ns, said.port_ns),
+                "{about}"
+            );
+            assert!(total > 0 || about == "gfc, watchdog: false", "{about}");
+            assert!(said.port_ns == 0 || about.starts_with("dsh"), "{about}");
+        }
+    }
+}
