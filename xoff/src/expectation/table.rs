@@ -18,7 +18,7 @@ const LAST_PRIORITY: Decimal = Decimal::whole(7);
 /// Tables that not every run has, what asks for them, and whether a scenario does.
 type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
 
-const CONDITIONS: [Condition; 15] = [
+const CONDITIONS: [Condition; 16] = [
     ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
     ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
     ("port_states", "switch.threshold of kind \"spfc\"", |it| it.spfc().is_some()),
@@ -27,6 +27,7 @@ const CONDITIONS: [Condition; 15] = [
     }),
     ("flow_queues", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
     ("queue_pauses", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
+    ("flow_pauses", "switch.backpressure of kind \"ofc\"", |it| it.switch.ofc().is_some()),
     ("rates", "switch.pause_rule of kind \"gfc\"", |it| it.switch.tells_rates()),
     ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
     ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
