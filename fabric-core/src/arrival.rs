@@ -233,7 +233,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     Ok(Queued { slot, egress_port, queue, marked })
 }
 
-/// A lossless packet found no room. Seldom, so a call; in eBPF that would need a stack of its own.
+/// Pauses because of a lossless packet that found no room. That is seldom, so it is a call; in eBPF a call would need its own stack.
 #[cfg_attr(target_arch = "bpf", inline(always))]
 #[cfg_attr(not(target_arch = "bpf"), cold, inline(never))]
 fn refuse<S: Scheme, T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {

@@ -267,7 +267,7 @@ pub struct IngressQueue {
 }
 
 impl IngressQueue {
-    /// What it holds in all pools.
+    /// Bytes that it holds in all pools.
     #[inline(always)]
     pub fn held_bytes(&self) -> u64 {
         self.private_bytes.load() + self.shared_bytes.load() + self.headroom_bytes.load()

@@ -285,7 +285,7 @@ pub trait Scheme: Sized {
     ) {
     }
 
-    /// The link of a port has gone down or come up: what its neighbour has paused, and would resume by a frame that is lost
+    /// Follows the link of a port, which has gone down or come up: what its neighbour has paused, and would resume by a frame that is lost
     /// with it, may send.
     fn relinked<T: Tables>(_tables: &T, _policy: Policy, _port: u32) {}
 
@@ -294,7 +294,7 @@ pub trait Scheme: Sized {
         PortUse::default()
     }
 
-    /// How many priorities of a port's neighbour have the lowest rate that there is, if the scheme tells rates.
+    /// Number of priorities of a port's neighbour that have the lowest rate that there is, if the scheme tells rates.
     fn slowest<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<u32> {
         None
     }

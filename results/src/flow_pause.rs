@@ -26,18 +26,18 @@ pub struct FlowPauseRow<'a> {
     pub name: u32,
     /// The flow that has it, if one has started.
     pub flow: Option<u32>,
-    /// Whether it must stop.
+    /// True if it must stop.
     pub paused: bool,
-    /// What the ingress queue holds in the shared pool and in headroom.
+    /// Bytes of the ingress queue in the shared pool and in headroom.
     pub occupancy: Bytes,
-    /// What it is compared with.
+    /// The threshold of that decision.
     pub threshold: Bytes,
 }
 
 impl Row for FlowPauseRow<'_> {
     const FILE: &'static str = "flow_pauses.csv";
     const ABOUT: &'static str = "Only with `switch.backpressure` of kind `ofc`. One row per flow and decision to pause or to \
-                                 resume it at a neighbour. A repetition (`repeat`) is no decision.";
+                                 resume it at a neighbour. Repetitions (`repeat`) have no rows.";
     const COLUMNS: &'static [Column<'static>] = &[
         Column::integer(
             "time_ns",

@@ -117,7 +117,7 @@ pub struct ResultsOptions {
     pub egress_queues: bool,
     /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
-    /// Whether there is a `flow_pauses.csv`.
+    /// Asks for a `flow_pauses.csv`.
     pub flow_pauses: bool,
     /// Whether there is a `rates.csv`.
     pub rates: bool,

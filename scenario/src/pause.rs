@@ -199,7 +199,7 @@ impl Scenario {
         ))
     }
 
-    /// Whether each PAUSE of so many quanta is renewed before it runs out, on every link.
+    /// Says if each PAUSE of this many quanta is renewed before it runs out, on every link.
     fn renews_in_time(&self, quanta: u16) -> bool {
         let longest = self.longest_frame().0;
         let classes = u64::from(self.switch.lossless.count());

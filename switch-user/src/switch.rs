@@ -172,7 +172,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         S::port_use(&self.tables, self.config.policy, port.into())
     }
 
-    /// How many priorities of a port's neighbour have the lowest rate that there is, if the scheme tells rates.
+    /// Number of priorities of a port's neighbour that have the lowest rate that there is, if the scheme tells rates.
     pub fn slowest(&self, port: u16) -> Option<u32> {
         S::slowest(&self.tables, self.config.policy, port.into())
     }

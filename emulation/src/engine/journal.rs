@@ -43,13 +43,13 @@ pub struct FlowsTold {
     pub port: u16,
     /// Their priority.
     pub priority: u8,
-    /// Whether they must stop.
+    /// True if they must stop.
     pub paused: bool,
     /// The flows.
     pub flows: FlowList,
-    /// What the ingress queue holds, in bytes.
+    /// Bytes of the ingress queue.
     pub occupancy: u64,
-    /// What it was compared with.
+    /// The bytes with which they were compared.
     pub threshold: u64,
 }
 

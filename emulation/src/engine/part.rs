@@ -159,7 +159,7 @@ impl<W: Wires> Part<W> {
         Ok(())
     }
 
-    /// What happens at a switch at the window's beginning, or at a host if something is announced or its link has changed. Just before the node runs,
+    /// Opens the window at a switch, or at a host if something is announced or its link has changed. Just before the node runs,
     /// because both load the same rows.
     #[inline(never)]
     fn open(&mut self, index: usize, window: Window) {

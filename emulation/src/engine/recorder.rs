@@ -42,7 +42,7 @@ pub struct Recorder<'a> {
     pub lost_pauses: BTreeMap<u32, u64>,
     /// What flows' receivers lack.
     pub misdelivered: Vec<String>,
-    /// What switches have told their neighbours of flows (OFC).
+    /// Pauses of flows, as switches have decided on them (OFC).
     pub told_flows: ToldFlows,
     /// Whether the fabric goes on without results that cannot be written.
     pub survives: bool,

@@ -21,9 +21,9 @@ struct Followed {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Relinking {
-    /// Those of the scenario's faults first.
+    /// Outages of the scenario's faults, then others.
     outages: Vec<Followed>,
-    /// How many of them are the scenario's.
+    /// Number of those of the scenario.
     #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "live fabrics have others"))]
     of_scenario: usize,
     /// When something changes next.
@@ -76,7 +76,7 @@ impl Relinking {
     }
 }
 
-/// Whether links keep pauses that nothing ends but a frame.
+/// Says if links keep pauses that only a frame ends.
 fn follows(scenario: &Scenario) -> bool {
     scenario.switch.ofc().is_some()
 }
@@ -117,7 +117,7 @@ impl<W: Wires> Engine<'_, W> {
         self.plan_relink(false);
     }
 
-    /// Tells the nodes at both ends of a wire before anything else happens there.
+    /// Informs the nodes at both ends of a wire before anything else happens there.
     fn relink(&mut self, wire: WireId) {
         let fabric = self.scenario.fabric();
         let wire = fabric.wire(wire);

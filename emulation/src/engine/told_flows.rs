@@ -1,4 +1,4 @@
-//! What switches have told their neighbours of flows (OFC), and the flows that a neighbour still holds back because the RESUME
+//! Pauses of flows, as switches have decided on them (OFC), and the flows that a neighbour still holds back because the RESUME
 //! was lost.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::datapath::Wires;
 /// An ingress port of a switch, a priority and the name of a flow there.
 type Place = (NodeId, u16, u8, u32);
 
-/// What a neighbour was told last of a flow.
+/// The last decision about a flow at a neighbour.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     paused: bool,
@@ -47,7 +47,7 @@ impl ToldFlows {
         self.paused.get(&name).copied()
     }
 
-    /// A switch tells a neighbour of flows: the rows of that.
+    /// Notes a decision about flows, and returns its rows.
     pub fn tell<'a>(
         &mut self,
         scenario: &'a Scenario,
@@ -79,13 +79,13 @@ impl ToldFlows {
         rows
     }
 
-    /// Where a neighbour was told last to resume the flow of a name, and when.
+    /// Places where the last decision was to resume the flow of a name, and when it was made.
     fn resumed(&self, name: u32) -> impl Iterator<Item = (Place, Picos)> {
         let of_name = self.told.iter().filter(move |((.., other), _)| *other == name);
         of_name.filter(|(_, told)| !told.paused).map(|(place, told)| (*place, told.at))
     }
 
-    /// The names of flows of which a neighbour was told last to pause them.
+    /// Names of flows about which the last decision was to pause them.
     fn paused_by(&self, node: NodeId, port: u16, priority: u8) -> impl Iterator<Item = u32> {
         let here = (node, port, priority, 0)..=(node, port, priority, u32::MAX);
         self.told.range(here).filter(|(_, told)| told.paused).map(|((.., name), _)| *name)
@@ -120,7 +120,7 @@ impl<W: Wires> Engine<'_, W> {
         unresumed
     }
 
-    /// Whether a frame that was due at `at` at a port of a switch may still be on its way: behind one of the port's, if need be.
+    /// Says if a frame that was due at `at` at a port of a switch may still be on its way: behind one of the port's, if need be.
     fn may_still_come(&self, by: NodeId, port: u16, at: Picos) -> bool {
         let NodeKind::Switch(switch) = self.scenario.fabric().node(by).kind else { return false };
         let node = self.switch_node(switch);
@@ -128,7 +128,7 @@ impl<W: Wires> Engine<'_, W> {
         node.switch.has_control(port) || self.now <= at + flight + flight
     }
 
-    /// Whether the neighbour at an ingress port holds back the flow of a name.
+    /// Says if the neighbour at an ingress port holds back the flow of a name.
     fn is_held_back(&self, (by, port, priority, name): Place) -> bool {
         let fabric = self.scenario.fabric();
         let class = Priority::of_bits(priority.into());

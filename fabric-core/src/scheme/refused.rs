@@ -1,4 +1,4 @@
-//! What a packet that finds no room tells the neighbour, under every scheme.
+//! Pauses because of packets that find no room, under every scheme.
 
 use units::{BitsPerSecond, Bytes, Nanos};
 
@@ -45,7 +45,7 @@ fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTabl
     Some((tables, policy))
 }
 
-/// A packet comes in at port 0 and leaves by port 1: its slot or why it is dropped, and what the neighbour is told.
+/// Hands over a packet that comes in at port 0 and leaves by port 1: its slot or why it is dropped, and the orders.
 fn arrive(tables: &OwnedTables, policy: Policy) -> (Result<u32, DropReason>, Vec<Order>) {
     let mut bytes = packet(0, 1, CLASS, Ecn::NotCapable);
     let frame = &mut ByteFrame(bytes.as_mut_slice());

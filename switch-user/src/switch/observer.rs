@@ -166,7 +166,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The neighbour at `port` is told to pause or resume flows of a priority, for the reasons in `order`.
+    /// A frame pauses or resumes flows of a priority at the neighbour of `port`, for the reasons in `order`.
     fn flows_told(
         &mut self,
         _now: Picos,

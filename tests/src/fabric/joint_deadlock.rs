@@ -109,14 +109,14 @@ dst = "h1"
 bytes = "4MB"
 "#;
 
-/// What keeps back packets in each member of the first deadlock.
+/// Reasons why the members of the first deadlock wait.
 fn levels(run: &Run) -> Vec<String> {
     let table = run.deadlocks();
     let levels = table.rows().first().map(|row| row.text("levels").to_owned());
     levels.unwrap_or_default().split(' ').map(str::to_owned).collect()
 }
 
-/// BFC prevents circles of its own pauses, and not those that PFC closes.
+/// BFC prevents circles of pauses of queues, and not those that PFC closes.
 pub fn queues_and_classes(run: Runner) {
     let stands = run(PREVENTED, &[]);
     let mut levels = levels(&stands);

@@ -90,7 +90,7 @@ pub fn a_lost_resume_is_named(run: Runner) {
     }
 }
 
-/// What was paused through a link that goes down is over, at a NIC and at a switch: all flows complete.
+/// A link that goes down ends the pauses that were made through it, at a NIC and at a switch: all flows complete.
 pub fn a_link_that_goes_down_ends_pauses(run: Runner) {
     for (text, link, at) in [(STAR, "h1-s0", "50us"), (TWO_SWITCHES, "s0-s1", "60us")] {
         let run = run(&(text.to_owned() + &down(link, at)), &[]);

@@ -41,10 +41,10 @@ const STORM: &str = "[[storms]]\nhost = \"h4\"\nat = \"20us\"\nfor = \"400us\"\n
 const WATCHDOG: &str = "switch.watchdog={ action = \"drop\", detection_time = \"100us\", restoration_time = \"200us\", \
                         poll_interval = \"20us\" }";
 
-/// A pause of a priority at a port, as rows tell it.
+/// A pause of a priority at a port, as rows have it.
 struct Open {
     since: u64,
-    /// Whose it is, and since when.
+    /// The level that has paused last, and since when.
     level: (String, u64),
 }
 

@@ -26,7 +26,7 @@ use super::paused_queues::{Head, PausedQueue};
 use super::{DeadlockRow, Engine, Lane, RunError, pause_level};
 use crate::datapath::Wires;
 
-/// What stops a queue.
+/// A reason why a queue does not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     Queue(PausedQueue),
@@ -40,11 +40,11 @@ struct HeldPacket {
     /// The neighbour's queue whose counter counts it.
     counted: Option<QueueId>,
     bytes: u64,
-    /// What stops its queue.
+    /// The stops of its queue.
     behind: [Option<Stop>; 2],
 }
 
-/// What an ingress queue holds.
+/// An ingress queue's bytes.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
     switch: u32,
@@ -72,7 +72,7 @@ pub struct MixedCircle {
     confirmed: Nanos,
 }
 
-/// What the watch knows of such circles.
+/// Knowledge of the watch about such circles.
 #[derive(Debug, Default)]
 pub struct MixedCircles {
     /// The stops of an earlier look.
@@ -82,7 +82,7 @@ pub struct MixedCircles {
 }
 
 impl HeldPacket {
-    /// Whether it ends a stop when it departs.
+    /// Says if it ends a stop when it departs.
     fn ends(&self, stop: Stop) -> bool {
         match stop {
             Stop::Queue(PausedQueue { wire, queue }) => {
@@ -199,7 +199,7 @@ impl<W: Wires> Engine<'_, W> {
         };
     }
 
-    /// What is held back on the wires that are watched.
+    /// Collects all that is held back on the wires that are watched.
     fn held_back(&self) -> HeldBack {
         let mut held = HeldBack::default();
         let queues = self.paused_queues();
@@ -266,7 +266,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// By what a class's pause is known that its ingress queue has asked for, and after which nothing more can come in.
+    /// A mark of the class's pause that its ingress queue has asked for, and after which nothing more can come in.
     fn settled_pause(&self, lane: Lane) -> Option<Head> {
         let port = self.fabric_wire(lane.wire).to_port.into();
         let class = Priority::of_bits(lane.class.into());

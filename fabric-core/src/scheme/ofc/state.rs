@@ -350,7 +350,7 @@ impl FlowTable {
         if note & UNCOUNTED == 0 { counting(note) } else { self.named(tables, priority, note) }
     }
 
-    /// The same of a packet that has its flow's name, but for the bit of [`UNCOUNTED`].
+    /// Finds the flow of a packet that has its flow's name, except the bit of [`UNCOUNTED`].
     #[cold]
     fn named<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
         let find = |hash| self.find(tables, priority, hash, false).checked_sub(1);
