@@ -151,11 +151,12 @@ pub(super) fn take_down(
     for _ in 0..LOOKS {
         match folder.state()? {
             State::Absent => return Ok(taken),
-            // It died over it.
+            // It died over it. One that was killed, before or after it was asked, has said nothing about that, and then only
+            // its results are lost.
             State::Abandoned => {
-                let said = last_words(folder);
+                let failure = folder.failure();
                 return take_down(folder, is_impatient)
-                    .map(|left| Taken { failed: left.failed.or(Some(said)), ..taken });
+                    .map(|left| Taken { failed: left.failed.or(failure), ..taken });
             }
             _ if is_impatient() => {
                 return Err(format!("interrupted; {name} was asked to end, and will"));

@@ -169,17 +169,16 @@ impl LiveFolder {
     /// How it is with the name.
     pub fn state(&self) -> Result<State, String> {
         let failed = |error: io::Error| self.unreadable(&error);
-        let mut lock = match File::open(self.file("lock")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let left = self.path.exists();
-                return Ok(if left { State::Abandoned } else { State::Absent });
-            }
-            lock => lock.map_err(failed)?,
+        let Some(mut lock) = self.open_lock().map_err(failed)? else {
+            let left = !self.is_empty().map_err(failed)?;
+            return Ok(if left { State::Abandoned } else { State::Absent });
         };
         // Shared, so that those who look do not see each other.
         match lock.try_lock_shared() {
             // The owner removed the file after it was opened here, and ended.
             Ok(()) if lock.metadata().map_err(failed)?.nlink() == 0 => return Ok(State::Absent),
+            // The owner has made the file, and is about to lock it.
+            Ok(()) if self.has_nothing_but(&lock).map_err(failed)? => return Ok(State::Absent),
             Ok(()) => return Ok(State::Abandoned),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) => {}
@@ -194,6 +193,38 @@ impl LiveFolder {
         let mut process = String::new();
         lock.read_to_string(&mut process).map_err(failed)?;
         Ok(State::Changing { process: process.trim().parse().ok() })
+    }
+
+    /// Opens the lock, if there is one. A folder without a lock is seen twice, because another process may be making both.
+    fn open_lock(&self) -> io::Result<Option<File>> {
+        for _ in 0..2 {
+            match File::open(self.file("lock")) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                lock => return lock.map(Some),
+            }
+            if self.is_empty()? {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns true if the folder is missing, or has no files. A folder is empty between its creation and the creation of its lock,
+    /// and between the removal of its lock and its own removal.
+    fn is_empty(&self) -> io::Result<bool> {
+        match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            entries => Ok(entries?.next().is_none()),
+        }
+    }
+
+    /// Returns true if the folder has no file but this lock, which names no owner.
+    fn has_nothing_but(&self, lock: &File) -> io::Result<bool> {
+        let files = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            entries => entries?.count(),
+        };
+        Ok(files <= 1 && lock.metadata()?.len() == 0)
     }
 
     /// Whether something has the name, in whatever state.
@@ -225,10 +256,7 @@ impl LiveFolder {
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
         // What an abandoned fabric has left would be taken for this one's.
         for left in ["fabric.json", "ended.json", "socket", "hosts", "scenario.toml", "log"] {
-            match fs::remove_file(self.file(left)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-                _ => {}
-            }
+            unless_missing(fs::remove_file(self.file(left))).map_err(failed)?;
         }
         Ok(claim)
     }
@@ -269,13 +297,34 @@ impl LiveFolder {
         }
     }
 
+    /// Removes the folder. The lock goes last: files without a lock are those of an abandoned fabric.
     fn remove_files(&self) -> Result<(), String> {
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(format!("cannot remove {}: {error}", self.path.display()))
+        let failed = |error: io::Error| format!("cannot remove {}: {error}", self.path.display());
+        let entries = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(failed)?,
+        };
+        let lock = self.file("lock");
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            if entry.path() == lock {
+                continue;
             }
-            _ => Ok(()),
+            let is_folder = entry.file_type().map_err(failed)?.is_dir();
+            let remove = if is_folder { fs::remove_dir_all } else { fs::remove_file };
+            unless_missing(remove(entry.path())).map_err(failed)?;
         }
+        unless_missing(fs::remove_file(lock)).map_err(failed)?;
+        match fs::remove_dir(&self.path) {
+            // Another process has just taken the name.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => unless_missing(removed).map_err(failed),
+        }
+    }
+
+    /// The process number of the last supervisor, unless it died before it wrote the number.
+    pub fn last_supervisor(&self) -> Option<u32> {
+        fs::read_to_string(self.file("lock")).ok()?.trim().parse().ok()
     }
 
     /// The folder for the results of an abandoned fabric, if it was to leave some; there are none.
@@ -291,6 +340,11 @@ impl LiveFolder {
         log.lines().last().map(str::to_owned)
     }
 
+    /// The error with which the supervisor of an abandoned fabric has ended, unless it was killed.
+    pub fn failure(&self) -> Option<String> {
+        self.last_words()?.strip_prefix("error: ").map(str::to_owned)
+    }
+
     /// What is said of an abandoned fabric.
     pub fn obituary(&self) -> String {
         let said = self.last_words();
@@ -299,6 +353,14 @@ impl LiveFolder {
         format!(
             "the supervisor of {name} died{said}; `xoff destroy {name}` removes what it has left"
         )
+    }
+}
+
+/// Takes the removal of a missing file for a success.
+fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
@@ -339,7 +401,59 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+
+    /// A folder outside of `/run`.
+    fn folder_in(place: &Path) -> LiveFolder {
+        LiveFolder { name: "lab".to_owned(), path: place.join("lab") }
+    }
+
+    /// A process that looks at a fabric which comes and goes in an orderly way finds it in one of these states only.
+    #[test]
+    fn a_fabric_that_comes_and_goes_is_never_seen_as_abandoned() {
+        const LIVES: usize = 300;
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder_in(place.path());
+        let is_over = AtomicBool::new(false);
+        let states = thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                let mut seen = Vec::new();
+                while !is_over.load(Ordering::Relaxed) {
+                    seen.push(folder.state().expect("it can be read"));
+                }
+                seen
+            });
+            for _ in 0..LIVES {
+                let claim = folder.claim().expect("the name is free");
+                for number in 0..20 {
+                    claim.write(&format!("file{number}"), "text").unwrap();
+                }
+                drop(claim);
+            }
+            is_over.store(true, Ordering::Relaxed);
+            looking.join().unwrap()
+        });
+        let orderly = |state: &&State| matches!(state, State::Absent | State::Changing { .. });
+        assert_eq!(states.iter().find(|state| !orderly(state)), None);
+        assert!(states.len() > LIVES && !place.path().join("lab").exists());
+    }
+
+    #[test]
+    fn files_without_a_lock_are_abandoned_and_an_empty_folder_is_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder_in(place.path());
+        assert_eq!(folder.state(), Ok(State::Absent));
+        fs::create_dir(folder.file("")).unwrap();
+        assert_eq!(folder.state(), Ok(State::Absent));
+        fs::create_dir_all(folder.file("more/files")).unwrap();
+        fs::write(folder.file("log"), "words").unwrap();
+        assert_eq!(folder.state(), Ok(State::Abandoned));
+        folder.remove().expect("nobody holds it");
+        assert_eq!(folder.state(), Ok(State::Absent));
+        assert!(!folder.file("").exists());
+    }
 
     #[test]
     fn names_are_names_of_files() {
