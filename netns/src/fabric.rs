@@ -1,9 +1,9 @@
 //! Which fabric is whose: identifiers, and the locks that say whether an owner lives.
 
 use std::fmt;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::str::FromStr;
@@ -49,8 +49,17 @@ impl FabricId {
         file_name.strip_suffix(LOCK_SUFFIX)?.parse().ok()
     }
 
-    fn lock_path(self) -> PathBuf {
+    /// The file that the fabric's owner has locked.
+    pub fn lock_path(self) -> PathBuf {
         Path::new(run_directory::FABRICS).join(format!("{self}{LOCK_SUFFIX}"))
+    }
+
+    /// Processes that hold the fabric's lock, as far as `/proc/locks` shows them. It leaves out processes of other PID
+    /// namespaces.
+    pub fn lock_holders(self) -> Vec<u32> {
+        let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+        let lock = fs::metadata(self.lock_path());
+        lock.map_or_else(|_| Vec::new(), |lock| holders_of((lock.dev(), lock.ino()), &locks))
     }
 }
 
@@ -93,7 +102,8 @@ impl FabricLock {
         for offset in 0..=u16::MAX {
             let id = FabricId(first.wrapping_add(offset));
             let path = id.lock_path();
-            match File::create_new(&path) {
+            let mut options = OpenOptions::new();
+            match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     let failed = |source| Error::file("make and lock", &path, source);
@@ -138,6 +148,7 @@ pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockState::Absent),
         file => file.map_err(failed)?,
     };
+    run_directory::keep_others_out(&file).map_err(failed)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             let mut process = String::new();
@@ -149,6 +160,18 @@ pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
         Ok(()) if file.metadata().map_err(failed)?.nlink() == 0 => Ok(LockState::Absent),
         Ok(()) => Ok(LockState::Free),
     }
+}
+
+/// Processes that hold a lock on the file of this device and inode, by the text of `/proc/locks`.
+fn holders_of((device, inode): (u64, u64), locks: &str) -> Vec<u32> {
+    let file = format!("{:02x}:{:02x}:{inode}", libc::major(device), libc::minor(device));
+    let holder = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        // A process that waits for the lock has an arrow in the second place.
+        let [_, "FLOCK", _, _, process, locked, ..] = fields[..] else { return None };
+        process.parse().ok().filter(|_| locked == file)
+    };
+    locks.lines().filter_map(holder).collect()
 }
 
 /// Removes the lock of a fabric that has lost its owner. It is not an error if the lock is gone already.
@@ -212,6 +235,15 @@ mod tests {
         assert_eq!(name.len(), FabricId::PREFIX_LEN + "leaf-0".len());
         assert_eq!(FabricId::of_namespace(&name), Some(id));
         assert_eq!(FabricId::of_lock("0f9a.lock"), Some(id));
+    }
+
+    #[test]
+    fn the_holders_of_a_lock_are_those_of_its_file() {
+        let locks = "1: POSIX  ADVISORY  WRITE 7 00:1a:99 0 EOF\n2: FLOCK  ADVISORY  WRITE 812 00:1a:99 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 813 00:1a:99 0 EOF\n3: FLOCK  ADVISORY  READ  9 00:1b:99 0 EOF\n";
+        let device = libc::makedev(0, 0x1a);
+        assert_eq!(holders_of((device, 99), locks), [812]);
+        assert_eq!(holders_of((device, 98), locks), [0; 0]);
     }
 
     #[test]

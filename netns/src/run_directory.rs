@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::ptr;
 
@@ -33,10 +34,27 @@ pub(crate) fn prepare_namespaces() -> Result<(), Error> {
 }
 
 /// Makes `/run/xoff` and locks it: whoever holds this is the only one who allocates, lists or
-/// destroys fabrics.
+/// destroys fabrics. A user who could open the folder or a file in it could hold its lock for ever.
 pub(crate) fn lock_fabrics() -> Result<File, Error> {
-    fs::create_dir_all(FABRICS).map_err(|source| Error::file("make", FABRICS, source))?;
-    lock_directory(FABRICS)
+    let failed = |action| move |source| Error::file(action, FABRICS, source);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(FABRICS).map_err(failed("make"))?;
+    let directory = File::open(FABRICS).map_err(failed("open"))?;
+    keep_others_out(&directory).map_err(failed("keep other users out of"))?;
+    directory.lock().map_err(failed("lock"))?;
+    Ok(directory)
+}
+
+/// Takes every right to a file from its group and from others, if this process owns it. Earlier versions gave some.
+pub(crate) fn keep_others_out(file: &File) -> io::Result<()> {
+    const OF_OTHERS: u32 = 0o077;
+    let metadata = file.metadata()?;
+    // SAFETY: asks for a number.
+    let is_own = metadata.uid() == unsafe { libc::geteuid() };
+    if metadata.mode() & OF_OTHERS == 0 || !is_own {
+        return Ok(());
+    }
+    let kept = metadata.mode() & 0o7777 & !OF_OTHERS;
+    file.set_permissions(fs::Permissions::from_mode(kept))
 }
 
 /// Binds the calling thread's network namespace to `path`, which must be a file.

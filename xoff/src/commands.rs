@@ -193,8 +193,11 @@ impl Arguments {
             Command::Destroy(arguments) => destroy::execute(arguments),
             Command::Supervise(arguments) => deploy::supervise(arguments),
             Command::Guardian(arguments) => {
-                guardian::watch(arguments);
-                Exit::Success
+                if guardian::watch(arguments) {
+                    Exit::Success
+                } else {
+                    Exit::Unsound
+                }
             }
         };
         guardian::dismiss();

@@ -26,6 +26,10 @@ use crate::commands::destroy;
 pub const COMMAND: &str = "guardian";
 /// Time between two looks at a run whose end of the pipe is closed and which is about to be gone.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+/// Time between two tries to remove a fabric whose lock is held although its owner is gone.
+const TRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Such tries: a minute.
+const TRIES: u32 = 60;
 /// Time before a guardian is replaced.
 #[cfg(feature = "kernel")]
 const REST: Duration = Duration::from_millis(100);
@@ -180,21 +184,30 @@ fn release(folder: &Path) {
     guardian.folders.remove(&folder);
 }
 
-/// Is the guardian: waits for the end of the run and removes what that left.
-pub fn watch(arguments: &Arguments) {
+/// Is the guardian: waits for the end of the run and removes what that left. Returns whether nothing is left.
+pub fn watch(arguments: &Arguments) -> bool {
     detach();
     let folders = entrusted(&mut io::stdin().lock());
     // The kernel closes files one by one: locks may be held for a moment after the pipe has ended.
     while parent_id() == arguments.run {
         thread::sleep(LOOK_INTERVAL);
     }
-    // There is nobody to tell. What cannot be removed is for the next run to find.
-    if arguments.fabrics {
-        destroy::remove_what_can_be();
-    }
     for (folder, made) in folders {
         let _ = ResultsFolder::clear_abandoned(&folder, made);
     }
+    // There is nobody to tell. A fabric that cannot be removed is for the next run to find.
+    !(arguments.fabrics && leaves_fabric_of(arguments.run))
+}
+
+/// Removes abandoned fabrics. Returns whether one of the process `run` is left.
+fn leaves_fabric_of(run: u32) -> bool {
+    for _ in 1..TRIES {
+        if !destroy::leaves_fabric_of(run) {
+            return false;
+        }
+        thread::sleep(TRY_INTERVAL);
+    }
+    destroy::leaves_fabric_of(run)
 }
 
 /// Makes this process independent of what may have ended the run, and of what the run was given.

@@ -1,10 +1,12 @@
 //! What users are told of a fabric that they cannot reach, or that ends before its time. Needs root.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::thread;
 
 use tests::command::{
-    Running, await_that, finish, guardian_of, kill, limit, without_capabilities, xoff,
+    Running, await_that, fabrics, finish, guardian_of, kill, limit, without_capabilities, xoff,
 };
 use tests::live::{Lab, SLOW, command, json, signal_supervisor, supervisor};
 
@@ -55,6 +57,59 @@ fn a_fabric_of_which_nothing_can_be_known_is_not_said_to_be_missing() {
         }
         refused.assert_refused(&["Too many open files", "`ulimit -n"]);
     }
+    lab.destroy();
+}
+
+/// A stranger holds the lock of a fabric whose supervisor is dead. `xoff destroy` leaves its namespaces, and says so.
+#[test]
+fn a_lock_that_a_stranger_holds_keeps_a_fabric_from_being_destroyed_and_destroy_says_so() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let supervisor = supervisor();
+    let guardian = guardian_of(supervisor);
+    let [fabric] = &fabrics()[..] else { panic!("one fabric") };
+    let path = format!("/run/xoff/{fabric}.lock");
+    // The stranger waits for the lock, and has it when the supervisor is dead.
+    let lock = fs::File::open(&path).unwrap();
+    let stranger = thread::spawn(move || {
+        lock.lock().unwrap();
+        lock
+    });
+    await_that("the stranger waits", || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("-> FLOCK"))
+    });
+    signal_supervisor(guardian, libc::SIGSTOP);
+    kill(supervisor);
+    let lock = stranger.join().unwrap();
+    signal_supervisor(guardian, libc::SIGCONT);
+    let namespaces = || fs::read_dir("/run/netns").unwrap().count();
+    let refused = command(&["destroy", "lab"]);
+    assert_eq!(namespaces(), 8, "{refused:?}");
+    let holder = format!("process {} holds {path}", std::process::id());
+    refused.assert_refused(&["lab is not destroyed", "8 namespaces are left", &holder]);
+    let all = command(&["destroy"]).assert_code(1);
+    assert!(all.stderr.contains(&format!("fabric {fabric} is left, because {holder}")), "{all:?}");
+    assert!(command(&["list"]).stdout.contains("abandoned"));
+    drop(lock);
+    // Then its guardian has removed it, or this does.
+    command(&["destroy", "lab"]).assert_code(0);
+    lab.assert_gone();
+    await_that("the guardian ends", || !Path::new(&format!("/proc/{guardian}/fd/0")).exists());
+}
+
+#[test]
+fn nobody_but_root_can_hold_a_lock() {
+    let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let lab = Lab::prepare(SLOW);
+    // As an earlier version made it.
+    fs::set_permissions("/run/xoff", fs::Permissions::from_mode(0o755)).unwrap();
+    command(&["deploy", &lab.folder.path("lab.toml"), "--name", "lab"]).assert_code(0);
+    let [fabric] = &fabrics()[..] else { panic!("one fabric") };
+    let path = format!("/run/xoff/{fabric}.lock");
+    assert_eq!([mode("/run/xoff"), mode(&path)], [0o700, 0o600]);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    command(&["destroy"]).assert_code(0);
+    assert_eq!(mode(&path), 0o600);
     lab.destroy();
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use netns::{FabricStatus, Owner};
 use serde_json::json;
 
 use super::{Exit, json_errors};
@@ -15,6 +17,8 @@ use crate::live::protocol::Request;
 /// Looks at a fabric that is being taken down before it counts as stuck: a minute.
 const LOOKS: u32 = 6000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+/// Looks at a lock that a process may hold which has just been killed: five seconds.
+const LOOKS_AT_LOCKS: u32 = 500;
 
 /// Arguments of `xoff destroy`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +37,17 @@ pub struct Arguments {
 /// Removes it without a word: what cannot be removed is in nobody's way, and the command says why.
 pub fn remove_what_can_be() {
     let _ = netns::destroy_abandoned();
+}
+
+/// Removes the fabrics that processes which have ended have left, without a word. Returns whether one of the process `owner`
+/// is left.
+pub fn leaves_fabric_of(owner: u32) -> bool {
+    netns::destroy_abandoned().is_ok_and(|report| left_of(owner, &report).is_some())
+}
+
+/// The fabric that the process `owner` has left, and that counts as living because its lock is held.
+fn left_of(owner: u32, report: &netns::Report) -> Option<&FabricStatus> {
+    report.living.iter().find(|it| it.owner == Owner::Living(Some(owner)))
 }
 
 /// Runs the command.
@@ -132,7 +147,7 @@ pub(super) fn take_down(
             taken.failed = folder.lost_results().map(|results| {
                 format!("{}; what was to go to {results} is lost", last_words(folder))
             });
-            netns::destroy_abandoned().map_err(|error| error.to_string())?;
+            remove_namespaces(folder)?;
             return folder.remove().map(|()| taken);
         }
         State::Up(description) => {
@@ -169,6 +184,44 @@ pub(super) fn take_down(
     ))
 }
 
+/// Removes the namespaces that an abandoned fabric has left, or says why they are left.
+fn remove_namespaces(folder: &LiveFolder) -> Result<(), String> {
+    let owner = folder.last_supervisor();
+    let mut looks = 0;
+    loop {
+        let report = netns::destroy_abandoned().map_err(|error| error.to_string())?;
+        let Some(left) = owner.and_then(|owner| left_of(owner, &report)) else { return Ok(()) };
+        // A process that was killed holds its locks until its memory is gone, and gives one back after the other.
+        looks += 1;
+        if looks == LOOKS_AT_LOCKS {
+            let (name, namespaces) = (folder.name(), left.namespaces.len());
+            return Err(format!(
+                "{name} is not destroyed: its supervisor is gone, but {namespaces} namespaces are left, because {}",
+                held(left)
+            ));
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+}
+
+/// Says who holds the lock of a fabric that counts as living.
+fn held(fabric: &FabricStatus) -> String {
+    let lock = fabric.fabric.lock_path();
+    let holders: Vec<String> =
+        fabric.fabric.lock_holders().iter().map(|process| format!("process {process}")).collect();
+    let holders = if holders.is_empty() { "a process".to_owned() } else { holders.join(", ") };
+    format!("{holders} holds {}; end it, and try again", lock.display())
+}
+
+/// Returns true if the process that owned a fabric is gone, and another process holds its lock. The owner may run in another
+/// PID namespace; then `/proc/locks` has no holder.
+fn has_lost_lock(fabric: &FabricStatus) -> bool {
+    let Owner::Living(Some(owner)) = fabric.owner else { return false };
+    let holders = fabric.fabric.lock_holders();
+    let is_gone = !Path::new(&format!("/proc/{owner}")).exists();
+    !holders.is_empty() && !holders.contains(&owner) && is_gone
+}
+
 /// What the supervisor of an abandoned fabric said last.
 fn last_words(folder: &LiveFolder) -> String {
     let said = folder.last_words().unwrap_or_else(|| "its supervisor said nothing".to_owned());
@@ -199,17 +252,27 @@ fn remove_abandoned(in_json: bool) -> Exit {
         Err(error) => return super::complain(&error, Exit::BadInput),
     };
     let folders = LiveFolder::all().unwrap_or_default();
-    let folders = folders
-        .iter()
-        .filter(|folder| folder.state() == Ok(State::Abandoned) && folder.remove().is_ok());
+    // The folder of a fabric of which something is left stays, so that the fabric can be found.
+    let is_whole = |folder: &LiveFolder| {
+        folder.last_supervisor().is_none_or(|owner| left_of(owner, &report).is_none())
+    };
+    let folders = folders.iter().filter(|folder| {
+        folder.state() == Ok(State::Abandoned) && is_whole(folder) && folder.remove().is_ok()
+    });
     let folders: Vec<&str> = folders.map(LiveFolder::name).collect();
+    let (held_by_others, living): (Vec<_>, Vec<_>) =
+        report.living.iter().partition(|it| has_lost_lock(it));
+    for fabric in &held_by_others {
+        let why = format!("fabric {} is left, because {}", fabric.fabric, held(fabric));
+        json_errors::error(&why, Exit::Unsound);
+    }
+    let exit = if held_by_others.is_empty() { Exit::Success } else { Exit::Unsound };
     if in_json {
-        let fabrics = |of: &[netns::FabricStatus]| {
-            of.iter().map(|it| it.fabric.to_string()).collect::<Vec<_>>()
-        };
-        let (removed, living) = (fabrics(&report.removed), fabrics(&report.living));
+        let id = |it: &FabricStatus| it.fabric.to_string();
+        let removed: Vec<String> = report.removed.iter().map(id).collect();
+        let living: Vec<String> = report.living.iter().map(id).collect();
         let done = json!({ "removed": removed, "left_alone": living, "live_fabrics": folders });
-        return super::print(&done.to_string(), Exit::Success);
+        return super::print(&done.to_string(), exit);
     }
     let removed = report.removed.iter().map(|it| format!("removed fabric {}\n", it.fabric));
     let names = live_names();
@@ -224,5 +287,8 @@ fn remove_abandoned(in_json: bool) -> Exit {
         writeln!(text, "removed what the live fabric {name} has left")
             .expect("a String takes every write");
     }
-    super::print(if text.is_empty() { "nothing to remove" } else { &text }, Exit::Success)
+    if text.is_empty() && exit != Exit::Success {
+        return exit;
+    }
+    super::print(if text.is_empty() { "nothing to remove" } else { &text }, exit)
 }

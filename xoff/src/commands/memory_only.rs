@@ -89,6 +89,11 @@ pub mod destroy {
 
     /// Nothing: a run in memory leaves no namespace.
     pub fn remove_what_can_be() {}
+
+    /// No.
+    pub fn leaves_fabric_of(_: u32) -> bool {
+        false
+    }
 }
 
 /// In place of `xoff doctor`.
