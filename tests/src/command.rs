@@ -14,7 +14,8 @@ use std::time::Duration;
 
 pub use isolation::{await_fabrics, fabrics, isolate, mount_small_disk, traces, unmount};
 pub use remains::{
-    BpfObjects, await_that, await_unloaded, bpf_objects_of, guardian_of, take_interrupted,
+    BpfObjects, await_that, await_unloaded, bpf_objects_of, guardian_of, loaded_of,
+    take_interrupted,
 };
 pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
 
@@ -183,6 +184,11 @@ pub fn terminal() -> (File, File) {
         )
     };
     assert_eq!(opened, 0, "a pseudo-terminal: {}", io::Error::last_os_error());
+    // A program that inherited the other end would keep the terminal.
+    for descriptor in [master, slave] {
+        // SAFETY: the descriptor was just opened.
+        unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
     // SAFETY: both were just opened and have no other owner.
     unsafe { (owned(master), owned(slave)) }
 }

@@ -22,6 +22,8 @@ pub mod inspect;
 mod interrupt;
 mod json_errors;
 #[cfg(feature = "kernel")]
+mod leave;
+#[cfg(feature = "kernel")]
 pub mod link;
 #[cfg(feature = "kernel")]
 pub mod list;

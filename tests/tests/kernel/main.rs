@@ -39,6 +39,7 @@ mod live_captures;
 mod live_clock;
 mod live_ends;
 mod live_faults;
+mod live_hang_up;
 mod live_interrupted;
 mod live_look;
 mod live_programs;

@@ -12,7 +12,7 @@ use scenario::CaptureFilter;
 use scenario::whole_number::at_least;
 use units::{BitsPerSecond, Nanos};
 
-use super::{Exit, interrupt};
+use super::{Exit, leave};
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Request};
 
@@ -72,7 +72,7 @@ impl From<Filter> for CaptureFilter {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
-    match capture(arguments, interrupt::watch()) {
+    match capture(arguments, leave::watch(Exit::Success, false)) {
         Ok(()) => Exit::Success,
         Err(message) => super::refuse(message),
     }

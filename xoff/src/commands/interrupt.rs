@@ -93,7 +93,8 @@ fn catch(signal: libc::c_int) {
     }
 }
 
-fn is_ignored(signal: libc::c_int) -> bool {
+/// Returns true if the process was started with a signal ignored.
+pub fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: all-zero is a valid sigaction; without a new action the call only fills in the old one.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

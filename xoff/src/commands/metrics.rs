@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Exit, interrupt, json_errors};
+use super::{Exit, json_errors, leave};
 use crate::live::metrics;
 use crate::live::scrape::{self, Server};
 use crate::live::watcher::{Missed, Watcher};
@@ -62,7 +62,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 
 fn serve(arguments: &Arguments) -> Result<(), String> {
     let watcher = Arc::new(Watcher::of(&arguments.name)?);
-    let interrupted = interrupt::watch();
+    let interrupted = leave::watch(Exit::Success, false);
     let of_views = Arc::clone(&watcher);
     let render = move || match of_views.look() {
         Ok(view) => Ok(metrics::render(&of_views.description().name, &view)),

@@ -11,7 +11,7 @@ use scenario::whole_number::between;
 use serde_json::json;
 use units::{Bytes, Nanos, Picos};
 
-use super::{Exit, interrupt, json_errors};
+use super::{Exit, json_errors, leave};
 use crate::complaint::Complaint;
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
@@ -113,7 +113,7 @@ pub fn incast(arguments: &IncastArguments) -> Exit {
 }
 
 fn send(name: &str, flows: Vec<Flow>, arguments: FlowArguments) -> Exit {
-    let interrupted = interrupt::watch();
+    let interrupted = leave::watch(Exit::Interrupted, false);
     let asked = Client::connect(name).and_then(|mut client| {
         client.ask(&Request::Send { flows: flows.clone() })?;
         Ok(client)

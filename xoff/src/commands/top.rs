@@ -1,8 +1,9 @@
 //! `xoff top`: a live fabric on a terminal.
 
 use std::io::{self, IsTerminal};
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,12 +12,12 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use super::watch::Period;
-use super::{Exit, interrupt};
+use super::{Exit, leave};
 use crate::live::glance::Glance;
 use crate::live::screen::{Screen, Wish, draw};
 use crate::live::watcher::{Missed, Watcher};
 
-/// How long a key or a look is waited for before the other is looked for.
+/// Time between two looks at the flag that ends the command, while nothing changes.
 const MOMENT: Duration = Duration::from_millis(50);
 /// Periods after which somebody who does not answer is late, and a time, for short periods.
 const PERIODS: u32 = 3;
@@ -42,19 +43,23 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Ok(watcher) => watcher,
         Err(message) => return super::refuse(message),
     };
-    let interrupted = interrupt::watch();
+    let interrupted = leave::watch(Exit::Success, true);
     let mut screen = Screen::new(watcher.description());
     let every = arguments.period.every;
-    let (looks, seen) = mpsc::sync_channel(1);
+    let (updates, seen) = mpsc::sync_channel(1);
     // It ends when nobody wants to see any more, or with the process.
     let (end, ended) = mpsc::channel();
-    thread::spawn(move || look(&watcher, every, &looks, &ended));
     // From here on a panic restores the terminal before it says why.
     let shown = match ratatui::try_init() {
         Ok(mut terminal) => {
+            let keys = updates.clone();
+            thread::spawn(move || read_keys(&keys));
+            thread::spawn(move || look(&watcher, every, &updates, &ended));
             let shown = show(&mut terminal, &mut screen, &seen, every, interrupted);
-            ratatui::restore();
-            shown
+            let restored = terminal.show_cursor().and(ratatui::try_restore());
+            // Its destructor would panic at a terminal that is gone.
+            mem::forget(terminal);
+            shown.and_then(|why| restored.map(|()| why))
         }
         Err(error) => Err(error),
     };
@@ -65,17 +70,30 @@ pub fn execute(arguments: &Arguments) -> Exit {
             super::say(why);
             Exit::Success
         }
+        Err(_) if leave::is_terminal_gone() => Exit::Success,
         Err(error) => super::refuse(format!("the terminal: {error}")),
     }
 }
 
+/// Event that changes the screen.
+enum Update {
+    /// The terminal's user has done something.
+    Event(Event),
+    /// There was a look, or none.
+    Look(Result<Glance, Missed>),
+}
+
+/// Reads keys until the process ends. Crossterm loops for ever on a terminal that is gone, so keys have a thread of their own.
+fn read_keys(updates: &SyncSender<Update>) {
+    while let Ok(event) = event::read() {
+        if updates.send(Update::Event(event)).is_err() {
+            return;
+        }
+    }
+}
+
 /// Looks at the fabric again and again.
-fn look(
-    watcher: &Watcher,
-    every: Duration,
-    looks: &mpsc::SyncSender<Result<Glance, Missed>>,
-    ended: &Receiver<()>,
-) {
+fn look(watcher: &Watcher, every: Duration, updates: &SyncSender<Update>, ended: &Receiver<()>) {
     let mut before: Option<Box<View>> = None;
     loop {
         let looked = watcher.look();
@@ -88,7 +106,7 @@ fn look(
             }
             Err(missed) => Some(Err(missed)),
         };
-        if seen.is_some_and(|seen| looks.send(seen).is_err()) || is_over {
+        if seen.is_some_and(|seen| updates.send(Update::Look(seen)).is_err()) || is_over {
             return;
         }
         if ended.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
@@ -101,45 +119,36 @@ fn look(
 fn show(
     terminal: &mut DefaultTerminal,
     screen: &mut Screen,
-    seen: &Receiver<Result<Glance, Missed>>,
+    seen: &Receiver<Update>,
     every: Duration,
     interrupted: &AtomicBool,
 ) -> io::Result<Option<String>> {
     let late = (every * PERIODS).max(LATE);
     let mut heard = now();
-    let mut has_changed = true;
+    terminal.draw(|frame| draw::draw(frame, screen))?;
     while !interrupted.load(Ordering::Relaxed) {
-        match seen.try_recv() {
-            Ok(Ok(glance)) => {
-                (heard, has_changed) = (now(), true);
+        match seen.recv_timeout(MOMENT) {
+            Ok(Update::Look(Ok(glance))) => {
+                heard = now();
                 screen.show(glance);
             }
-            Ok(Err(Missed::Late(why))) => {
-                has_changed = true;
-                screen.miss(why);
+            Ok(Update::Look(Err(Missed::Late(why)))) => screen.miss(why),
+            Ok(Update::Look(Err(Missed::Ended(why)))) => return Ok(Some(why)),
+            Ok(Update::Event(Event::Key(key))) if key.kind != KeyEventKind::Release => {
+                if screen.press(key) == Wish::Quit {
+                    return Ok(None);
+                }
             }
-            Ok(Err(Missed::Ended(why))) => return Ok(Some(why)),
-            Err(TryRecvError::Disconnected) => return Ok(None),
-            Err(TryRecvError::Empty) if now() - heard > late => {
+            // Such as another size of the terminal.
+            Ok(Update::Event(_)) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) if now() - heard > late => {
                 let seconds = (now() - heard).as_secs();
                 screen.miss(format!("the supervisor has not answered for {seconds} s"));
-                has_changed = true;
             }
-            Err(TryRecvError::Empty) => {}
+            Err(RecvTimeoutError::Timeout) => continue,
         }
-        if has_changed {
-            terminal.draw(|frame| draw::draw(frame, screen))?;
-            has_changed = false;
-        }
-        if event::poll(MOMENT)? {
-            has_changed = true;
-            if let Event::Key(key) = event::read()?
-                && key.kind != KeyEventKind::Release
-                && screen.press(key) == Wish::Quit
-            {
-                return Ok(None);
-            }
-        }
+        terminal.draw(|frame| draw::draw(frame, screen))?;
     }
     Ok(None)
 }

@@ -12,7 +12,7 @@ use scenario::Refusal;
 use scenario::whole_number::at_least;
 use units::{Nanos, Picos};
 
-use super::{Exit, interrupt, json_errors};
+use super::{Exit, json_errors, leave};
 use crate::live::client;
 use crate::live::glance::Glance;
 use crate::live::rates::{bits_per_second, bytes};
@@ -65,7 +65,7 @@ fn period(text: &str) -> Result<Duration, Refusal> {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     json_errors::answer_in_json(arguments.json);
-    let interrupted = interrupt::watch();
+    let interrupted = leave::watch(Exit::Success, false);
     match watch(arguments, interrupted) {
         Ok(exit) => exit,
         Err(message) => super::refuse(message),
@@ -122,7 +122,7 @@ fn tell(glance: &Glance, in_json: bool) -> Result<bool, String> {
     let mut output = io::stdout().lock();
     match writeln!(output, "{line}").and_then(|()| output.flush()) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) if leave::is_of_gone_reader(&error) => Ok(false),
         Err(error) => Err(format!("cannot write to standard output: {error}")),
     }
 }

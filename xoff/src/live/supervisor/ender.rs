@@ -6,6 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 
+use crate::commands::tell;
+
 /// The most that is told of a command, in characters.
 const LONGEST_COMMAND: usize = 100;
 
@@ -17,7 +19,7 @@ pub(super) fn note(connection: &UnixStream) {
     let Ok(peer) = credentials(connection) else { return };
     let command = fs::read(format!("/proc/{}/cmdline", peer.pid)).unwrap_or_default();
     let ender = described(peer.pid, peer.uid, &command);
-    eprintln!("the end was asked for by {ender}");
+    tell(format_args!("the end was asked for by {ender}"));
     // The first one counts.
     let _ = ENDER.set(ender);
 }

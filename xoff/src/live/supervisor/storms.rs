@@ -10,6 +10,7 @@ use units::Picos;
 use super::super::protocol::Answer;
 use super::GONE;
 use super::names::Names;
+use crate::commands::tell;
 
 /// Events of watchdogs in the log, which nobody empties.
 const MOST_LOGGED: usize = 10_000;
@@ -17,10 +18,10 @@ const MOST_LOGGED: usize = 10_000;
 /// Writes what watchdogs tell of storms to the log.
 pub(super) fn log(events: &Receiver<StormEvent>) {
     for event in events.iter().take(MOST_LOGGED) {
-        eprintln!("{event}");
+        tell(event);
     }
     if events.recv().is_ok() {
-        eprintln!("further PFC storms are not logged; `xoff inspect` has the latest");
+        tell("further PFC storms are not logged; `xoff inspect` has the latest");
     }
 }
 

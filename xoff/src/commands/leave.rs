@@ -1,0 +1,110 @@
+//! The end of commands that show a fabric, or wait for it, and keep nothing: `top`, `watch`, `metrics`, `capture`, `send`.
+//!
+//! A signal ends them, and so does the end of their terminal, even where no shell is left to send the signal. They see that
+//! by themselves within moments. A command that cannot, such as one that writes to a terminal which nobody reads, is ended.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ratatui::crossterm::terminal::disable_raw_mode;
+
+use super::{Exit, guardian, interrupt};
+
+/// Time between two looks for a signal.
+const MOMENT: Duration = Duration::from_millis(100);
+/// A command that has not ended so long after it was to end is stuck.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The standard descriptors that were terminals when the command began.
+static TERMINALS: OnceLock<Vec<RawFd>> = OnceLock::new();
+
+/// Signals, and the end of a terminal, set the flag that is returned from now on. A command that does not end by itself then
+/// ends with `stuck`. With SIGHUP ignored, as by `nohup`, the command outlives its terminal, unless it `needs_terminal`.
+pub fn watch(stuck: Exit, needs_terminal: bool) -> &'static AtomicBool {
+    let outlives = !needs_terminal && interrupt::is_ignored(libc::SIGHUP);
+    let interrupted = interrupt::watch();
+    let standard = [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO];
+    let terminals =
+        TERMINALS.get_or_init(|| standard.into_iter().filter(|it| is_terminal(*it)).collect());
+    let watched = if outlives { &[][..] } else { terminals };
+    thread::spawn(move || {
+        while !interrupted.load(Ordering::Relaxed) {
+            if has_hung_up(watched, MOMENT) {
+                interrupted.store(true, Ordering::Relaxed);
+            }
+        }
+        thread::sleep(GRACE);
+        // Keys are lines again. What else the terminal shows cannot be written.
+        let _ = disable_raw_mode();
+        guardian::dismiss();
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(stuck.code().into()) }
+    });
+    interrupted
+}
+
+/// Returns true for a terminal, and for one that is gone already.
+fn is_terminal(descriptor: RawFd) -> bool {
+    // SAFETY: asks about a number.
+    let is_there = unsafe { libc::isatty(descriptor) } == 1;
+    is_there || io::Error::last_os_error().raw_os_error() == Some(libc::EIO)
+}
+
+/// Returns true if a terminal of this command is gone.
+pub fn is_terminal_gone() -> bool {
+    TERMINALS.get().is_some_and(|terminals| has_hung_up(terminals, Duration::ZERO))
+}
+
+/// Returns true for an error of a write whose reader is gone.
+pub fn is_of_gone_reader(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+        || error.raw_os_error() == Some(libc::EIO) && is_terminal_gone()
+}
+
+/// Waits until a terminal hangs up, for at most this long, and says whether one has.
+fn has_hung_up(terminals: &[RawFd], most: Duration) -> bool {
+    let polled = |fd: &RawFd| libc::pollfd { fd: *fd, events: 0, revents: 0 };
+    let mut polled: Vec<libc::pollfd> = terminals.iter().map(polled).collect();
+    let (count, millis) = (polled.len() as libc::nfds_t, most.as_millis());
+    let millis = millis.try_into().unwrap_or(libc::c_int::MAX);
+    // SAFETY: the array has `count` entries and outlives the call.
+    let ready = unsafe { libc::poll(polled.as_mut_ptr(), count, millis) };
+    ready > 0 && polled.iter().any(|it| it.revents & (libc::POLLHUP | libc::POLLERR) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::{AsRawFd, FromRawFd};
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_whose_other_end_is_closed_has_hung_up() {
+        let (mut master, mut slave) = (0, 0);
+        let none = std::ptr::null_mut();
+        // SAFETY: the call fills in two descriptors, which have no other owner.
+        let (master, slave) = unsafe {
+            let opened = libc::openpty(
+                &raw mut master,
+                &raw mut slave,
+                none,
+                std::ptr::null(),
+                std::ptr::null(),
+            );
+            assert_eq!(opened, 0);
+            (File::from_raw_fd(master), File::from_raw_fd(slave))
+        };
+        let terminals = [slave.as_raw_fd()];
+        assert!(is_terminal(slave.as_raw_fd()) && !has_hung_up(&terminals, Duration::ZERO));
+        drop(master);
+        assert!(is_terminal(slave.as_raw_fd()), "it was one");
+        assert!(!is_terminal(File::open("/dev/null").unwrap().as_raw_fd()));
+        assert!(has_hung_up(&terminals, Duration::from_secs(10)));
+        assert!(!has_hung_up(&[], Duration::ZERO));
+    }
+}
