@@ -318,6 +318,26 @@ fn more_clients_than_there_is_room_for_hold_up_nobody_who_looks() {
     drop(hanging);
 }
 
+/// Captures that nobody reads, more than a supervisor serves, of a fabric in which nothing happens. Their sockets have room
+/// for all signs of life.
+#[test]
+fn captures_that_nobody_reads_hold_up_nobody_who_looks() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let captures: Vec<UnixStream> = (0..80)
+        .map(|_| {
+            let mut client = UnixStream::connect("/run/xoff/live/lab/socket").unwrap();
+            let ask = b"{\"ask\":\"capture\",\"wires\":[\"*\"],\"filter\":\"all\"}\n";
+            client.write_all(ask).unwrap();
+            client
+        })
+        .collect();
+    // The first one may be refused, while some have just asked.
+    let looks = [(); 3].map(|()| command(&["inspect", "lab"]));
+    assert!(looks.iter().any(|look| look.code == 0), "{looks:?}");
+    lab.destroy();
+    drop(captures);
+}
+
 #[test]
 fn errors_are_json_where_that_is_asked_for() {
     let lab = Lab::deploy(SLOW, &[]);

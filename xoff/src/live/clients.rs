@@ -1,20 +1,24 @@
 //! Who is connected to a server, and who makes room when there are too many: whoever has been quiet for longest.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Whoever has not said what it wants for so long may have to go.
 const GRACE: Duration = Duration::from_millis(200);
-/// So may whoever has neither read nor got anything for so long while it is answered. Longer than two signs of life.
+/// So may whoever has read nothing for so long while it is answered. Longer than two signs of life.
 const GRACE_OF_READERS: Duration = Duration::from_secs(3);
 
 /// Time between two looks for room, while there is none.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+/// Clients that wait for room at a time; more are refused at once.
+const MOST_WAITING: usize = 256;
+/// Bytes that are written at once: a client that reads them slowly is seen to read.
+const PART: usize = 1 << 16;
 
 /// See the module.
 #[derive(Debug)]
@@ -49,21 +53,7 @@ impl Clients {
     }
 
     /// Lets a client in. If there are too many, the connection of the one that has been quiet for longest is ended, as soon as
-    /// it has had its time; `None` if all are busy for longer than a client may be quiet.
-    pub fn admit(self: &Arc<Self>, connection: impl AsFd) -> Option<Admission> {
-        let begun = wall();
-        loop {
-            let now = wall();
-            if let Some(admission) = self.admit_at(now, &connection) {
-                return Some(admission);
-            }
-            if now.saturating_duration_since(begun) > GRACE_OF_READERS {
-                return None;
-            }
-            thread::sleep(LOOK_INTERVAL);
-        }
-    }
-
+    /// it has had its time.
     fn admit_at(self: &Arc<Self>, now: Instant, connection: impl AsFd) -> Option<Admission> {
         let connection = connection.as_fd().try_clone_to_owned().ok()?;
         let mut all = self.all();
@@ -85,6 +75,50 @@ impl Clients {
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Entry>> {
         // No entry is ever half written.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// New clients, which wait for room. Each is let in or refused within 3 s, however many there are.
+#[derive(Debug)]
+pub struct Newcomers<S> {
+    clients: Arc<Clients>,
+    /// With the time of its arrival, the first one first.
+    waiting: VecDeque<(S, Instant)>,
+}
+
+impl<S: AsFd> Newcomers<S> {
+    /// None, and room for `most` clients.
+    pub fn new(most: usize) -> Self {
+        Self { clients: Clients::at_most(most), waiting: VecDeque::new() }
+    }
+
+    /// Adds a client that has connected. Returns the client if too many wait: it is refused.
+    pub fn add(&mut self, connection: S) -> Option<S> {
+        if self.waiting.len() >= MOST_WAITING {
+            return Some(connection);
+        }
+        self.waiting.push_back((connection, wall()));
+        None
+    }
+
+    /// The next client that is let in, or that is refused because all others were busy for longer than a client may be quiet.
+    pub fn decide(&mut self) -> Option<(S, Option<Admission>)> {
+        self.decide_at(wall())
+    }
+
+    fn decide_at(&mut self, now: Instant) -> Option<(S, Option<Admission>)> {
+        let (first, since) = self.waiting.front()?;
+        let admission = self.clients.admit_at(now, first);
+        let is_over = now.saturating_duration_since(*since) > GRACE_OF_READERS;
+        if admission.is_none() && !is_over {
+            return None;
+        }
+        self.waiting.pop_front().map(|(connection, _)| (connection, admission))
+    }
+
+    /// Returns the time that a server may wait for a connection: `most`, or less while clients wait for room.
+    pub fn patience(&self, most: Duration) -> Duration {
+        if self.waiting.is_empty() { most } else { LOOK_INTERVAL }
     }
 }
 
@@ -119,23 +153,31 @@ impl Drop for Admission {
     }
 }
 
-/// The connection of a client: what it is told counts as a sign of it.
+/// Connection of a client. Reading keeps a client from being quiet; room in its socket does not.
 #[derive(Debug)]
 pub struct Connection<S> {
     /// Where it reads and writes.
     pub stream: S,
     /// Its place among the clients.
     pub admission: Admission,
+    /// Unread bytes at the last look.
+    unread: Cell<libc::c_int>,
 }
 
-impl<S> Connection<S>
+impl<S: AsRawFd> Connection<S>
 where
     for<'a> &'a S: Write,
 {
+    /// Of a client that was let in.
+    pub fn new(stream: S, admission: Admission) -> Self {
+        Self { stream, admission, unread: Cell::new(0) }
+    }
+
     /// Writes all of it.
-    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        (&self.stream).write_all(bytes)?;
-        self.admission.serve();
+    pub fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            bytes = &bytes[self.write_part(bytes)?..];
+        }
         Ok(())
     }
 
@@ -143,18 +185,40 @@ where
     /// does not read may still have to make room for another one.
     pub fn write_however_long(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            match (&self.stream).write(bytes) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    bytes = &bytes[written..];
-                    self.admission.serve();
-                }
+            match self.write_part(bytes) {
+                Ok(written) => bytes = &bytes[written..],
                 Err(error) if is_late(&error) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
+
+    fn write_part(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.note_reading();
+        let written = (&self.stream).write(&bytes[..bytes.len().min(PART)])?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.unread.set(unread(self.stream.as_raw_fd()));
+        Ok(written)
+    }
+
+    /// Notes whether the client has read anything since this was last called.
+    fn note_reading(&self) {
+        let unread = unread(self.stream.as_raw_fd());
+        if unread == 0 || unread < self.unread.replace(unread) {
+            self.admission.serve();
+        }
+    }
+}
+
+/// Returns the bytes of a socket that its peer has not read yet, with the kernel's overhead.
+fn unread(socket: RawFd) -> libc::c_int {
+    let mut unread = 0;
+    // SAFETY: the call fills in the number, which outlives it. A descriptor without such a number leaves it at zero.
+    unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut unread) };
+    unread
 }
 
 fn is_late(error: &io::Error) -> bool {
@@ -223,12 +287,58 @@ mod tests {
     }
 
     #[test]
-    fn a_new_one_waits_until_the_quietest_has_had_its_time() {
-        let clients = Clients::at_most(2);
+    fn new_ones_wait_at_once_and_are_let_in_or_refused_in_time() {
+        let mut newcomers = Newcomers::new(1);
         let mut pairs = [pair(), pair(), pair()];
-        let admitted = [0, 1, 2].map(|it| clients.admit(&pairs[it].1).expect("the first goes"));
-        let ended = pairs.each_mut().map(|pair| is_ended(&mut pair.0));
-        assert_eq!(ended, [true, false, false]);
-        drop(admitted);
+        for (_, server) in &pairs {
+            assert!(newcomers.add(server.try_clone().unwrap()).is_none(), "there is room to wait");
+        }
+        let arrived = wall();
+        let (_, first) = newcomers.decide_at(arrived).expect("there is room");
+        let first = first.expect("there is room");
+        first.serve();
+        assert!(newcomers.decide_at(arrived).is_none());
+        assert_eq!(newcomers.patience(GRACE), LOOK_INTERVAL);
+        // The first one goes on reading; both others are refused, and the second one does not wait for the first.
+        let late = arrived + GRACE_OF_READERS + Duration::from_millis(1);
+        newcomers.clients.all().values_mut().for_each(|entry| entry.since = late);
+        let refused = [0, 1].map(|_| newcomers.decide_at(late).map(|(_, it)| it.is_none()));
+        assert_eq!(refused, [Some(true); 2]);
+        assert!(newcomers.decide_at(late).is_none() && !is_ended(&mut pairs[0].0));
+        assert_eq!(newcomers.patience(GRACE), GRACE);
+        drop(first);
+    }
+
+    #[test]
+    fn more_than_can_wait_are_refused() {
+        let mut newcomers = Newcomers::new(1);
+        let (_client, server) = pair();
+        let add = |newcomers: &mut Newcomers<_>| newcomers.add(server.try_clone().unwrap());
+        assert!((0..MOST_WAITING).all(|_| add(&mut newcomers).is_none()));
+        assert!(add(&mut newcomers).is_some());
+    }
+
+    /// The socket has room for all answers.
+    #[test]
+    fn a_client_that_does_not_read_is_quiet_however_much_it_is_told() {
+        let (mut reader, stream) = pair();
+        let clients = Clients::at_most(1);
+        let long_ago = wall().checked_sub(GRACE_OF_READERS).expect("the machine is up for longer");
+        let admission = clients.admit_at(long_ago, &stream).expect("there is room");
+        let client = Connection::new(stream, admission);
+        let is_quiet = || clients.all().values().all(|entry| entry.since == long_ago);
+        let tell = || client.write(&[7; 100]).unwrap();
+        client.unread.set(1);
+        // Nothing was written yet, so nothing was left unread.
+        tell();
+        assert!(!is_quiet());
+        for entry in clients.all().values_mut() {
+            (entry.since, entry.is_served) = (long_ago, true);
+        }
+        (0..5).for_each(|_| tell());
+        assert!(is_quiet());
+        reader.read_exact(&mut [0; 300]).unwrap();
+        tell();
+        assert!(!is_quiet());
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::clients::Clients;
+use super::clients::Newcomers;
 
 /// Where the page is.
 pub const PATH: &str = "/metrics";
@@ -85,32 +85,38 @@ impl<R: Fn() -> Result<String, String> + Send + Sync + 'static> Server<R> {
         mut goes_on: impl FnMut() -> bool,
     ) -> io::Result<()> {
         listener.stop_waiting()?;
-        let clients = Clients::at_most(MOST_CLIENTS);
+        let mut newcomers = Newcomers::new(MOST_CLIENTS);
         while !interrupted.load(Ordering::Relaxed) && goes_on() {
-            wait(listener);
-            // Such as too many open files: the next one may have more luck.
-            let Ok(connection) = listener.next() else { continue };
-            // Sockets of both kinds are read, written and closed by the same calls.
-            let connection = UnixStream::from(connection);
-            // When all are busy it sees that its connection is closed.
-            let Some(admission) = clients.admit(&connection) else { continue };
-            let render = Arc::clone(&self.render);
-            let converse = move || {
-                // A client that goes away wants no answer.
-                let _ = converse(&connection, &*render);
-                drop(admission);
-            };
-            let _ = thread::Builder::new().spawn(converse);
+            wait(listener, newcomers.patience(MOMENT));
+            match listener.next() {
+                // Sockets of both kinds are read, written and closed by the same calls. One that may not wait sees that its
+                // connection is closed.
+                Ok(connection) => drop(newcomers.add(UnixStream::from(connection))),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Such as too many open files: the next one may have more luck.
+                Err(_) => thread::sleep(MOMENT),
+            }
+            while let Some((connection, admission)) = newcomers.decide() {
+                // When all are busy it sees that its connection is closed.
+                let Some(admission) = admission else { continue };
+                let render = Arc::clone(&self.render);
+                let converse = move || {
+                    // A client that goes away wants no answer.
+                    let _ = converse(&connection, &*render);
+                    drop(admission);
+                };
+                let _ = thread::Builder::new().spawn(converse);
+            }
         }
         Ok(())
     }
 }
 
-/// Waits for a connection, a moment at most.
-fn wait(listener: &impl Listener) {
+/// Waits for a connection, so long at most.
+fn wait(listener: &impl Listener, most: Duration) {
     let mut descriptor =
         libc::pollfd { fd: listener.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let milliseconds = libc::c_int::try_from(MOMENT.as_millis()).unwrap_or(libc::c_int::MAX);
+    let milliseconds = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: one descriptor outlives the call.
     unsafe { libc::poll(&raw mut descriptor, 1, milliseconds) };
 }

@@ -28,10 +28,11 @@ use scenario::{LEAST_PERIOD, LONGEST_LIFE, Scenario};
 use topology::{HostId, WireId};
 use units::Picos;
 
-use super::clients::{Clients, Connection};
+use super::client;
+use super::clients::{Connection, Newcomers};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
-use crate::commands::with_causes;
+use crate::commands::{warn, with_causes};
 use crate::guardian;
 use crate::inspect::LossyBuffer;
 
@@ -170,28 +171,42 @@ fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) 
 
 /// Answers all clients, each in a thread of its own.
 fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
-    let clients = Clients::at_most(MOST_CLIENTS);
-    for client in listener.incoming() {
-        // Such as too many open files: the next client may have more luck.
-        let Ok(client) = client else {
-            thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let Some(admission) = clients.admit(&client) else {
-            let why = "too many clients at once; try again".to_owned();
-            // It has room for a line, as nothing was written to it yet.
-            let _ = (&client).write_all(&line(&Answer::Refused { why, ended: false }));
-            continue;
-        };
-        let (handle, names) = (handle.clone(), Arc::clone(names));
-        let client = Connection { stream: client, admission };
-        let of_client = move || {
-            // A client that goes away wants no answer.
-            let _ = converse(&client, &handle, &names);
-        };
-        // Without a thread for it, the client sees that its connection is closed.
-        let _ = thread::Builder::new().spawn(of_client);
+    // A listener that waited would hold up clients that wait for room.
+    if let Err(error) = listener.set_nonblocking(true) {
+        warn(format_args!("no command can reach this fabric: {error}"));
+        return;
     }
+    let mut newcomers = Newcomers::new(MOST_CLIENTS);
+    loop {
+        client::is_ready(listener.as_raw_fd(), libc::POLLIN, newcomers.patience(PATIENCE));
+        match listener.accept() {
+            Ok((client, _)) => newcomers.add(client).iter().for_each(turn_away),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // Such as too many open files: the next client may have more luck.
+            Err(_) => thread::sleep(Duration::from_millis(100)),
+        }
+        while let Some((client, admission)) = newcomers.decide() {
+            let Some(admission) = admission else {
+                turn_away(&client);
+                continue;
+            };
+            let (handle, names) = (handle.clone(), Arc::clone(names));
+            let client = Connection::new(client, admission);
+            let of_client = move || {
+                // A client that goes away wants no answer.
+                let _ = converse(&client, &handle, &names);
+            };
+            // Without a thread for it, the client sees that its connection is closed.
+            let _ = thread::Builder::new().spawn(of_client);
+        }
+    }
+}
+
+/// Refuses a client: there is no room.
+fn turn_away(mut client: &UnixStream) {
+    let why = "too many clients at once; try again".to_owned();
+    // It has room for a line, as nothing was written to it yet.
+    let _ = client.write_all(&line(&Answer::Refused { why, ended: false }));
 }
 
 /// Answers the requests of one client, one after another.

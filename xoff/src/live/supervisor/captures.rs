@@ -72,7 +72,7 @@ mod tests {
     use units::Nanos;
 
     use super::*;
-    use crate::live::clients::{Clients, Connection};
+    use crate::live::clients::{Connection, Newcomers};
 
     /// More than a socket has room for.
     const FRAMES: u64 = 2000;
@@ -81,8 +81,10 @@ mod tests {
     fn a_client_that_does_not_read_loses_no_frame_that_there_is_room_for() {
         let (stream, reader) = UnixStream::pair().unwrap();
         stream.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
-        let admission = Clients::at_most(1).admit(&stream).unwrap();
-        let client = Connection { stream, admission };
+        let mut newcomers = Newcomers::new(1);
+        assert!(newcomers.add(stream).is_none());
+        let (stream, admission) = newcomers.decide().unwrap();
+        let client = Connection::new(stream, admission.unwrap());
         let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
         for number in 0..FRAMES {
             let (time, bytes) = (Nanos(number), vec![7; 1000].into());
