@@ -188,6 +188,12 @@ impl Host {
         self.receivers.insert(request.qp, Receiving { end, timer_entry: None });
     }
 
+    /// Returns the bytes that queue pair or connection `qp` has delivered so far, or `None` if there is no such end.
+    pub fn delivered_bytes(&mut self, qp: u32) -> Option<u64> {
+        let slot = self.receivers.slot_of(qp)?;
+        Some(self.receivers.occupant(slot).end.delivered_bytes())
+    }
+
     /// Forgets the receiving end of queue pair or connection `qp`: once its sender has completed, nothing needs
     /// it. Returns the bytes that it delivered, or `None` if there is no such end.
     pub fn close_responder(&mut self, qp: u32) -> Option<u64> {

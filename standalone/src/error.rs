@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use host_agent::af_xdp;
@@ -280,16 +280,21 @@ fn os_error_in(text: &str) -> Option<i32> {
     rest.split_once(')')?.0.parse().ok()
 }
 
+/// Writes a line to standard error. Nobody has to read it.
+pub fn tell(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Prints why a process ends, and its exit code: 0 if nothing went wrong, 2 if what was asked for is wrong, or 1.
 pub fn exit(who: impl fmt::Display, result: Result<ExitCode, Error>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(Error::Settings(error)) => {
-            eprintln!("{error}");
+            tell(&error);
             ExitCode::from(2)
         }
         Err(error) => {
-            eprintln!("{who}: {error}");
+            tell(format_args!("{who}: {error}"));
             ExitCode::from(if error.is_refusal() { 2 } else { 1 })
         }
     }

@@ -14,4 +14,4 @@ pub mod neighbours;
 pub mod switch;
 pub mod wait;
 
-pub use error::{Error, Node, exit};
+pub use error::{Error, Node, exit, tell};

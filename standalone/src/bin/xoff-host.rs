@@ -12,7 +12,7 @@ use scenario::standalone::{StandaloneHost, parse_station};
 use scenario::whole_number::between;
 use serde::Serialize;
 use standalone::host::{self, Driver, Receiving, Sending, Settings, agreement};
-use standalone::{Error, exit};
+use standalone::{Error, exit, tell};
 use switch_user::hook::XdpHook;
 use units::Bytes;
 
@@ -130,7 +130,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let receiving = Receiving { port, count };
             let started = |driver: &Driver| {
                 let (address, interface) = (driver.address(), driver.interface());
-                eprintln!("xoff-host: receiving at {address} on {interface}");
+                tell(format_args!("xoff-host: receiving at {address} on {interface}"));
             };
             let report = host::receive(&mut driver, &receiving, reliability, started)?;
             print(host.json, &report);

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 
 use fabric_core::wire::Psn;
 use host_agent::ResponderRequest;
+use units::Picos;
 
 use super::agreement::{
     Answer, Connection, Delivered, Done, MOST_FLOWS, Offer, QUEUE_PAIRS, VERSION,
@@ -18,6 +19,12 @@ use crate::Error;
 const PSN_BITS: u32 = 0x00ff_ffff;
 /// Senders at a time.
 const MOST_SENDERS: usize = 256;
+/// A connection without an offer is closed after this time, 10 s.
+const OFFER_PATIENCE: Picos = Picos(10_000_000_000_000);
+/// A connection without an offer makes room for a new one after this time, 200 ms.
+const GRACE: Picos = Picos(200_000_000_000);
+/// A transfer that gets no bytes makes room for a new sender after this time, 60 s.
+const TRANSFER_PATIENCE: Picos = Picos(60_000_000_000_000);
 
 /// Looks for a new sender's neighbour, 150 ms: the senders that there are wait meanwhile. The sender has just sent TCP, so
 /// the kernel mostly knows it.
@@ -37,6 +44,42 @@ struct Sender {
     connection: Connection,
     queue_pairs: Vec<u32>,
     expected: Vec<u64>,
+    quiet: Quiet,
+}
+
+/// Since when a sender has been quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Quiet {
+    /// When it connected, or when its transfer last got bytes, as far as that was looked at.
+    since: Picos,
+    /// Bytes of its transfer then; `None` before its offer.
+    delivered: Option<u64>,
+}
+
+impl Quiet {
+    /// Returns true if the sender makes room for a new one.
+    fn may_go(self, now: Picos) -> bool {
+        let patience = if self.delivered.is_some() { TRANSFER_PATIENCE } else { GRACE };
+        now >= self.since + patience
+    }
+
+    /// Returns true if the sender has made no offer in time.
+    fn is_late(self, now: Picos) -> bool {
+        self.delivered.is_none() && now >= self.since + OFFER_PATIENCE
+    }
+
+    /// Notes how many bytes the transfer has got.
+    fn note(&mut self, now: Picos, delivered: u64) {
+        if self.delivered != Some(delivered) {
+            *self = Self { since: now, delivered: Some(delivered) };
+        }
+    }
+}
+
+/// The place of the sender that has been quiet for longest, among those that make room. Senders without an offer go first.
+fn quietest(all: impl IntoIterator<Item = Quiet>, now: Picos) -> Option<usize> {
+    let may_go = all.into_iter().enumerate().filter(|(_, quiet)| quiet.may_go(now));
+    may_go.min_by_key(|(_, it)| (it.delivered.is_some(), it.since)).map(|(place, _)| place)
 }
 
 /// Senders, and what they have brought.
@@ -73,7 +116,7 @@ pub fn receive(
         let due = driver.run_once()?;
         // Nobody else asks for them.
         while driver.host().poll_event().is_some() {}
-        senders.accept(&listener)?;
+        let waits_for_senders = senders.accept(driver, &listener)?;
         match senders.listen(driver) {
             // As when it comes while the host waits for packets.
             Err(Error::Interrupted) => break,
@@ -84,8 +127,7 @@ pub fn receive(
             break;
         }
         let streams = senders.all.iter().map(|sender| sender.connection.stream().as_raw_fd());
-        let is_full = senders.all.len() >= MOST_SENDERS;
-        let listeners = (!is_full).then(|| listener.as_raw_fd());
+        let listeners = waits_for_senders.then(|| listener.as_raw_fd());
         if driver.wait(listeners.into_iter().chain(streams), due)?.end {
             break;
         }
@@ -94,21 +136,57 @@ pub fn receive(
 }
 
 impl Senders {
-    fn accept(&mut self, listener: &TcpListener) -> Result<(), Error> {
-        while self.all.len() < MOST_SENDERS {
+    /// Takes new senders. Returns false if a new one could not be taken now, so that the listener is not waited for until the
+    /// host looks again.
+    fn accept(&mut self, driver: &mut Driver, listener: &TcpListener) -> Result<bool, Error> {
+        self.close_late(driver);
+        loop {
+            if self.all.len() >= MOST_SENDERS && !self.make_room(driver) {
+                return Ok(false);
+            }
             match listener.accept() {
                 Ok((stream, _)) => {
                     let prepared = stream.set_nonblocking(true);
                     prepared.map_err(|source| Error::System { step: "read a stream", source })?;
+                    let quiet = Quiet { since: driver.now(), delivered: None };
                     let connection = Connection::new(stream);
                     let (queue_pairs, expected) = (Vec::new(), Vec::new());
-                    self.all.push(Sender { connection, queue_pairs, expected });
+                    self.all.push(Sender { connection, queue_pairs, expected, quiet });
                 }
-                // Nobody is there, the one that came is gone again, or the process has no descriptor for it.
-                Err(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                // The one that came is gone again, or the process has no descriptor for it.
+                Err(_) => return Ok(false),
             }
         }
-        Ok(())
+    }
+
+    /// Closes connections that have had their time to make an offer.
+    fn close_late(&mut self, driver: &mut Driver) {
+        let now = driver.now();
+        while let Some(place) = self.all.iter().position(|sender| sender.quiet.is_late(now)) {
+            self.leave(driver, place);
+        }
+    }
+
+    /// Has the quietest sender make room, if one may go.
+    fn make_room(&mut self, driver: &mut Driver) -> bool {
+        let now = driver.now();
+        for sender in self.all.iter_mut().filter(|sender| sender.quiet.delivered.is_some()) {
+            let got = sender.queue_pairs.iter().filter_map(|qp| driver.host().delivered_bytes(*qp));
+            sender.quiet.note(now, got.sum());
+        }
+        let place = quietest(self.all.iter().map(|sender| sender.quiet), now);
+        place.is_some_and(|place| {
+            self.leave(driver, place);
+            true
+        })
+    }
+
+    /// Forgets a sender, with the transfer that it has not ended.
+    fn leave(&mut self, driver: &mut Driver, place: usize) {
+        let gone = self.all.swap_remove(place);
+        self.report.abandoned += gone.queue_pairs.len() as u64;
+        close(driver, &gone.queue_pairs);
     }
 
     /// Reads what senders say.
@@ -124,9 +202,7 @@ impl Senders {
                 // The connection is over, one way or another.
                 Ok(false) | Err(_) => {}
             }
-            let gone = self.all.swap_remove(place);
-            self.report.abandoned += gone.queue_pairs.len() as u64;
-            close(driver, &gone.queue_pairs);
+            self.leave(driver, place);
         }
         Ok(())
     }
@@ -176,6 +252,7 @@ impl Senders {
             self.all[place].queue_pairs.push(qp);
             self.all[place].expected.push(flow.bytes);
         }
+        self.all[place].quiet.note(driver.now(), 0);
         Ok(Answer::Open { queue_pairs: self.all[place].queue_pairs.clone() })
     }
 
@@ -218,4 +295,37 @@ fn lost(error: io::Error) -> Error {
 fn close(driver: &mut Driver, queue_pairs: &[u32]) -> Vec<u64> {
     let host = driver.host();
     queue_pairs.iter().map(|qp| host.close_responder(*qp).unwrap_or(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Picos = Picos(1_000_000_000_000);
+
+    #[test]
+    fn the_quietest_makes_room_and_who_transfers_goes_last() {
+        let at = |second: u64, delivered| Quiet { since: Picos(SECOND.0 * second), delivered };
+        let transfer = at(1, Some(7));
+        let all = [at(8, None), transfer, at(7, None), at(9, None)];
+        let now = Picos(SECOND.0 * 9);
+        assert_eq!(quietest(all, now), Some(2));
+        assert_eq!(quietest([transfer, at(9, None)], now), None, "one has just come");
+        let later = Picos(SECOND.0 * 61);
+        assert_eq!(quietest([transfer, at(61, None)], later), Some(0), "it gets nothing");
+        assert_eq!(quietest([transfer, at(60, None)], later), Some(1));
+    }
+
+    #[test]
+    fn a_transfer_that_gets_bytes_is_not_quiet() {
+        let mut quiet = Quiet { since: Picos::ZERO, delivered: None };
+        assert!(!quiet.is_late(SECOND) && quiet.is_late(OFFER_PATIENCE));
+        quiet.note(SECOND, 0);
+        assert!(!quiet.is_late(OFFER_PATIENCE));
+        quiet.note(TRANSFER_PATIENCE, 5);
+        quiet.note(TRANSFER_PATIENCE + SECOND, 5);
+        assert_eq!(quiet, Quiet { since: TRANSFER_PATIENCE, delivered: Some(5) });
+        assert!(!quiet.may_go(TRANSFER_PATIENCE + SECOND));
+        assert!(quiet.may_go(TRANSFER_PATIENCE + TRANSFER_PATIENCE));
+    }
 }

@@ -172,6 +172,33 @@ fn a_signal_ends_a_sender_that_waits() {
     switch.end();
 }
 
+/// More connections than a receiver serves, which say nothing, or not all of it.
+const IDLE: &str = r#"
+import socket, time
+idle = [socket.create_connection(("10.0.3.1", 18515)) for _ in range(300)]
+for each in idle[::2]:
+    each.sendall(b"half of an offer")
+open("connected", "w").close()
+time.sleep(1000)
+"#;
+
+#[test]
+fn idle_connections_keep_no_sender_from_a_receiver() {
+    let shell = Shell::new();
+    let line = star(&shell);
+    let switch = shell.start("sw", line);
+    let host = shell.start("h3", "ip netns exec h3 xoff-host --interface eth0 --json receive");
+    let python = "${XOFF_PYTHON:-python3}";
+    let idle = format!("exec ip netns exec h1 {python} -c '{IDLE}'");
+    let idle = Running::start(&mut shell.command(&idle));
+    await_that("all are connected", || Path::new(&shell.0.path("connected")).exists());
+    let send = "ip netns exec h1 xoff-host --interface eth0 --rate 100Mbps send --to 10.0.3.1 --bytes 50kB";
+    shell.run(send).assert_code(0);
+    idle.signal(libc::SIGKILL);
+    assert_eq!(count(&host.end()["delivered_bytes"]), 50_000);
+    switch.end();
+}
+
 #[test]
 fn the_switchs_own_addresses_are_its_stacks() {
     let shell = Shell::new();
