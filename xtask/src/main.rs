@@ -22,6 +22,7 @@ mod mutants;
 mod packages;
 mod privilege;
 mod process;
+mod soak;
 mod static_build;
 mod toolchain;
 mod vm;
@@ -89,6 +90,8 @@ enum Task {
     },
     /// Open a report of `xoff report` in headless Chromium, light, dark and narrow, and look whether it works (installs Chromium)
     Browser,
+    /// Keep two live fabrics under traffic, with commands, hang-ups, signals and kills at random, and look for what is left of them (root)
+    Soak(soak::Options),
     /// Count the instructions of a packet-hop in memory, and check them against a bound (installs valgrind)
     Cost,
     /// Check what a change must pass besides its tests: format, lints, docs, the eBPF object
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         Task::Kselftest => kselftest::check(),
         Task::Vm { kernels, programs } => vm::run(&kernels, programs),
         Task::Browser => browser::run(),
+        Task::Soak(options) => soak::run(&options),
         Task::Cost => cost::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),

@@ -91,9 +91,12 @@ pub fn bpf_objects_of(process: u32) -> BpfObjects {
 /// Waits until the kernel has none of these any more; it removes interfaces some time after their namespace.
 #[track_caller]
 pub fn await_unloaded(objects: &BpfObjects) {
-    await_that("BPF programs and maps of a dead process go", || {
-        let programs = loaded_programs().flatten().map(|program| ("prog_id:", program.id()));
-        let maps = loaded_maps().flatten().map(|map| ("map_id:", map.id()));
-        !programs.chain(maps).any(|object| objects.contains(&object))
-    });
+    await_that("BPF programs and maps of a dead process go", || loaded_of(objects).is_empty());
+}
+
+/// Returns the objects that the kernel still has.
+pub fn loaded_of(objects: &BpfObjects) -> BpfObjects {
+    let programs = loaded_programs().flatten().map(|program| ("prog_id:", program.id()));
+    let maps = loaded_maps().flatten().map(|map| ("map_id:", map.id()));
+    programs.chain(maps).filter(|object| objects.contains(object)).collect()
 }

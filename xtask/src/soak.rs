@@ -1,0 +1,33 @@
+//! Live fabrics for a long time: a program of the `tests` package, which this builds and runs with the binary beside it.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{packages, privilege, process};
+
+/// The program's binary target.
+const BINARY: [&str; 4] = ["--package", "tests", "--bin", "soak"];
+
+/// For how long, and which sequence of commands.
+#[derive(Args)]
+pub struct Options {
+    /// Minutes of commands; the check at the end comes on top
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    minutes: u64,
+    /// Seed of the sequence of commands
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Runs it.
+pub fn run(options: &Options) -> Result<()> {
+    privilege::require_root("this tool", "soak", None)?;
+    packages::iproute()?;
+    packages::ping()?;
+    packages::iperf3()?;
+    process::run(process::cargo("build").args(["--package", "xoff"]))?;
+    let Options { minutes, seed } = options;
+    let numbers = [minutes, seed].map(u64::to_string);
+    let arguments = ["--", "--minutes", &numbers[0], "--seed", &numbers[1]];
+    process::run(process::cargo("run").args(BINARY).args(arguments))
+}
