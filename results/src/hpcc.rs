@@ -216,8 +216,8 @@ pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
                 name: "standalone_fct",
                 about: "`ideal_ns`: xoff's, so that `fct / standalone_fct` is the `slowdown` of \
                         `flows.csv`. With `results.hpcc.standalone_headers` the simulator's: twice the \
-                        path's delay, a full payload on each link, and all bytes of the flow with so \
-                        many of headers a packet at the slowest rate.",
+                        path's delay, a full payload on each link, and all bytes of the flow, with \
+                        these headers of each packet, at the slowest rate.",
             },
         ],
     ),
