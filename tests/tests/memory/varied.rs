@@ -180,11 +180,8 @@ fn assert_listed(varied: &Varied, settings: &[&str]) {
     let text = text.replace("\"label1\"", "\"label0\"").replace("\"label2\"", "\"label0\"");
     let mut parts = text.split("[[flows]]\n");
     let (head, mut entries): (&str, Vec<&str>) = (parts.next().unwrap_or(""), parts.collect());
-    let (last, routes) =
-        match entries.pop().map(|last| last.split_at(last.find("[[").unwrap_or(last.len()))) {
-            Some(parts) => parts,
-            None => return,
-        };
+    let Some(last) = entries.pop() else { return };
+    let (last, routes) = last.split_at(last.find("[[").unwrap_or(last.len()));
     entries.push(last);
     let value = |entry: &str, key: &str| -> String {
         let line = entry.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")));

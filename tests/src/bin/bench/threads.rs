@@ -18,7 +18,7 @@ use crate::figure::{Aim, Series};
 /// Scenarios that are drawn, always the same.
 const DRAWN: usize = 300;
 /// Runs of a scenario on one thread, and as many on the threads that it gets; the fastest of each counts.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Scenarios that are printed by name, the slowest first.
 const WORST: usize = 5;
 
