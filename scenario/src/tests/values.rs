@@ -71,15 +71,15 @@ fn zero_alpha() {
        |
        = help: write a ratio above zero such as "1/16", "0.5" or "2"
     "#);
-    let text = "[switch]\nthreshold = { kind = \"dt\", alpha = 0.5 }\n";
+    let text = "[switch]\nthreshold = { kind = \"dt\", alpha = -0.5 }\n";
     assert_snapshot!(report_on(text), @r#"
-    error: `switch.threshold.alpha` is the number 0.5
+    error: `switch.threshold.alpha`: `-0.5` is not a ratio of numbers below 2^32
       --> bad.toml:13:36
        |
-    13 | threshold = { kind = "dt", alpha = 0.5 }
-       |                                    ^^^
+    13 | threshold = { kind = "dt", alpha = -0.5 }
+       |                                    ^^^^
        |
-       = help: write a ratio in quotes such as "1/16" or "0.5"
+       = help: write a ratio above zero such as "1/16", "0.5" or "2"
     "#);
 }
 
