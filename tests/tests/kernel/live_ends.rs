@@ -74,9 +74,10 @@ fn a_lock_that_a_stranger_holds_keeps_a_fabric_from_being_destroyed_and_destroy_
         lock.lock().unwrap();
         lock
     });
+    let waiting = format!(" {} ", std::process::id());
     await_that("the stranger waits", || {
         let locks = fs::read_to_string("/proc/locks").unwrap();
-        locks.lines().any(|line| line.contains("-> FLOCK"))
+        locks.lines().any(|line| line.contains("-> FLOCK") && line.contains(&waiting))
     });
     signal_supervisor(guardian, libc::SIGSTOP);
     kill(supervisor);

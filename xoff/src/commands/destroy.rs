@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::fs;
 use std::thread;
 use std::time::Duration;
 
@@ -218,7 +218,8 @@ fn held(fabric: &FabricStatus) -> String {
 fn has_lost_lock(fabric: &FabricStatus) -> bool {
     let Owner::Living(Some(owner)) = fabric.owner else { return false };
     let holders = fabric.fabric.lock_holders();
-    let is_gone = !Path::new(&format!("/proc/{owner}")).exists();
+    // A process that nobody waits for stays, without a binary.
+    let is_gone = fs::read_link(format!("/proc/{owner}/exe")).is_err();
     !holders.is_empty() && !holders.contains(&owner) && is_gone
 }
 

@@ -224,17 +224,13 @@ impl Fabrics {
 
     /// Looks how much of a processor supervisors and guardians want when nothing is to be done.
     fn be_idle(&self, processes: &BTreeSet<u32>, tally: &mut Tally) {
-        let look = || processes.iter().map(|it| (*it, processes::wanted(*it), processes::ran(*it)));
+        let look = || processes.iter().map(|it| (*it, processes::times(*it)));
         let (begun, before): (_, Vec<_>) = (now(), look().collect());
         thread::sleep(IDLE);
-        for ((process, wanted, ran), (_, wanted_before, ran_before)) in look().zip(before) {
-            let took = begun.elapsed().as_secs_f64();
-            let share = |now: Option<Duration>, before: Option<Duration>| {
-                now.zip(before)
-                    .map_or(0.0, |(now, before)| now.saturating_sub(before).as_secs_f64() / took)
-            };
-            tally.measure("processor when idle", share(ran, ran_before) * 100.0, "%");
-            let share = share(wanted, wanted_before);
+        for ((process, after), (_, before)) in look().zip(before) {
+            let (Some(after), Some(before)) = (after, before) else { continue };
+            let [ran, share] = after.shares_since(before, begun.elapsed());
+            tally.measure("processor when idle", ran * 100.0, "%");
             if share > MOST_IDLE {
                 let why =
                     format!("idle process {process} wants {:.0} % of a processor", share * 100.0);
