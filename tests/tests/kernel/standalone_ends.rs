@@ -81,7 +81,7 @@ fn a_host_that_is_restarted_at_once_waits_for_the_guardian_of_the_old_one() {
     let receive = "ip netns exec h1 xoff-host --interface eth0 receive";
     let leaves_checksums = || {
         let python = "${XOFF_PYTHON:-python3}";
-        let asked = shell.run(&format!("ip netns exec h1 {python} -c '{ASK_CHECKSUMS}'"));
+        let asked = shell.run(&format!("ip netns exec h3 {python} -c '{ASK_CHECKSUMS}'"));
         asked.assert_code(0).stdout.trim() == "1"
     };
     let mut killed = shell.start("killed", receive);
@@ -192,7 +192,7 @@ fn idle_connections_keep_no_sender_from_a_receiver() {
     let switch = shell.start("sw", line);
     let host = shell.start("h3", "ip netns exec h3 xoff-host --interface eth0 --json receive");
     let python = "${XOFF_PYTHON:-python3}";
-    let idle = format!("exec ip netns exec h1 {python} -c '{IDLE}'");
+    let idle = format!("ip -n h3 link set lo up; exec ip netns exec h3 {python} -c '{IDLE}'");
     let idle = Running::start(&mut shell.command(&idle));
     await_that("all are connected", || Path::new(&shell.0.path("connected")).exists());
     let send = "ip netns exec h1 xoff-host --interface eth0 --rate 100Mbps send --to 10.0.3.1 --bytes 50kB";
