@@ -212,10 +212,16 @@ pub fn parse_strictly<D: Dimension>(text: &str) -> Result<D, Refusal> {
     read(text, |unit| D::KIND.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale))
 }
 
+/// Reads a number and its unit, zero and values beyond what a scenario may have included: a sum of rates may exceed the
+/// fastest link. Returns it in the smallest unit.
+pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, Refusal> {
+    read_any::<D>(text, |unit| D::KIND.scale(unit.trim_start_matches(' ')))
+}
+
 fn read<D: Dimension>(text: &str, scale: impl FnOnce(&str) -> Option<u64>) -> Result<D, Refusal> {
     let kind = D::KIND;
     let noun = kind.noun;
-    let base = parse_any::<D>(text)?;
+    let base = read_any::<D>(text, scale)?;
     if base > u128::from(kind.largest) {
         return Err(too_large::<D>(text));
     }
@@ -239,9 +245,10 @@ fn too_large<D: Dimension>(text: &str) -> Refusal {
     Refusal::new(title, format!("the largest {noun} is \"{largest}\""))
 }
 
-/// Reads a number and its unit, zero and values beyond what a scenario may have included: a sum of rates may exceed the
-/// fastest link. Returns it in the smallest unit.
-pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, Refusal> {
+fn read_any<D: Dimension>(
+    text: &str,
+    scale: impl FnOnce(&str) -> Option<u64>,
+) -> Result<u128, Refusal> {
     let kind = D::KIND;
     let noun = kind.noun;
     let fault = |title: String| Refusal::new(title, kind.advice());

@@ -277,7 +277,7 @@ fn remove_abandoned(in_json: bool) -> Exit {
     }
     let removed = report.removed.iter().map(|it| format!("removed fabric {}\n", it.fabric));
     let names = live_names();
-    let living = report.living.iter().map(|it| match names.get(&it.fabric.to_string()) {
+    let living = living.iter().map(|it| match names.get(&it.fabric.to_string()) {
         Some(name) => {
             format!("left the live fabric {name} alone: `xoff destroy {name}` takes it down\n")
         }

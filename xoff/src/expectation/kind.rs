@@ -221,6 +221,9 @@ mod tests {
             assert_eq!(kind.show(&value), shown);
         }
         let fraction = Kind::Rate.read(&Plain::Text("0.5bps".to_owned()));
-        assert!(fraction.is_err_and(|error| error.contains("whole number")), "as in a scenario");
+        assert!(
+            fraction.is_err_and(|error| error.title.contains("whole number")),
+            "as in a scenario"
+        );
     }
 }

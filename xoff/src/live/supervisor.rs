@@ -173,7 +173,7 @@ fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) 
 fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
     // A listener that waited would hold up clients that wait for room.
     if let Err(error) = listener.set_nonblocking(true) {
-        warn(format_args!("no command can reach this fabric: {error}"));
+        warn(format!("no command can reach this fabric: {error}"));
         return;
     }
     let mut newcomers = Newcomers::new(MOST_CLIENTS);
