@@ -3,7 +3,6 @@
 use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
 use tests::fabric::{
     congestion, on_both, pause, port_rates, priorities, private_fill, refusal, switch_buffers,
-    worst_case,
 };
 
 #[test]
