@@ -169,9 +169,9 @@ impl LiveFolder {
     /// How it is with the name.
     pub fn state(&self) -> Result<State, String> {
         let failed = |error: io::Error| self.unreadable(&error);
-        let Some(mut lock) = self.open_lock().map_err(failed)? else {
-            let left = !self.is_empty().map_err(failed)?;
-            return Ok(if left { State::Abandoned } else { State::Absent });
+        let mut lock = match self.open_lock().map_err(failed)? {
+            Ok(lock) => lock,
+            Err(state) => return Ok(state),
         };
         // Shared, so that those who look do not see each other.
         match lock.try_lock_shared() {
@@ -195,27 +195,31 @@ impl LiveFolder {
         Ok(State::Changing { process: process.trim().parse().ok() })
     }
 
-    /// Opens the lock, if there is one. A folder without a lock is seen twice, because another process may be making both.
-    fn open_lock(&self) -> io::Result<Option<File>> {
-        for _ in 0..2 {
+    /// Opens the lock, or returns the state of a folder without one. A single listing decides: two looks could see the ends of two
+    /// fabrics of this name.
+    fn open_lock(&self) -> io::Result<Result<File, State>> {
+        for _ in 0..LOCK_ATTEMPTS {
             match File::open(self.file("lock")) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                lock => return lock.map(Some),
+                lock => return lock.map(Ok),
             }
-            if self.is_empty()? {
-                break;
+            let entries = match fs::read_dir(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Err(State::Absent));
+                }
+                entries => entries?,
+            };
+            let names = entries.map(|entry| Ok(entry?.file_name()));
+            let names = names.collect::<io::Result<Vec<_>>>()?;
+            // A folder is empty before its lock is made, and after it is removed.
+            if names.is_empty() {
+                return Ok(Err(State::Absent));
+            }
+            if !names.iter().any(|name| name == "lock") {
+                return Ok(Err(State::Abandoned));
             }
         }
-        Ok(None)
-    }
-
-    /// Returns true if the folder is missing, or has no files. A folder is empty between its creation and the creation of its lock,
-    /// and between the removal of its lock and its own removal.
-    fn is_empty(&self) -> io::Result<bool> {
-        match fs::read_dir(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-            entries => Ok(entries?.next().is_none()),
-        }
+        Ok(Err(State::Changing { process: None }))
     }
 
     /// Returns true if the folder has no file but this lock, which names no owner.
