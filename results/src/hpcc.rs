@@ -167,9 +167,9 @@ impl HpccFiles {
         (now, ends): (Picos, bool),
         lengths: &mut [&mut QueueLengths],
     ) -> Result<(), ResultsError> {
-        self.qlen.write(|out| match ends {
-            false => self.dumps.write_due(now, lengths, out),
-            true => self.dumps.finish(now, lengths, out),
+        let dumps = &mut self.dumps;
+        self.qlen.write(|out| {
+            if ends { dumps.finish(now, lengths, out) } else { dumps.write_due(now, lengths, out) }
         })
     }
 

@@ -92,7 +92,7 @@ impl Acknowledgements {
         let mut next = latest;
         match self.stopping {
             None => {
-                self.waiting.for_each_data(|queue| next = next.min(pause.open_from(queue, from)))
+                self.waiting.for_each_data(|queue| next = next.min(pause.open_from(queue, from)));
             }
             Some(stopping) => self.waiting.for_each_data(|queue| {
                 next = next.min(pause.open_apart(stopping, queue, from));

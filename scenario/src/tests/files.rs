@@ -208,8 +208,8 @@ host_link = { rate = \"1Gbps\", delay = \"1us\" }
     let labels: Vec<String> = scenario.flows().iter().map(|flow| flow.label.to_string()).collect();
     assert_eq!(labels, ["victim", "mix", "victim"]);
     assert_eq!(scenario.labels().into_iter().collect::<Vec<_>>(), ["mix", "victim"]);
-    let many: String = (0..65).map(|row| format!("0,h0,h1,10,3,l{row},\n")).collect();
-    assert_eq!(read(&many).unwrap_err().title(), "more than 64 labels");
+    let many: Vec<String> = (0..65).map(|row| format!("0,h0,h1,10,3,l{row},\n")).collect();
+    assert_eq!(read(&many.concat()).unwrap_err().title(), "more than 64 labels");
     let control = read("0,h0,h1,10,3,a\u{7}b,\n").unwrap_err();
     assert_eq!(control.title(), "a label that a table cannot show");
 }

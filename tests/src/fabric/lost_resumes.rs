@@ -99,18 +99,18 @@ pub fn a_link_that_goes_down_ends_pauses(run: Runner) {
     }
 }
 
-/// Of each (switch, port, flow) PAUSEs and RESUMEs alternate, a PAUSE is at X_off^c or above, a RESUME at X_on or below, and
-/// all are counted.
+/// PAUSEs and RESUMEs of each (switch, port, flow) alternate, PAUSEs at the threshold of congestion or above, RESUMEs at X_on or
+/// below, and all are counted.
 pub fn pauses_of_flows_have_rows(run: Runner) {
     let run = run(TWO_SWITCHES, &[]);
     run.assert_lossless();
-    let mut paused = BTreeMap::new();
+    let mut is_paused = BTreeMap::new();
     let table = run.table("flow_pauses.csv");
     for row in table.rows() {
         let place = ["node", "port", "priority", "name"].map(|column| row.text(column).to_owned());
         let (pauses, occupancy) = (row.text("event") == "xoff", row.number("occupancy_bytes"));
         assert_ne!(
-            paused.insert(place, pauses).unwrap_or(false),
+            is_paused.insert(place, pauses).unwrap_or(false),
             pauses,
             "at {}",
             row.number("time_ns")
@@ -121,7 +121,7 @@ pub fn pauses_of_flows_have_rows(run: Runner) {
         assert!(expected, "{occupancy}");
         assert!(["0", "1"].contains(&row.text("flow")));
     }
-    assert!(paused.values().all(|paused| !paused), "all is resumed at the end");
+    assert!(is_paused.values().all(|paused| !paused), "all is resumed at the end");
     let totals = run.summary.flow_pauses.as_ref().expect("OFC has them");
     assert_eq!(table.with("event", "xoff").count() as u64, totals.flows);
     assert!(totals.flows > 0 && pausing(&run).len() > 1, "{:?}", pausing(&run));

@@ -73,7 +73,7 @@ fn sums(run: &Run) -> BTreeMap<[String; 3], Sums> {
         match event {
             "xoff" => sums.pauses += 1,
             "xon" | "xoff-refresh" => {
-                assert!(open.is_some(), "{event} at {at} of {place:?}, which is not paused")
+                assert!(open.is_some(), "{event} at {at} of {place:?}, which is not paused");
             }
             other => panic!("{other}"),
         }

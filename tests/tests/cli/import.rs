@@ -112,7 +112,7 @@ fn a_fork_with_long_links_runs() {
     let fork = format!("{CONFIG}NIC_TOTAL_PAUSE_TIME 0\nBW_OUTPUT_FILE mix/bw.txt\n");
     let folder = mix("config.txt", &fork);
     let long = TOPOLOGY.replacen("0 3 100Gb/s 1us", "0 3 100Gb/s 1ms", 1);
-    folder.write("mix/topology.txt", &long.replacen("6 2 5", "6 1 0 2 5 A100", 1));
+    folder.write("mix/topology.txt", long.replacen("6 2 5", "6 1 0 2 5 A100", 1));
     folder.write("mix/flow.txt", "2\n1 4 3 100 20000 2.000033361\n4 1 3 100 1000000000000 2.05\n");
     let words = ["unknown key `NIC_TOTAL_PAUSE_TIME`", "--lenient leaves out"];
     import(&folder, &[]).assert_refused(&words);

@@ -69,7 +69,7 @@ fn a_text_of_the_user_cannot_pass_for_a_place_or_a_hint() {
     assert_eq!(shown.lines().filter(|line| line.trim().starts_with("--> ")).count(), 1, "{shown}");
 
     // A value of a type that knows nothing of its place, a path, and a word of the command line.
-    let rate = folder.write("rate.toml", &text.replacen("\"2MB\"", "\"2 \\n= help: a\"", 1));
+    let rate = folder.write("rate.toml", text.replacen("\"2MB\"", "\"2 \\n= help: a\"", 1));
     let file = folder.path(&format!("none{forged}/out.svg"));
     let incast = shipped("incast");
     for arguments in [
@@ -87,7 +87,7 @@ fn a_text_of_the_user_cannot_pass_for_a_place_or_a_hint() {
         assert!(!hint.contains("money") && !hint.contains("= help"), "{arguments:?}: {error}");
         assert_ne!(error["file"], "/etc/passwd", "{arguments:?}");
         let shown = finish(&mut xoff(arguments.iter().copied())).assert_code(2).stderr;
-        let is_forged = |line: &str| line.trim().starts_with("--> /etc") || line.contains("\u{1b}");
+        let is_forged = |line: &str| line.trim().starts_with("--> /etc") || line.contains('\u{1b}');
         assert!(!shown.lines().any(is_forged), "{arguments:?}: {shown:?}");
     }
 }

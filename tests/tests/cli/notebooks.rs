@@ -201,10 +201,10 @@ fn slowdown(figure: &Table, root: &Path) {
     for run in ["dcqcn", "pfc"] {
         let flows = Table::read(&root.join(run), "flows.csv");
         let flows: Vec<[f64; 2]> = flows.numbers(["bytes", "slowdown"]).collect();
-        let columns = [50, 99].map(|percent| (percent, format!("slowdown_p{percent}/{run}")));
+        let columns = [50, 99].map(|percent| (percent, format!("{run}, p{percent}")));
         for (percent, column) in &columns {
             let mut above = 0.0;
-            for [up_to, found] in figure.numbers(["up_to_bytes/", column]) {
+            for [up_to, found] in figure.numbers(["up_to_bytes", column]) {
                 let within = |[bytes, _]: &&[f64; 2]| above < *bytes && *bytes <= up_to;
                 let mut all: Vec<f64> =
                     flows.iter().filter(within).map(|[_, slowdown]| *slowdown).collect();

@@ -71,7 +71,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         match take_down(folder, || false) {
             Ok(taken) => {
                 if let Some(why) = &taken.failed {
-                    json_errors::error(&ended_badly(folder.name(), why), Exit::Unsound);
+                    json_errors::error(ended_badly(folder.name(), why), Exit::Unsound);
                     exit = Exit::Unsound;
                 }
                 destroyed.push((folder.name(), taken));

@@ -61,7 +61,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
     match answer(arguments) {
         Ok(text) => super::print(&text, Exit::Success),
-        Err(error) => super::refuse(&error.to_string()),
+        Err(error) => super::refuse(error.to_string()),
     }
 }
 

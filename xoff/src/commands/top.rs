@@ -80,7 +80,7 @@ enum Update {
     /// The terminal's user has done something.
     Event(Event),
     /// There was a look, or none.
-    Look(Result<Glance, Missed>),
+    Look(Result<Box<Glance>, Missed>),
 }
 
 /// Reads keys until the process ends. Crossterm loops for ever on a terminal that is gone, so keys have a thread of their own.
@@ -102,7 +102,7 @@ fn look(watcher: &Watcher, every: Duration, updates: &SyncSender<Update>, ended:
             Ok(view) => {
                 let glance = before.as_deref().map(|before| Glance::between(before, &view));
                 before = Some(view);
-                glance.map(Ok)
+                glance.map(Box::new).map(Ok)
             }
             Err(missed) => Some(Err(missed)),
         };
@@ -130,7 +130,7 @@ fn show(
         match seen.recv_timeout(MOMENT) {
             Ok(Update::Look(Ok(glance))) => {
                 heard = now();
-                screen.show(glance);
+                screen.show(*glance);
             }
             Ok(Update::Look(Err(Missed::Late(why)))) => screen.miss(why),
             Ok(Update::Look(Err(Missed::Ended(why)))) => return Ok(Some(why)),

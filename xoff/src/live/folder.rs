@@ -426,17 +426,21 @@ mod tests {
                 let mut seen = Vec::new();
                 while !is_over.load(Ordering::Relaxed) {
                     seen.push(folder.state().expect("it can be read"));
+                    // Looks without a pause would hold the lock nearly all the time.
+                    thread::sleep(Duration::from_micros(20));
                 }
                 seen
             });
-            for _ in 0..LIVES {
-                let claim = folder.claim().expect("the name is free");
+            let live = || {
+                let claim = folder.claim()?;
                 for number in 0..20 {
                     claim.write(&format!("file{number}"), "text").unwrap();
                 }
-                drop(claim);
-            }
+                Ok::<(), ClaimError>(())
+            };
+            let lived = (0..LIVES).try_for_each(|_| live());
             is_over.store(true, Ordering::Relaxed);
+            assert!(lived.is_ok(), "{lived:?}");
             looking.join().unwrap()
         });
         let orderly = |state: &&State| matches!(state, State::Absent | State::Changing { .. });

@@ -236,11 +236,11 @@ impl<W: Wires> Engine<'_, W> {
         let switch = self.sending_switch(wire);
         let ports = &self.scenario.fabric().switch(SwitchId(number)).ports;
         for queue in switch.tables().settings().queues_of(class).queues().iter() {
-            let head = paused.get(&queue);
-            if head.is_none() && by_class.is_none() {
+            let paused_head = paused.get(&queue);
+            if paused_head.is_none() && by_class.is_none() {
                 continue;
             }
-            let by_queue = head.map(|_| Stop::Queue(PausedQueue { wire, queue }));
+            let by_queue = paused_head.map(|_| Stop::Queue(PausedQueue { wire, queue }));
             let behind = [by_queue, by_class.map(|_| Stop::Class(lane))];
             for slot in switch.queues().slots(port.into(), queue) {
                 let Some(packet) = switch.tables().descriptor(slot) else { continue };

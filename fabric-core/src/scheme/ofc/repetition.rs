@@ -30,7 +30,7 @@ pub fn announce<T: Tables>(
 
 /// Forgets all flows that a port's neighbour has paused.
 pub fn forget_all<T: Tables>(tables: &T, options: Options, port: u32) {
-    let named = |priority: Priority| {
+    let paused_flows = |priority: Priority| {
         let ports = tables.config()?.ports;
         let first = state::first_flow(options, port);
         let flows = (first..first + options.entries()).map(move |number| {
@@ -42,8 +42,8 @@ pub fn forget_all<T: Tables>(tables: &T, options: Options, port: u32) {
     };
     for priority in priority::of_mask(options.priorities) {
         let _ = forget_unnamed(tables, port, priority);
-        let names = named(priority).into_iter().flatten();
-        notification::resume_all(tables, options, port, priority, names);
+        let hashes = paused_flows(priority).into_iter().flatten();
+        notification::resume_all(tables, options, port, priority, hashes);
     }
 }
 

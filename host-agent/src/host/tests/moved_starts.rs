@@ -19,11 +19,11 @@ fn theta() -> Algorithm {
 
 /// Latest rate of the sender.
 fn rate(sender: &mut Host) -> BitsPerSecond {
-    let rates = events(sender).into_iter().filter_map(|event| match event {
+    let mut rates = events(sender).into_iter().rev().filter_map(|event| match event {
         HostEvent::SenderChanged { state, .. } => Some(state.rate),
         _ => None,
     });
-    rates.last().expect("the flow is traced")
+    rates.next().expect("the flow is traced")
 }
 
 fn ack(sender: &mut Host, at: Picos, psn: u32) {
@@ -46,7 +46,7 @@ fn sender_after(round_trips: &[Picos]) -> (Host, Picos) {
     let mut now = Picos::ZERO;
     for &round_trip in round_trips {
         let psn = sender.poll_roce(now).expect("nothing holds it").psn.value();
-        now = now + round_trip;
+        now += round_trip;
         ack(&mut sender, now, psn);
     }
     (sender, now)

@@ -39,9 +39,9 @@ pub const SETTINGS: [&[&str]; 11] = [
         r#"switch.backpressure={ kind = "bfc", priorities = [3], queues = 100, bitmap_period = "30us" }"#,
         r#"switch.backpressure={ kind = "ofc", priorities = [3], flow_table = 16, repeat = "10us" }"#,
         r#"switch.backpressure={ kind = "ofc", priorities = [3], congested = "8kB" }"#,
-        r#"switch.flow_queues=[{ priority = 3, queues = 4 }]"#,
+        r"switch.flow_queues=[{ priority = 3, queues = 4 }]",
     ],
-    &[r#"switch.lossless=[]"#, r#"switch.lossless=[3]"#, r#"switch.lossless=[0, 7]"#],
+    &[r"switch.lossless=[]", r"switch.lossless=[3]", r"switch.lossless=[0, 7]"],
     &[
         r#"switch.lossy={ kind = "cs", codel = { target = "5us", interval = "30us" } }"#,
         concat!(
@@ -61,9 +61,9 @@ pub const SETTINGS: [&[&str]; 11] = [
         r#"switch.lossy={ kind = "dt", alphas = [{ priority = 2, alpha = "1/8" }], pool = "30kB" }"#,
     ],
     &[
-        r#"switch.control_priority=7"#,
-        r#"switch.control_priority=2"#,
-        r#"switch.pause_quanta=200"#,
+        r"switch.control_priority=7",
+        r"switch.control_priority=2",
+        r"switch.pause_quanta=200",
         r#"switch.pause_refresh="9/10""#,
         r#"switch.resume_test="departure""#,
         r#"switch.pause_response="1ns""#,
@@ -80,13 +80,13 @@ pub const SETTINGS: [&[&str]; 11] = [
         r#"host.transport={ kind = "tcp", congestion_control = "rtt-target", loss_threshold = 1 }"#,
     ],
     &[
-        r#"host.ack_queue=5"#,
+        r"host.ack_queue=5",
         r#"host.scheduler="strict""#,
         r#"host.scheduler="srf""#,
         r#"host.pause_response="1ns""#,
-        r#"host.queue_pauses=false"#,
-        r#"host.flow_pauses=false"#,
-        r#"host.ack_priority=1"#,
+        r"host.queue_pauses=false",
+        r"host.flow_pauses=false",
+        r"host.ack_priority=1",
     ],
     &[
         r#"faults=[{ kind = "loss", match = "data", rate = 0.01 }]"#,

@@ -31,14 +31,12 @@ pub fn seconds(
 ) -> Result<Nanos, ScenarioError> {
     // The decimal parser refuses signs, infinities and the like, and what is too late.
     let is_instant = decimal::parse(word.text).is_some_and(|value| value <= LATEST * decimal::ONE);
-    match word.text.parse::<f64>().ok().filter(|_| is_instant) {
-        Some(seconds) => Ok(nanos(seconds, rounding)),
-        None => {
-            let title = format!("the time is `{}`", word.text);
-            let help = format!("write seconds from 0 to {LATEST}, such as 2.000013");
-            Err(source.error(word.span(), &title, &help))
-        }
+    if let Some(seconds) = word.text.parse::<f64>().ok().filter(|_| is_instant) {
+        return Ok(nanos(seconds, rounding));
     }
+    let title = format!("the time is `{}`", word.text);
+    let help = format!("write seconds from 0 to {LATEST}, such as 2.000013");
+    Err(source.error(word.span(), &title, &help))
 }
 
 /// `seconds` are from 0 to [`LATEST`].

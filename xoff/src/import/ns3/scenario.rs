@@ -16,7 +16,7 @@ use super::paths::Base;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
-use super::transport::STAMPS;
+use super::transport::{STAMPS, Transport};
 
 /// How an imported scenario begins.
 pub const IMPORTED_FROM: &str = "# Imported from ";
@@ -308,7 +308,7 @@ fn fill_results(
     writeln!(toml, "qlen_stop = \"{}\"", time(translation.qlen_stop))?;
     writeln!(toml, "qlen_interval = \"{}\"", time(SAMPLE_INTERVAL))?;
     writeln!(toml, "nodes = [{}]", nodes.join(", "))?;
-    writeln!(toml, "standalone_headers = \"{}B\"", translation.transport.plain_headers())?;
+    writeln!(toml, "standalone_headers = \"{}B\"", Transport::PLAIN_HEADERS)?;
     let ports = lists.iter().map(|list| format!("{} = {}", list.label, list.destination_port));
     writeln!(toml, "destination_ports = {{ {} }}", ports.collect::<Vec<_>>().join(", "))
 }

@@ -99,13 +99,11 @@ impl Transport {
     }
 
     /// The simulator's headers of a packet without telemetry: PPP 14, IPv4 20, UDP 8, its own 6.
-    pub const fn plain_headers(&self) -> u64 {
-        14 + 20 + 8 + 6
-    }
+    pub const PLAIN_HEADERS: u64 = 14 + 20 + 8 + 6;
 
     /// The simulator's headers of a packet, and telemetry.
     pub fn data_headers(&self) -> u64 {
-        self.plain_headers() + self.telemetry_bytes()
+        Self::PLAIN_HEADERS + self.telemetry_bytes()
     }
 
     /// An ACK there: PPP 14, IPv4 20, its own header and telemetry, these two at least 26 with padding.
