@@ -11,7 +11,7 @@ use results::{
     CaptureWire, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions, RunEnd,
     RunReport, SizeClasses, Summary, TableFormat, ThroughputMeter, Window,
 };
-use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
+use scenario::{CaptureFilter, DatapathKind, Scenario, Throughput};
 use switch_user::region::Arena;
 #[cfg(feature = "kernel")]
 use switch_user::switch::Switch;
@@ -267,8 +267,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
 pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     let results = &scenario.results;
     let meter = |throughput: &Throughput| {
-        let labels = scenario.workloads.iter().map(FlowsEntry::label);
-        let labels = labels.filter(|label| throughput.covers(label));
+        let labels = scenario.labels().into_iter().filter(|label| throughput.covers(label));
         ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
     };
     let options = RecordOptions {

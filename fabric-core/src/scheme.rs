@@ -161,7 +161,7 @@ pub trait Scheme: Sized {
 
     /// After [`admit`](Self::admit) has found no room for a lossless packet: hands `send` the orders that are due at the
     /// ingress port. By default the same as if the packet had gone to headroom: its queue has crossed X_off, also if it
-    /// has no headroom. That of a queue which holds nothing pauses only if renewals test pauses: no departure would end it.
+    /// has no headroom. An empty queue pauses only if renewals test pauses, because no departure would end that pause.
     #[inline(always)]
     fn refused<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {
         let Ingress { config, queue, .. } = packet.ingress;

@@ -61,7 +61,7 @@ pub(super) enum WorkloadKeys {
     /// `source_port` and `label` may follow. A path names the switches in order, as in `leaf0>spine1>leaf3`, and switches get
     /// routes for the flow; an empty one is that of other frames. A source port of RoCEv2, 1 to 65535, is what ECMP
     /// hashes; an empty one is chosen by xoff. With both, the port has to lead over the path. A label, of 64 at most, names
-    /// the flow in the results; without one it has the list's, by which `[[routes]]` know it. `bytes` may be `unlimited`, which
+    /// the flow in the results. A row without a label has the list's, and `[[routes]]` match the list's label only. `bytes` may be `unlimited`, which
     /// lasts until the run ends.
     List {
         /// Name of the flows in the results. Default: the file's name without its extension.

@@ -1,6 +1,6 @@
 //! `[[flows]]`: what hosts send to each other, and the flows that come of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, absolute};
 use std::sync::Arc;
 
@@ -146,6 +146,16 @@ pub struct Transfer {
     pub start: Picos,
     /// 0 to 7.
     pub priority: u8,
+}
+
+/// The labels that flows have, those of single rows of flow lists included.
+pub(super) fn labels<'a>(workloads: &'a [FlowsEntry], sources: &'a [Source]) -> BTreeSet<&'a str> {
+    let listed = sources.iter().flat_map(|source| match source {
+        Source::Listed(flows) => &flows[..],
+        _ => &[],
+    });
+    let entries = workloads.iter().map(FlowsEntry::label);
+    entries.chain(listed.map(|flow| &*flow.label)).collect()
 }
 
 /// Turns entries of `[[flows]]` into workloads and the sources of their flows.

@@ -8,7 +8,7 @@ use topology::Fabric;
 use units::{Bytes, Picos};
 
 use super::document::{Document, suggestion};
-use super::flows::FlowsEntry;
+
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
 
@@ -109,7 +109,7 @@ impl HpccKeys {
 
     pub(super) fn resolve(
         self,
-        workloads: &[FlowsEntry],
+        labels: &BTreeSet<&str>,
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Hpcc, ScenarioError> {
@@ -118,9 +118,8 @@ impl HpccKeys {
             check_nodes(nodes, fabric, document)?;
         }
         for label in self.destination_ports.keys() {
-            if !workloads.iter().any(|workload| workload.label() == label) {
-                let labels: Vec<&str> = workloads.iter().map(FlowsEntry::label).collect();
-                let help = suggestion(label, "the labels are", labels);
+            if !labels.contains(label.as_str()) {
+                let help = suggestion(label, "the labels are", labels.iter().copied());
                 let path = format!("results.hpcc.destination_ports.{label}");
                 return Err(document.error(
                     &path,

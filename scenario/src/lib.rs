@@ -350,12 +350,7 @@ impl Scenario {
 
     /// The labels that flows have, those of single rows of flow lists included.
     pub fn labels(&self) -> BTreeSet<&str> {
-        let listed = self.sources.iter().flat_map(|source| match source {
-            Source::Listed(flows) => &flows[..],
-            _ => &[],
-        });
-        let entries = self.workloads.iter().map(FlowsEntry::label);
-        entries.chain(listed.map(|flow| &*flow.label)).collect()
+        flows::labels(&self.workloads, &self.sources)
     }
 
     /// What carries flows: that of the hosts, then those that `[[flows]]` name, each once.

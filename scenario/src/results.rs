@@ -1,5 +1,7 @@
 //! `results`: what is written beside the rows that every run leaves.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use topology::Fabric;
@@ -7,7 +9,6 @@ use units::{Bytes, Picos};
 
 use super::Stop;
 use super::document::{Document, suggestion};
-use super::flows::FlowsEntry;
 use super::glob;
 use super::hpcc::{Hpcc, HpccKeys};
 use super::omitted::Omitted;
@@ -280,7 +281,7 @@ impl Default for ResultsKeys {
 impl ResultsKeys {
     pub(super) fn resolve(
         self,
-        workloads: &[FlowsEntry],
+        labels: &BTreeSet<&str>,
         fabric: &Fabric,
         (duration, stop): (Picos, Stop),
         document: &Document<'_>,
@@ -300,11 +301,9 @@ impl ResultsKeys {
         let size_classes: Vec<Bytes> = self.size_classes.iter().map(|size| size.0).collect();
         check_bounds("size_classes", "class", MAX_CLASSES, &size_classes, document)?;
         self.omit.check(document)?;
-        let throughput =
-            self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
-        let flow_trace =
-            self.flow_trace.map(|keys| keys.resolve(workloads, document)).transpose()?;
-        let hpcc = self.hpcc.map(|keys| keys.resolve(workloads, fabric, document)).transpose()?;
+        let throughput = self.throughput.map(|keys| keys.resolve(labels, document)).transpose()?;
+        let flow_trace = self.flow_trace.map(|keys| keys.resolve(labels, document)).transpose()?;
+        let hpcc = self.hpcc.map(|keys| keys.resolve(labels, fabric, document)).transpose()?;
         Ok(Results {
             queue_period: self.queue_period.0,
             window,
@@ -367,7 +366,7 @@ fn window(
 impl ThroughputKeys {
     fn resolve(
         self,
-        workloads: &[FlowsEntry],
+        labels: &BTreeSet<&str>,
         document: &Document<'_>,
     ) -> Result<Throughput, ScenarioError> {
         let interval = self.interval.0;
@@ -380,7 +379,7 @@ impl ThroughputKeys {
             let help = "name labels, or leave `labels` out for every flow";
             return Err(document.error("results.throughput.labels", "no flow is counted", help));
         }
-        check_labels("results.throughput.labels", &self.labels, workloads, document)?;
+        check_labels("results.throughput.labels", &self.labels, labels, document)?;
         Ok(Throughput { interval, labels: self.labels })
     }
 }
@@ -388,14 +387,14 @@ impl ThroughputKeys {
 impl FlowTraceKeys {
     fn resolve(
         self,
-        workloads: &[FlowsEntry],
+        labels: &BTreeSet<&str>,
         document: &Document<'_>,
     ) -> Result<FlowTrace, ScenarioError> {
         if self.labels.is_empty() {
             let help = "name labels of flows, or leave `flow_trace` out";
             return Err(document.error("results.flow_trace.labels", "no flow is traced", help));
         }
-        check_labels("results.flow_trace.labels", &self.labels, workloads, document)?;
+        check_labels("results.flow_trace.labels", &self.labels, labels, document)?;
         if self.rows == 0 {
             let help = "write how many rows there may be, or leave `flow_trace` out";
             return Err(document.error("results.flow_trace.rows", "a trace without rows", help));
@@ -404,20 +403,16 @@ impl FlowTraceKeys {
     }
 }
 
-/// Each pattern at `path` stands for the label of a workload.
+/// Checks that each pattern at `path` stands for the label of some flow.
 fn check_labels(
     path: &str,
     patterns: &[String],
-    workloads: &[FlowsEntry],
+    labels: &BTreeSet<&str>,
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     for (place, pattern) in patterns.iter().enumerate() {
-        let labels = || workloads.iter().map(FlowsEntry::label);
-        if !labels().any(|label| glob::matches(pattern, label)) {
-            let mut known: Vec<&str> = labels().collect();
-            known.sort_unstable();
-            known.dedup();
-            let help = suggestion(pattern, "the labels are", known.iter().copied());
+        if !labels.iter().any(|label| glob::matches(pattern, label)) {
+            let help = suggestion(pattern, "the labels are", labels.iter().copied());
             let path = format!("{path}.{place}");
             let title = format!("no flow has a label like `{pattern}`");
             return Err(document.error(&path, &title, &help));

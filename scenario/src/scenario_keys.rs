@@ -14,7 +14,7 @@ use crate::datapath::Datapath;
 use crate::document::Document;
 use crate::expect::ExpectKeys;
 use crate::fault_keys::{FaultKeys, FaultPlace};
-use crate::flows::{Expanded, Expansion, NeedsFlows};
+use crate::flows::{self, Expanded, Expansion, NeedsFlows};
 use crate::quantity::{Quantity, Time};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
@@ -142,7 +142,10 @@ impl ScenarioKeys {
         set_routes(&mut fabric, &routes, document)?;
         telemetry::set_rooms(&mut host, &mut workloads, &fabric, document)?;
         let transports = Transports::of(&host, &workloads, document)?;
-        let results = self.results.resolve(&workloads, &fabric, (duration, self.stop), document)?;
+        let results = {
+            let labels = flows::labels(&workloads, &sources);
+            self.results.resolve(&labels, &fabric, (duration, self.stop), document)?
+        };
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }

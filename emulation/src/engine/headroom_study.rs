@@ -182,8 +182,8 @@ impl HeadroomStudy {
         self.turn(now, port, tables, measured);
     }
 
-    /// A pause was due for renewal: its queue, or the port, may have turned ON without an arrival or departure.
-    pub fn observe_renewal(
+    /// The pauses of a port were tested without an arrival or departure: the port or its queues may have turned ON or OFF.
+    pub fn observe_test(
         &mut self,
         now: Picos,
         tables: &SwitchTables,

@@ -290,9 +290,9 @@ impl Observer for SwitchRecorder<'_> {
         Ok(())
     }
 
-    fn pause_renewed(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
+    fn pauses_tested(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
-            study.observe_renewal(now, tables, port, measured);
+            study.observe_test(now, tables, port, measured);
         }
     }
 

@@ -179,8 +179,9 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A pause was due for renewal: its queue, or the whole port, may have turned ON without an arrival or departure.
-    fn pause_renewed(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
+    /// The pauses of a port were tested without an arrival or departure, at a renewal or for a packet that found no room: the port
+    /// or its queues may have turned ON or OFF.
+    fn pauses_tested(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
 
     /// A port, or the ingress queue of a priority, has become a victim or normal.
     fn state_changed(

@@ -43,6 +43,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         orders: &[(Order, Option<F>)],
         observer: &mut O,
     ) -> Result<(), O::Error> {
+        observer.pauses_tested(now, &self.tables, port);
         for (order, built) in orders {
             self.send_order(now, port, order, ControlEvent::of(order), *built, observer)?;
             if let HopControl::Classes(pauses) = order.control
@@ -68,7 +69,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let lossless = self.tables.settings().lossless_classes;
         let class = priority.unwrap_or(Priority::of_bits(lossless.trailing_zeros()));
         let Some(order) = self.renewal(now, port, class, level, pause) else { return Ok(()) };
-        observer.pause_renewed(now, &self.tables, port);
+        observer.pauses_tested(now, &self.tables, port);
         let event = if order.resumes { ControlEvent::Resume } else { ControlEvent::Renewal };
         self.send_order(now, port, &order, event, None, observer)?;
         if self.states.is_empty() {

@@ -81,7 +81,7 @@ fn a_host_that_is_restarted_at_once_waits_for_the_guardian_of_the_old_one() {
     let receive = "ip netns exec h1 xoff-host --interface eth0 receive";
     let leaves_checksums = || {
         let python = "${XOFF_PYTHON:-python3}";
-        let asked = shell.run(&format!("ip netns exec h3 {python} -c '{ASK_CHECKSUMS}'"));
+        let asked = shell.run(&format!("ip netns exec h1 {python} -c '{ASK_CHECKSUMS}'"));
         asked.assert_code(0).stdout.trim() == "1"
     };
     let mut killed = shell.start("killed", receive);

@@ -72,7 +72,7 @@ impl From<Filter> for CaptureFilter {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
-    match capture(arguments, leave::watch(Exit::Success, false)) {
+    match capture(arguments, leave::watch(Exit::BadInput, false)) {
         Ok(()) => Exit::Success,
         Err(message) => super::refuse(message),
     }

@@ -344,9 +344,12 @@ impl LiveFolder {
         log.lines().last().map(str::to_owned)
     }
 
-    /// The error with which the supervisor of an abandoned fabric has ended, unless it was killed.
+    /// The error or panic with which the supervisor of an abandoned fabric has ended, unless it was killed.
     pub fn failure(&self) -> Option<String> {
-        self.last_words()?.strip_prefix("error: ").map(str::to_owned)
+        let log = fs::read_to_string(self.file("log")).ok()?;
+        let panicked = log.lines().find(|line| line.contains("panicked at"));
+        let failed = || log.lines().last()?.strip_prefix("error: ");
+        panicked.or_else(failed).map(str::to_owned)
     }
 
     /// What is said of an abandoned fabric.
@@ -461,6 +464,23 @@ mod tests {
         folder.remove().expect("nobody holds it");
         assert_eq!(folder.state(), Ok(State::Absent));
         assert!(!folder.file("").exists());
+    }
+
+    #[test]
+    fn errors_and_panics_are_failures_and_kills_are_not() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = folder_in(place.path());
+        fs::create_dir(folder.file("")).unwrap();
+        let panicked = "thread 'main' (7) panicked at a.rs:1:2:";
+        for (log, failure) in [
+            ("up\nerror: no memory\n", Some("no memory")),
+            (&format!("up\n{panicked}\nno memory\nnote: run with a backtrace\n"), Some(panicked)),
+            ("up\nwarning: a late deadline\n", None),
+            ("", None),
+        ] {
+            fs::write(folder.file("log"), log).unwrap();
+            assert_eq!(folder.failure().as_deref(), failure, "{log}");
+        }
     }
 
     #[test]

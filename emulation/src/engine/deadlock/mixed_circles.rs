@@ -180,6 +180,8 @@ impl<W: Wires> Engine<'_, W> {
         let before = self.deadlocks.mixed.before.take();
         if let Some((found, before)) = &before
             && self.now >= *found + settles
+            // A circle of both kinds has a class.
+            && before.keys().any(|stop| matches!(stop, Stop::Class(_)))
         {
             let mut both = held.clone();
             both.stops.retain(|stop, head| before.get(stop) == Some(head));
@@ -260,7 +262,7 @@ impl<W: Wires> Engine<'_, W> {
                     behind,
                 });
             }
-            let heads = [head.copied(), by_class];
+            let heads = [paused_head.copied(), by_class];
             let stops = behind.into_iter().zip(heads);
             held.stops.extend(stops.filter_map(|(stop, head)| stop.zip(head)));
         }

@@ -34,7 +34,7 @@ fn a_port_that_its_renewal_turns_on_was_off_until_then() {
         journal: &mut Journal::default(),
         measured: &mut measured,
     };
-    recorder.pause_renewed(Picos(25_000), tables, 1);
+    recorder.pauses_tested(Picos(25_000), tables, 1);
     let mut measured = measured.expect("above");
     followed.study.expect("it is asked for").finish(Picos(90_000), &mut measured);
     let rows = measured.rows();

@@ -150,7 +150,7 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn pause_renewed(&mut self, _now: Picos, _tables: &SwitchTables, port: u16) {
+    fn pauses_tested(&mut self, _now: Picos, _tables: &SwitchTables, port: u16) {
         self.0.push(Told::PauseRenewed(port));
     }
 
