@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn work_that_ends_is_forgotten_within_some_windows() {
         let mut load = load(100, [200, 200]);
-        let windows = (1..).find(|_| {
+        let windows = (1..100).find(|_| {
             load.update([20_000; 2].into_iter());
             !load.is_worth_threads([10_000; 2].into_iter())
         });

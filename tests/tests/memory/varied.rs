@@ -192,7 +192,8 @@ fn assert_listed(varied: &Varied, settings: &[&str]) {
     if entries.iter().any(|entry| entry.contains("transport")) {
         return;
     }
-    let sorted: String = entries.iter().map(|entry| format!("[[flows]]\n{entry}")).collect();
+    let sorted: Vec<String> = entries.iter().map(|entry| format!("[[flows]]\n{entry}")).collect();
+    let sorted = sorted.concat();
     let rows: String = entries
         .iter()
         .map(|entry| {
@@ -203,9 +204,10 @@ fn assert_listed(varied: &Varied, settings: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for the list");
     let file = folder.path().join("flows.csv");
     std::fs::write(&file, format!("start_ns,src,dst,bytes,priority\n{rows}")).expect("it is new");
-    let list = format!("[[flows]]\nkind = \"list\"\nfile = {file:?}\nlabel = \"label0\"\n");
+    let entry =
+        format!("[[flows]]\nkind = \"list\"\nfile = \"{}\"\nlabel = \"label0\"\n", file.display());
     let one_by_one = in_memory(&format!("{head}{sorted}{routes}"), &settings);
-    in_memory(&format!("{head}{list}{routes}"), &settings).assert_same_as(&one_by_one);
+    in_memory(&format!("{head}{entry}{routes}"), &settings).assert_same_as(&one_by_one);
 }
 
 /// Until an instant, two runs of different durations have the same rows.

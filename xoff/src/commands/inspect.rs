@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Exit;
+#[cfg(feature = "kernel")]
 use crate::complaint::Complaint;
 use crate::inspect::{self, Asic};
 

@@ -13,7 +13,7 @@ use clap::FromArgMatches;
 use clap::error::ContextValue;
 use scenario::Refusal;
 use scenario::report::printable;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Arguments, Exit};
 use crate::complaint::Complaint;
@@ -108,7 +108,7 @@ fn show(level: &str, complaint: &Complaint) {
 #[cfg(feature = "kernel")]
 pub fn ended(message: &str) {
     if answers_in_json() {
-        super::say(json!({ "ended": message }));
+        super::say(serde_json::json!({ "ended": message }));
     } else {
         super::say(message);
     }
@@ -127,7 +127,7 @@ mod tests {
         let forged = read(&["xoff", "list", "--zz\nhelp: a\n  --> /etc/passwd:7:3"]);
         let title = "unexpected argument '--zz\\nhelp: a\\n  --> /etc/passwd:7:3' found";
         let json = forged.json("error");
-        assert_eq!(json["message"], json!(title));
+        assert_eq!(json["message"], Value::from(title));
         assert_eq!((json.get("hint"), json.get("file")), (None, None));
     }
 

@@ -19,7 +19,7 @@ use crate::tally::Tally;
 use crate::{TICK, now, xoff};
 
 /// A command that ends by itself has so long.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 /// Time for a command to end after a signal or a hang-up, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time over which a command is looked at.
@@ -36,6 +36,13 @@ pub struct Clients {
     folder: TempDir,
 }
 
+/// Request to a command to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Signal(libc::c_int),
+    HangUp,
+}
+
 struct Client {
     step: u64,
     plan: Plan,
@@ -45,8 +52,8 @@ struct Client {
     fabric: (usize, u64),
     /// The other end of its pipe or terminal.
     other_end: Option<File>,
-    /// `Some` after a signal or a hang-up, with the signal, if there was one.
-    told: Option<Option<libc::c_int>>,
+    /// `None` until it is asked to end.
+    asked: Option<Asked>,
     /// Until when it is to have ended.
     deadline: Instant,
     /// Time of the last look, and its processor time then.
@@ -98,7 +105,7 @@ impl Clients {
             begun,
             fabric,
             other_end,
-            told: None,
+            asked: None,
             deadline,
             seen,
         });
@@ -110,7 +117,7 @@ impl Clients {
         let now = now();
         for client in &mut self.all {
             client.read();
-            if client.told.is_none() && client.is_due(now) {
+            if client.asked.is_none() && client.is_due(now) {
                 client.tell(now);
             }
             client.look(now, tally);
@@ -142,7 +149,7 @@ impl Clients {
         while !self.all.is_empty() {
             // What ends by itself has its time.
             for client in &mut self.all {
-                if client.plan.end != End::Itself && client.told.is_none() {
+                if client.plan.end != End::Itself && client.asked.is_none() {
                     client.tell(begun);
                 }
             }
@@ -162,15 +169,15 @@ impl Client {
 
     fn tell(&mut self, now: Instant) {
         self.deadline = now + PATIENCE;
-        self.told = Some(match self.plan.end {
+        self.asked = Some(match self.plan.end {
             End::Signal(signal, _) => {
                 // SAFETY: the child has not been waited for, so its number is its own.
                 unsafe { libc::kill(self.child.id().cast_signed(), signal) };
-                Some(signal)
+                Asked::Signal(signal)
             }
             End::HangUp(_) | End::Itself => {
                 self.other_end = None;
-                None
+                Asked::HangUp
             }
         });
     }
@@ -182,7 +189,7 @@ impl Client {
             Place::Nowhere => false,
         };
         let Some(other_end) = self.other_end.as_mut().filter(|_| is_read) else { return };
-        let mut part = [0; 1 << 16];
+        let mut part = [0; 1 << 14];
         loop {
             match other_end.read(&mut part) {
                 Ok(read) if read > 0 => {}
@@ -216,13 +223,13 @@ impl Client {
     fn judge(&self, status: ExitStatus, said: &str, is_struck: bool, tally: &mut Tally) {
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1);
         let Plan { by_itself, ended, place, .. } = &self.plan;
-        let by_signal = |signal: libc::c_int| code == 128 + signal;
+        let by_signal = |asked| matches!(asked, Asked::Signal(signal) if code == 128 + signal);
         let is_right = by_itself.contains(&code)
-            || self.told.is_some() && ended.contains(&code)
+            || self.asked.is_some() && ended.contains(&code)
             // Before it has seen to it that signals do not.
-            || self.told.flatten().is_some_and(by_signal)
+            || self.asked.is_some_and(by_signal)
             // It had not yet looked at what it was started on.
-            || self.told == Some(None) && matches!(place, Place::Terminal { .. }) && code == 2
+            || self.asked == Some(Asked::HangUp) && matches!(place, Place::Terminal { .. }) && code == 2
             || is_struck && [0, 1, 2, 130].contains(&code)
             || code == 2 && ["too many clients", "no storm to stop"].iter().any(|it| said.contains(it));
         if !is_right {
@@ -238,6 +245,6 @@ impl Client {
 
     fn described(&self) -> String {
         let Plan { arguments, place, end, .. } = &self.plan;
-        format!("xoff {} ({place:?}, {end:?}, told: {:?})", arguments.join(" "), self.told)
+        format!("xoff {} ({place:?}, {end:?}, asked: {:?})", arguments.join(" "), self.asked)
     }
 }
