@@ -188,7 +188,7 @@ impl Host {
         self.receivers.insert(request.qp, Receiving { end, timer_entry: None });
     }
 
-    /// Returns the bytes that queue pair or connection `qp` has delivered so far, or `None` if there is no such end.
+    /// Returns the bytes that queue pair or connection `qp` has delivered so far, or `None` for an unknown number.
     pub fn delivered_bytes(&mut self, qp: u32) -> Option<u64> {
         let slot = self.receivers.slot_of(qp)?;
         Some(self.receivers.occupant(slot).end.delivered_bytes())

@@ -147,7 +147,7 @@ pub fn a_queue_that_others_resume(run: Runner) {
 }
 
 /// Asserts that the pauses of queues in `distributions.csv` are those of `pauses.csv`, and returns their number. Under DSH
-/// a queue that turns OFF while its port is OFF has no row of its own.
+/// a queue that turns OFF while its port is OFF has no row.
 pub fn assert_pause_durations(run: &Run) -> usize {
     if matches!(run.scenario.switch.headroom, Headroom::Dsh(_)) {
         let rows = run.pauses();

@@ -12,7 +12,7 @@ use super::{Run, Runner};
 pub const MEASURED: [&str; 3] =
     ["results.thresholds=true", "results.queue_counters=true", "results.port_queues=true"];
 
-/// Kind, port and priority of a switch's counter; empty text where it has none.
+/// Kind, port and priority of a switch's counter; empty text for a missing part.
 type Counter = (String, String, String);
 /// The counters of a switch at a sample; one that is missing is 0.
 type Sample = BTreeMap<Counter, u64>;

@@ -19,7 +19,7 @@ use tests::generated;
 const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/varied.txt");
 
-/// What follows a run.
+/// Second run of a scenario, for comparison.
 const FOLLOWED: [&str; 5] = [
     CAPTURE_ALL,
     "results.explain=true",

@@ -202,7 +202,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
     }
 }
 
-/// Refuses a client: there is no room.
+/// Refuses a client for lack of room.
 fn turn_away(mut client: &UnixStream) {
     let why = "too many clients at once; try again".to_owned();
     // It has room for a line, as nothing was written to it yet.

@@ -26,7 +26,7 @@ const WORST: usize = 5;
 /// the one between the switches.
 const LONG_WIRES: [[&str; 2]; 3] = [["1ns", "50us"], ["50ns", "200us"], ["500ns", "100us"]];
 
-/// What one scenario takes on the threads that it gets, as a multiple of what it takes on one.
+/// Time of one scenario with automatic threads, as a multiple of its time on one thread.
 struct Ratio {
     name: String,
     threads: u32,

@@ -102,7 +102,7 @@ pub const SETTINGS: [&[&str]; 11] = [
     ],
 ];
 
-/// What a switch does in a storm, if it does anything.
+/// Actions of a watchdog in a storm.
 const WATCHDOGS: [&str; 4] = [
     r#"switch.watchdog={ action = "drop", detection_time = "50us", restoration_time = "40us", poll_interval = "20us" }"#,
     r#"switch.watchdog={ action = "forward", detection_time = "50us", restoration_time = "40us", poll_interval = "20us" }"#,
@@ -148,7 +148,7 @@ impl Varied {
         settings
     }
 
-    /// Whether it can have these settings, with a large buffer and with the one that it gets.
+    /// Returns true if the scenario accepts these settings, with a large buffer and with its drawn one.
     fn can_have(&self, settings: &[&str]) -> bool {
         let accepts = |text: &str, buffer: &str| {
             let settings: Vec<String> =
