@@ -134,12 +134,16 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
             Err(message) => break Err(message),
         }
     };
+    let ended = ended.and(file.finish().or_else(ending));
+    if ended.is_ok() {
+        leave::end_stuck_with(Exit::Success);
+    }
     if *json {
         super::say(serde_json::json!({ "frames": frames, "lost": all_lost }));
     } else {
         super::say(summary(frames, all_lost));
     }
-    ended.and(file.finish().or_else(ending))
+    ended
 }
 
 /// How a capture ends that cannot be written any further.

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -22,9 +22,13 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The standard descriptors that were terminals when the command began.
 static TERMINALS: OnceLock<Vec<RawFd>> = OnceLock::new();
 
+/// The exit code of a command that is stuck.
+static STUCK: AtomicU8 = AtomicU8::new(0);
+
 /// Signals, and the end of a terminal, set the flag that is returned from now on. A command that does not end by itself then
 /// ends with `stuck`. With SIGHUP ignored, as by `nohup`, the command outlives its terminal, unless it `needs_terminal`.
 pub fn watch(stuck: Exit, needs_terminal: bool) -> &'static AtomicBool {
+    end_stuck_with(stuck);
     let outlives = !needs_terminal && interrupt::is_ignored(libc::SIGHUP);
     let interrupted = interrupt::watch();
     let standard = [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO];
@@ -42,9 +46,14 @@ pub fn watch(stuck: Exit, needs_terminal: bool) -> &'static AtomicBool {
         let _ = disable_raw_mode();
         guardian::dismiss();
         // SAFETY: ends the process.
-        unsafe { libc::_exit(stuck.code().into()) }
+        unsafe { libc::_exit(STUCK.load(Ordering::Relaxed).into()) }
     });
     interrupted
+}
+
+/// Sets the exit code of a command that gets stuck from now on. Its work may be done, and only a message be left to write.
+pub fn end_stuck_with(exit: Exit) {
+    STUCK.store(exit.code(), Ordering::Relaxed);
 }
 
 /// Returns true for a terminal, and for one that is gone already.
