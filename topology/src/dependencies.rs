@@ -1,4 +1,4 @@
-//! Buffer dependencies: which ingress queue waits for which, and whether any wait in a circle.
+//! Buffer dependencies: the ingress queues that each ingress queue waits for, and the cycles among them.
 //!
 //! Under PFC the packets in ingress queue `(X, p)` that go on to switch `Y` wait while `Y` pauses
 //! `X`, that is while the ingress queue of `Y` at the other end of that link is full. A cycle of such

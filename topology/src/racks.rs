@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Fabric, HostId, SwitchId};
 
-/// Which hosts share a switch, or also their routes; racks are numbered in the order of their switches.
+/// The hosts of each switch, or groups of them that share routes. Racks are numbered in the order of their
+/// switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     switches: Vec<SwitchId>,
@@ -44,12 +45,12 @@ impl Racks {
         Self { switches, members, rack_of }
     }
 
-    /// How many racks there are.
+    /// Number of racks.
     pub fn len(&self) -> usize {
         self.switches.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no racks.
     pub fn is_empty(&self) -> bool {
         self.switches.is_empty()
     }

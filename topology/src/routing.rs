@@ -45,19 +45,19 @@ impl Routes {
         self.group_of.push(place.try_into().expect("there are at most as many groups as hosts"));
     }
 
-    /// The next host's group is that of the host before it.
+    /// Puts the next host into the group of the host before it.
     fn repeat(&mut self) {
         self.group_of.extend(self.group_of.last().copied());
     }
 }
 
-/// What routes are found in.
+/// The graph in which routes are found.
 #[derive(Clone, Copy)]
 pub(super) struct Network<'a, F> {
     pub nodes: &'a [Node],
     pub wires: &'a [Wire],
     pub hosts: u32,
-    /// Whether a wire can be used; both of a link, or neither.
+    /// True if a wire can be used. The two wires of a link are up or down together.
     pub is_up: F,
 }
 

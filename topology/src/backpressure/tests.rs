@@ -51,7 +51,7 @@ fn elided(fabric: &Fabric) -> Vec<Turn> {
     switches.flat_map(|switch| order.elided(fabric, switch)).collect()
 }
 
-/// Whether nodes without edges can be taken out until none is left.
+/// True if repeatedly removing nodes without incoming edges removes all nodes.
 fn is_acyclic(graph: &BackpressureGraph) -> bool {
     let mut incoming = vec![0; graph.turns.len()];
     for next in graph.turns.iter().flatten() {
