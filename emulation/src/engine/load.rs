@@ -1,4 +1,4 @@
-//! The frames that the parts of a fabric take in a window, and when other threads are worth waking for them.
+//! Load of a fabric's parts in frames per window, and the decision to wake other threads.
 
 use scenario::Scenario;
 use units::Picos;
