@@ -1,4 +1,4 @@
-//! Every line that the books can say, said once.
+//! Every message of the final checks, produced once.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What an interrupted run leaves: the beginning of what the whole run would have left.
+//! Results of an interrupted run: the beginning of the results of the whole run.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use super::{Left, flow, funnel};
 use crate::engine::{RunError, Watch};
 use crate::run::{Error, Threads, run_whole};
 
-/// A flow that completes before anybody looks at the interrupt, one that does not, and one that has yet to start.
+/// A flow that completes before the interrupt flag is checked, one that does not, and one that has yet to start.
 fn flows() -> String {
     funnel(
         &(flow("h1", "h0", 1_000)

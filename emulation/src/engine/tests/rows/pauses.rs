@@ -1,4 +1,4 @@
-//! Pauses of queues and ports, circles of them, and what is measured of all.
+//! Pauses of queues and ports, cycles of pauses, and measurements of all.
 
 use insta::assert_snapshot;
 
@@ -311,7 +311,7 @@ fn ports_wait_for_each_other() {
     ");
 }
 
-/// A circle from which a packet can leave dissolves, and all flows complete.
+/// A cycle from which a packet can leave dissolves, and all flows complete.
 #[test]
 fn a_circle_that_dissolves_is_no_deadlock() {
     let settings = ["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"];
@@ -329,8 +329,8 @@ fn a_circle_that_dissolves_is_no_deadlock() {
     ");
 }
 
-/// Without shared headroom, what a queue that is OFF has in insurance stays there until a packet of it departs.
-/// Behind a circle none does, so its port never resumes.
+/// Without shared headroom, the insurance bytes of a queue that is OFF stay there until a packet of it departs.
+/// Behind a cycle no packet departs, so its port never resumes.
 #[test]
 fn insurance_that_stays_keeps_its_port_off() {
     let bytes = "bytes = \"400kB\"";
