@@ -1,8 +1,7 @@
 //! Datapaths: the transport of frames from node to node, and the arrival functions of switches.
 //!
-//! A datapath has two parts: a [`FrameStore`], which keeps frames, and [`Wires`], which carry a frame when the
-//! engine says so and report what arrived. The engine, the hosts, the switches and the results are the same on
-//! every datapath.
+//! A datapath has two parts: a [`FrameStore`], which keeps frames, and [`Wires`], which carry frames for the engine
+//! and report arrivals. The engine, the hosts, the switches and the results do not depend on the datapath.
 
 #[cfg(feature = "kernel")]
 pub mod kernel;
@@ -122,7 +121,7 @@ pub enum DatapathError {
         /// Time for which the engine waited.
         waited_ms: u64,
     },
-    /// Something other than the frame that was sent arrived.
+    /// A frame arrived that was not the sent one.
     #[error(
         "wire {wire}: {what} arrived at {now}; another program sends into the fabric's namespaces, \
              so the run's results would be wrong"
@@ -336,7 +335,7 @@ pub enum FrameLabel {
     },
     /// A message between neighbours about what may be sent.
     HopControl(HopControl),
-    /// Something else.
+    /// Another frame.
     Other,
 }
 

@@ -332,8 +332,8 @@ mod tests {
         let first = (1074 + 24) * 80;
         let full = (1058 + 24) * 80;
         let ack = (62 + 24) * 80;
-        // The first packet is the longest and is alone in waiting for nobody: it crosses all four
-        // hops, and the other 999 follow it through one.
+        // The first packet is the longest, and the only one without a packet before it: it crosses all four hops,
+        // and the other 999 follow it through one.
         let by_hand = 4 * first + 999 * full + 4 * 1_000_000 + 4 * (ack + 1_000_000);
         // Behind the longer first packet the last one still waits at no further hop.
         assert_eq!(completion(&path, &path, flow(1_000_000, 1000, 4)), Picos(by_hand));
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn the_last_ack_waits_behind_the_one_before_it_on_a_slow_way_back() {
         let path = [hop(100, 1000), hop(10, 1000), hop(100, 1000)];
-        // Five packets, of which the last has a byte: its ACK follows that of the first four.
+        // Five packets, the last with one byte: its ACK follows the ACK of the first four.
         let first_four = (1074 + 24) * 80 + (1074 + 24 + 3 * (1058 + 24)) * 800 + 1082 * 80;
         let ack = (62 + 24) * (80 + 800 + 80);
         // The last packet is at the receiver before the slow hop has sent the first ACK.

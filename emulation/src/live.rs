@@ -80,7 +80,7 @@ pub enum Dilation {
 }
 
 impl fmt::Display for Dilation {
-    /// As the command line takes it.
+    /// In the form of the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exactly(dilation) => dilation.fmt(f),

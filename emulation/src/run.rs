@@ -84,7 +84,7 @@ pub enum Threads {
 }
 
 impl fmt::Display for Threads {
-    /// As the command line takes it.
+    /// In the form of the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),

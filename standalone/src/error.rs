@@ -128,7 +128,7 @@ pub enum Error {
     System {
         /// The failed operation, a verb.
         step: &'static str,
-        /// Why.
+        /// The kernel's error.
         source: io::Error,
     },
     /// No neighbour was found.

@@ -32,7 +32,7 @@ pub struct BackpressureGraph {
 }
 
 impl BackpressureGraph {
-    /// The graph of the routes that there are: shortest paths, static routes, and those of flows.
+    /// The graph of the present routes: shortest paths, static routes, and routes of flows.
     ///
     /// `groups` are [`Racks::by_routes`].
     pub fn of_routes(fabric: &Fabric, groups: &Racks) -> Self {

@@ -10,7 +10,7 @@ use super::{Fabric, HostId, SwitchId};
 pub struct Racks {
     switches: Vec<SwitchId>,
     members: Vec<Vec<HostId>>,
-    /// By host.
+    /// Index of each host's rack, by host.
     rack_of: Vec<u32>,
 }
 
@@ -20,8 +20,8 @@ impl Racks {
         Self::divided(fabric, |_| ())
     }
 
-    /// The racks, divided further where static routes tell their hosts apart: hosts of one group take the same
-    /// routes to any other group, and from it, up to the switch that they are on.
+    /// The racks, further divided by static routes: hosts of one group take the same routes to and from any other
+    /// group, up to their switch.
     pub fn by_routes(fabric: &Fabric) -> Self {
         let named = fabric.static_routes().by_host();
         Self::divided(fabric, |host| named.get(&host))

@@ -65,7 +65,7 @@ impl Reach {
     }
 
     /// # Panics
-    /// If frames do not arrive, which the fabric has been checked for.
+    /// If frames do not arrive, which earlier checks of the fabric exclude.
     fn of(fabric: &Fabric, groups: &Racks, traffic: Traffic, sources: Vec<usize>) -> Self {
         let starts = sources.iter().map(|&source| groups.switch(source));
         let switches = fabric.switches_of(traffic, starts).expect("all routes have been checked");

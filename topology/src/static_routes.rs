@@ -11,7 +11,7 @@ pub struct FlowClass(pub u32);
 /// Frames that all take the same routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Traffic {
-    /// The class of the flows, if they have routes of their own.
+    /// The class of the flows, if they have their own routes.
     pub class: Option<FlowClass>,
     /// The sender; `None` for traffic of all senders of which no route names sender and destination.
     pub source: Option<HostId>,
@@ -60,7 +60,7 @@ pub struct RouteMatch {
     pub destination: Option<HostId>,
 }
 
-/// The static routes of a fabric's switches, and the flows that have routes of their own.
+/// The static routes of a fabric's switches, and the flows that have their own routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticRoutes {
     routes: BTreeMap<(SwitchId, RouteMatch), Vec<u16>>,
@@ -108,7 +108,7 @@ impl StaticRoutes {
             .map(|((_, frames), ports)| (*frames, ports.as_slice()))
     }
 
-    /// The flows that have routes of their own.
+    /// The flows that have their own routes.
     pub fn flows(&self) -> impl Iterator<Item = Traffic> {
         let flow =
             |&(class, source, destination)| Traffic::between(source, destination).of(Some(class));

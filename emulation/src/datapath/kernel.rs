@@ -1,11 +1,11 @@
 //! The kernel datapath: namespaces, links, switches at XDP or TC, AF_XDP hosts.
 //!
-//! When a frame is sent on a veth, the peer's program runs before the system call returns, nearly always: by native XDP
-//! in the peer's own poll, by generic XDP and TC in that of the processor's backlog, and the kernel polls both at the
-//! end of the call, unless it defers that to a thread (ksoftirqd, threaded polls) or another processor (RPS). When a
-//! frame is written to a tap device its program runs within the call. So the engine sends one frame, takes its record,
-//! and goes on, and frames keep their order whatever is deferred. If the record does not come, the engine waits, and
-//! then the run fails: it never reports results that a lost frame has falsified.
+//! When a frame is sent on a veth, the peer's program nearly always runs before the system call returns: by native
+//! XDP in the peer's poll, by generic XDP and TC in the poll of the processor's backlog. The kernel polls both at
+//! the end of the call, unless it defers them to a thread (ksoftirqd, threaded polls) or another processor (RPS).
+//! When a frame is written to a tap device, its program runs within the call. So the engine sends one frame, takes
+//! its record, and goes on, and frames keep their order even if the kernel defers a program. If the record does not
+//! come, the engine waits, and then the run fails: it never reports results that a lost frame has falsified.
 
 mod deploy;
 mod frames;

@@ -41,7 +41,7 @@ impl From<&Order> for Reason {
 pub struct FlowsTold {
     /// The port at which the neighbour is.
     pub port: u16,
-    /// Their priority.
+    /// Priority of the flows.
     pub priority: u8,
     /// True if they are paused.
     pub paused: bool,
@@ -148,7 +148,7 @@ pub enum Note {
         wire: WireId,
         /// The class.
         priority: u8,
-        /// When the pause ends.
+        /// Instant at which the pause ends.
         until: Nanos,
         /// Pause time in the frame, quanta; `None` if a watchdog ended the pause without a frame.
         quanta: Option<u16>,

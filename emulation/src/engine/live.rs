@@ -79,7 +79,7 @@ pub struct Surroundings<'a> {
     pub dilation: NonZeroU32,
     /// Emulated instant at which the clock starts; earlier events run at once.
     pub from: Picos,
-    /// Length of a trial; `None` for a fabric that is no trial.
+    /// Length of a trial; `None` outside of trials.
     pub trial: Option<Trial>,
     /// Frames of programs.
     pub stacks: &'a mut Stacks,

@@ -39,9 +39,9 @@ pub struct Load {
 /// The frames of one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct PartLoad {
-    /// All until now.
+    /// Frames taken up to now.
     taken: u64,
-    /// In a window, on average, in units of a [`FRAME`]th.
+    /// Average number of frames per window, in units of 1/[`FRAME`].
     average: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Pauses of flows, as switches have decided on them (OFC), and the flows that a neighbour still holds back because the RESUME
-//! was lost.
+//! Pauses of flows that switches have sent (OFC), and flows that a neighbour still holds back because a RESUME was
+//! lost.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl ToldFlows {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// The flows under way that wait for a RESUME which was lost.
+    /// Flows in progress that wait for a lost RESUME.
     pub(super) fn unresumed_flows(&self) -> Vec<UnresumedFlow> {
         if self.scenario.switch.ofc().is_none() {
             return Vec::new();
@@ -151,7 +151,8 @@ impl<W: Wires> Engine<'_, W> {
             let flow = table.flow(tables, found);
             flow.is_some_and(|flow| flow.has(PAUSED) && !flow.has(RESUMES_NEXT))
         };
-        // A flow that has found no entry stops the whole queue, and so do other flows of this kind.
+        // A paused flow without an entry stops the whole queue. This is an error if all flows that are to be paused
+        // have entries.
         let stops_all = || {
             let unnamed = state::class(tables, ports, port_there, class)
                 .is_some_and(|class| class.unnamed_flows.load() != 0);

@@ -281,7 +281,7 @@ mod tests {
         HeldQueue { switch, held, shared: held, waiting }
     }
 
-    /// Wires 10, 11, .., each to a switch of the same number, one class, queues OFF.
+    /// Wires 10, 11, .., each to the switch with this number, one class, queues OFF.
     fn graph(nodes: &[Held<'_>]) -> WaitGraph {
         let mut graph = WaitGraph::default();
         for (place, &held) in (0..).zip(nodes) {
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(ring.levels(&[0, 1]), [PauseLevel::Port, PauseLevel::Queue]);
     }
 
-    /// Without departures of its own a port resumes when others make room; what is stuck makes none.
+    /// A port can resume without departures of its packets if others make room; stuck bytes make none.
     #[test]
     fn a_port_may_resume_by_room_that_others_make() {
         const HOST: Lane = Lane { wire: 7, class: 5 };

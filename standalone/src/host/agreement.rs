@@ -66,7 +66,7 @@ pub enum Answer {
     },
     /// The receiver refuses the offer.
     Refused {
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
 }

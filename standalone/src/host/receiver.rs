@@ -119,7 +119,7 @@ pub fn receive(
         while driver.host().poll_event().is_some() {}
         let waits_for_senders = senders.accept(driver, &listener)?;
         match senders.listen(driver) {
-            // As when it comes while the host waits for packets.
+            // A signal ends the loop here as it does while the host waits for packets.
             Err(Error::Interrupted) => break,
             attended => attended?,
         }

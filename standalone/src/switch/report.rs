@@ -117,7 +117,7 @@ pub struct PortReport {
     pub received_pfc: u64,
     /// Frames that left.
     pub sent_frames: u64,
-    /// Their bytes, without FCS.
+    /// Bytes of these frames, without FCS.
     pub sent_bytes: u64,
     /// PAUSEs sent, of one class each.
     pub pauses_sent: u64,

@@ -1,6 +1,6 @@
 //! Frames of the memory datapath as a switch's pipeline sees them.
 //!
-//! Each kind of frame is a type of its own, so that the compiler removes the branches that its pipeline never takes.
+//! Each kind of frame has a separate type, so that the compiler removes the branches that its pipeline never takes.
 #![expect(clippy::cast_possible_truncation, reason = "lengths of frames")]
 
 use fabric_core::drop_reason::DropReason;

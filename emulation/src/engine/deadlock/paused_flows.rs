@@ -329,7 +329,7 @@ mod tests {
         let mut same = before.clone();
         same.retain_held(&before.packets);
         assert_eq!(circles(&same), [[0, 1]]);
-        // Another packet in the slot of one.
+        // Another packet in a slot.
         let mut other = before.clone();
         let place = other.packets.remove(&(0, 2, 0)).expect("it is there");
         other.packets.insert((0, 2, 7), place);

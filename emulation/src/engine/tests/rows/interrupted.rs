@@ -37,7 +37,8 @@ fn an_interrupted_run_leaves_what_was_measured_until_then() {
     assert_eq!((left.summary.flows_completed, left.summary.flows_total), (1, 3));
     assert!(Manifest::of_run(left.folder.path()).is_some(), "the folder is a whole one");
 
-    // Rows of flows that are not done come last, without a completion time; the first flow's is that of the whole run.
+    // Rows of unfinished flows come last, without a completion time. The first flow's row equals its row in the
+    // whole run.
     let (of_left, of_whole) = (left.tables(&["flows.csv"]), whole.tables(&["flows.csv"]));
     let rows: Vec<&str> = of_left.lines().skip(1).collect();
     assert_eq!(of_whole.lines().nth(1), Some(rows[0]));
