@@ -114,8 +114,8 @@ fn ports_to_switches(fabric: &Fabric, switch: SwitchId) -> usize {
     fabric.switch(switch).ports.iter().filter(|&&wire| is_switch(fabric.ends(wire).to)).count()
 }
 
-/// The egress queues of each priority. A priority with one queue has the queue of its own number. If other
-/// priorities are spread over flow queues, it has the queue of its own number behind the flow queues.
+/// The egress queues of each priority. A priority with one queue has the queue with the priority's number. If other
+/// priorities are spread over flow queues, this queue lies behind the flow queues.
 pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
     let control = scenario.switch.control_priority.map(Priority::new);
     if scenario.switch.spread().next().is_none() {

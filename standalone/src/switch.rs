@@ -1,8 +1,8 @@
 //! A switch on interfaces of this machine.
 //!
-//! eBPF runs the arrival pipeline when a frame comes in, on the real clock; `driver` lets packets depart at the rates of
-//! their ports, and sends frames. The two take turns (`fabric_core::turn`). `setup` starts both from a file, `port`
-//! has the driver's state of an interface, and `report` the counters.
+//! eBPF runs the arrival pipeline when a frame comes in, on the real clock. `driver` lets packets depart at the
+//! rates of their ports, and sends frames. The two take turns (`fabric_core::turn`). `setup` starts both from a
+//! file, `port` has the driver's state of an interface, and `report` the counters.
 
 mod counting;
 mod driver;

@@ -1,8 +1,8 @@
 //! The backpressure graph: the ports that each egress port can pause (BFC, Goyal et al., NSDI 2022, Appendix B).
 //!
-//! A node is an egress port of a switch, towards a switch or a host. If a packet can go from port A over its wire to port B
-//! of the next switch and trigger backpressure there, B can pause queues of A: the paper's edge B -> A. A deadlock of BFC
-//! needs a cycle of such edges (Theorem 1). Hosts are in no cycle, because they pause nobody.
+//! A node is an egress port of a switch, towards a switch or a host. If a packet can go from port A over its wire
+//! to port B of the next switch and trigger backpressure there, B can pause queues of A: the paper's edge B -> A. A
+//! deadlock of BFC needs a cycle of such edges (Theorem 1). Hosts are in no cycle, because they pause nobody.
 
 #[cfg(test)]
 mod tests;

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use super::cycle::{components, shortest_cycle};
 use super::{Fabric, HostId, NodeKind, Racks, Reach, SwitchId, WireId};
 
-/// Ports that depend on each other: a strongly connected component. A wire stands for the egress port that it leaves and
-/// for the ingress port that it enters.
+/// Ports that depend on each other: a strongly connected component. A wire stands for the egress port that it
+/// leaves and for the ingress port that it enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// The wires of the component, ascending.

@@ -141,7 +141,7 @@ impl Fabric {
         Ok(Self { nodes, wires, hosts, routes, static_routes: StaticRoutes::default() })
     }
 
-    /// Replaces the static routes; a new fabric has none.
+    /// Replaces the static routes. A new fabric has no static routes.
     ///
     /// # Errors
     /// If frames that a static route is for can loop, or reach a switch from which no path leads to their

@@ -161,7 +161,7 @@ impl Faults {
         }
     }
 
-    /// The scenario's faults on a wire; `None` if there are none.
+    /// The scenario's faults on a wire; `None` if it has no faults.
     pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
         let faults = (0..).zip(&scenario.faults).filter(|(_, fault)| fault.covers(name));
         let mut all = Self::none(timing);

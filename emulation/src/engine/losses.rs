@@ -32,7 +32,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// A hint at watchdogs as the cause, with the number of packets that they forwarded; empty if there are none.
+/// A hint at watchdogs as the cause, with the number of packets that they forwarded; empty for zero packets.
 fn in_spite_of_pauses(packets: u64) -> String {
     match packets {
         0 => String::new(),

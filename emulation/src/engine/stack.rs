@@ -81,7 +81,7 @@ impl Stack {
         open.map(|priority| self.queues[priority.index()].len()).sum()
     }
 
-    /// Queues a program's frame, or returns it if there is no room.
+    /// Queues a program's frame, or returns it if the queue is full and its class is paused.
     pub fn enqueue(&mut self, now: Picos, host: &Host, frame: StackFrame) -> Option<FrameId> {
         let queue = &mut self.queues[frame.priority.index()];
         if queue.len() >= MOST_WAITING && host.open_from(frame.priority, now) > now {

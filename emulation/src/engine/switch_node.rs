@@ -441,7 +441,7 @@ impl SwitchNode {
         }
     }
 
-    /// Schedules a wake of a port when it is free, if there is none yet.
+    /// Schedules a wake of a port when it is free, unless one is scheduled already.
     #[inline]
     fn push_wake(wakes: &mut BinaryHeap<Reverse<u64>>, out: &mut Transmitter, port: u16) {
         out.wakes = true;

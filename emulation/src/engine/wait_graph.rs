@@ -10,7 +10,7 @@
 //! any of its lossless classes departs. A port, and a queue if the switch tests it then, may also turn ON when its
 //! pause is renewed: by then the switch's other ports may have drained, so that the threshold is higher and the
 //! occupancy at or below X_on. So the caller of [`stuck`](WaitGraph::stuck) says if a queue or port could resume
-//! without a departure of its own packets if only stuck bytes were left in the shared pool.
+//! without a departure of its packets if only stuck bytes were left in the shared pool.
 //!
 //! Under G-PFC a queue that is OFF turns ON by the bytes of all lossless queues of its port, so it waits for
 //! packets of all of them.
@@ -161,7 +161,7 @@ impl WaitGraph {
     /// The lanes that can never resume: the largest set of lanes, each paused by a queue or port that gets no more
     /// packets and whose packets all wait behind lanes of the set. So no packet of these queues and ports departs.
     ///
-    /// `may_resume` returns true if the queue of a lane, or its port, could turn ON without a departure of its own
+    /// `may_resume` returns true if the queue of a lane, or its port, could turn ON without a departure of its
     /// packets if only these bytes of other queues were left.
     pub fn stuck(&self, may_resume: impl Fn(Lane, PauseLevel, Stays) -> bool) -> Vec<bool> {
         let mut stuck = vec![true; self.paused.len()];
@@ -453,7 +453,8 @@ mod tests {
         assert_eq!(elsewhere.stuck(at_least(70)), [false; 4]);
     }
 
-    /// Port 10 has 5 bytes of class 3 behind class 5 of wire 11; port 11 has 40 of class 5 and 2 of class 3 behind wire 10.
+    /// Port 10 has 5 bytes of class 3 behind class 5 of wire 11; port 11 has 40 of class 5 and 2 of class 3 behind
+    /// wire 10.
     #[test]
     fn a_queue_may_wait_for_what_others_of_its_port_hold() {
         let mut ring = graph(&[(0, &[(2, 5)]), (0, &[(0, 40)])]);

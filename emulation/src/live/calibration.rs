@@ -179,8 +179,8 @@ fn orders(scenario: &Scenario) -> Vec<Order> {
 }
 
 impl Trial {
-    /// The first step above this dilation at which the machine is not too busy. `None` if there is no such step, or
-    /// if no emulated time has passed.
+    /// The first step above this dilation at which the machine is not too busy. `None` if all steps are too small,
+    /// or if no emulated time has passed.
     fn next_dilation(&self) -> Option<NonZeroU32> {
         let enough = (u128::from(nanos(self.busy)) * 100)
             .checked_div(u128::from(self.emulated_ns) * MOST_BUSY_PERCENT)?;

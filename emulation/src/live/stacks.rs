@@ -160,7 +160,7 @@ impl Stacks {
         self.ready[place]
     }
 
-    /// The next frame from a host; `None` if there is no more.
+    /// The next frame from a host; `None` after the last one.
     pub fn receive(&mut self, host: usize) -> Option<Sent<'_>> {
         // An interface that its user has deleted sends nothing.
         let Ok(Some(length)) = self.taps[host].receive(&mut self.buffer) else {

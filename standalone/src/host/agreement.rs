@@ -1,8 +1,9 @@
 //! The agreement of two hosts before a transfer: queue pair numbers, first PSNs and sizes.
 //!
-//! The sender connects to the receiver's TCP port, which belongs to the kernel's stack, and both write one line of JSON at a
-//! time: [`Offer`] and [`Answer`], then, when all is acknowledged, [`Done`] and [`Delivered`]. A queue pair has the same
-//! number at both ends; the receiver chooses it. If the connection ends before, the receiver forgets the queue pairs.
+//! The sender connects to the receiver's TCP port, which belongs to the kernel's stack, and both write one line of
+//! JSON at a time: [`Offer`] and [`Answer`], then, when all is acknowledged, [`Done`] and [`Delivered`]. The
+//! receiver chooses the number of a queue pair, which both ends use. If the connection ends early, the receiver
+//! forgets the queue pairs.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

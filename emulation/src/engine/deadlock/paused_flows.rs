@@ -288,7 +288,8 @@ mod tests {
         Lane { wire, class: 3 }
     }
 
-    /// Lanes that let all go on at 10 bytes, and packets: the lane that each came by, the one that holds it back, its bytes.
+    /// Lanes that resume all packets at 10 bytes, and packets: the lane by which each came, the lane that holds it
+    /// back, its bytes.
     fn held(lanes: u32, packets: &[(u32, u32, u64)]) -> HeldFlows {
         let holds = HoldingLane { by_class: false, resumes_at: Bytes(10) };
         let packet = |(slot, &(came_by, behind, bytes)): (u32, &(u32, u32, u64))| {
