@@ -1,15 +1,15 @@
-//! The end of a run, or of a live fabric: its results appear.
+//! The end of a run, or of a live fabric: publication of its results.
 
 use results::{Manifest, Record, ResultsError, RunDescription, RunReport, Summary, counted};
 use scenario::{DatapathKind, HookKind, Scenario};
 use units::{BitsPerSecond, Picos};
 
-/// What a run follows, or followed.
+/// Clock of a run or live fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Events follow each other as fast as they can.
+    /// Events run as fast as they can.
     Virtual,
-    /// The wall clock.
+    /// Events follow the wall clock.
     #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "that of live fabrics"))]
     Real,
 }
@@ -23,7 +23,7 @@ impl Clock {
     }
 }
 
-/// Makes the results appear.
+/// Publishes the results.
 pub fn publish(
     scenario: &Scenario,
     record: Record,
@@ -61,13 +61,13 @@ fn manifest(scenario: &Scenario, clock: Clock) -> Manifest {
     }
 }
 
-/// What tells the switches' programs from others.
+/// Identifies the version of the switches' programs.
 #[cfg(feature = "kernel")]
 fn ebpf_object() -> String {
     format!("crc32:{:08x}", crc32fast::hash(switch_user::program::OBJECT))
 }
 
-/// The fabric and how it runs, in a line.
+/// One line that describes the fabric and its clock.
 fn describe(scenario: &Scenario, clock: Clock) -> String {
     let fabric = scenario.fabric();
     let shape = &scenario.shape;

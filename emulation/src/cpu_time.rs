@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// Of this process so far.
+/// Processor time of this process up to now.
 pub fn of_process() -> Duration {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// Of this thread so far.
+/// Processor time of this thread up to now.
 pub fn of_thread() -> Duration {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }

@@ -1,8 +1,7 @@
-//! How a frame gets from one node to the next, and where a switch's arrival function runs.
+//! Datapaths: the transport of frames from node to node, and the arrival functions of switches.
 //!
-//! A datapath has two parts: a [`FrameStore`], which keeps frames, and [`Wires`], which carry a frame when the
-//! engine says so and report what arrived. The engine, the hosts, the switches and the results are the same on
-//! every datapath.
+//! A datapath has two parts: a [`FrameStore`], which keeps frames, and [`Wires`], which carry frames for the engine
+//! and report arrivals. The engine, the hosts, the switches and the results do not depend on the datapath.
 
 #[cfg(feature = "kernel")]
 pub mod kernel;
@@ -49,14 +48,14 @@ pub enum FrameKind {
     HopControl,
     /// Link delay frame, a request or a response.
     LinkDelay,
-    /// What a program in a host's namespace has sent.
+    /// Frame of a program in a host's namespace.
     Foreign,
 }
 
-/// The hop control frames that an arrival makes due, and their frames where the pipeline has built them.
+/// Hop control frames due after an arrival, with their frames where the pipeline has built them.
 pub type Orders = Vec<(Order, Option<FrameId>)>;
 
-/// What a host's NIC received.
+/// Frame received by a host's NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostArrival {
     /// A RoCEv2 packet or TCP segment.
@@ -74,18 +73,18 @@ pub enum HostArrival {
 pub struct Crossing {
     /// The wire.
     pub wire: WireId,
-    /// Where it leads.
+    /// Both ends of the wire.
     pub ends: WireEnds,
-    /// How long the frame counts, in bytes without FCS.
+    /// Accounted frame length, bytes, without FCS.
     pub length: u32,
     /// The timing of the wire.
     pub timing: Timing,
-    /// When its last bit arrives: now.
+    /// Current instant, at which its last bit arrives.
     pub now: Picos,
 }
 
 impl Crossing {
-    /// When its transmission began, if faults made it `late`. The memory datapath does not ask.
+    /// Beginning of its transmission, if faults made it `late`. The memory datapath does not use it.
     pub fn started(&self, late: Picos) -> Nanos {
         self.timing.started(self.now - late, self.length).to_nanos()
     }
@@ -100,9 +99,9 @@ pub struct Departing<'a> {
     pub tables: &'a SwitchTables,
     /// Its port.
     pub port: u16,
-    /// How long the frame counts.
+    /// Accounted frame length, bytes, without FCS.
     pub length: u32,
-    /// When its transmission begins: now.
+    /// Current instant, at which its transmission begins.
     pub now: Nanos,
 }
 
@@ -117,12 +116,12 @@ pub enum DatapathError {
     Lost {
         /// Name of the wire.
         wire: String,
-        /// When it should have arrived.
+        /// Instant at which it should have arrived.
         now: Nanos,
-        /// How long it was waited for.
+        /// Time for which the engine waited.
         waited_ms: u64,
     },
-    /// Something other than the frame that was sent arrived.
+    /// A frame arrived that was not the sent one.
     #[error(
         "wire {wire}: {what} arrived at {now}; another program sends into the fabric's namespaces, \
              so the run's results would be wrong"
@@ -130,9 +129,9 @@ pub enum DatapathError {
     Foreign {
         /// Name of the wire.
         wire: String,
-        /// What arrived.
+        /// Description of the frame that arrived.
         what: String,
-        /// When.
+        /// Instant of the arrival.
         now: Nanos,
     },
     /// A frame could not be sent.
@@ -140,7 +139,7 @@ pub enum DatapathError {
     Send {
         /// Name of the wire.
         wire: String,
-        /// Why.
+        /// Reason for the failure.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A host cannot send.
@@ -149,7 +148,7 @@ pub enum DatapathError {
     Host {
         /// Its name.
         host: String,
-        /// Why.
+        /// Reason for the failure.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The switch's program misbehaved.
@@ -158,12 +157,12 @@ pub enum DatapathError {
     Program {
         /// Name of the switch.
         switch: String,
-        /// Why.
+        /// Reason for the failure.
         source: switch_user::program::ProgramError,
     },
 }
 
-/// What few packets have, and a store may keep beside their frames.
+/// Rare data of a packet, which a store may keep beside its frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Aside {
     /// Stamps of telemetry.
@@ -172,7 +171,7 @@ pub enum Aside {
     Sack(SackBlocks),
 }
 
-/// How long a packet counts with `payload` bytes, whose frame has `own`.
+/// Accounted length of a packet with `payload` bytes, whose frame has `own` bytes.
 #[inline(always)]
 fn counted(lengths: FrameLengths, payload: u16, own: usize) -> u32 {
     let counted = lengths.packet(payload.into(), own as u64);
@@ -185,9 +184,9 @@ pub trait FrameStore {
     /// A frame on its way from one store to another.
     type Frame: Send;
 
-    /// Takes a frame out of the store. What is kept beside it is added to `aside`.
+    /// Removes a frame from the store. Data kept beside it is appended to `aside`.
     fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> Self::Frame;
-    /// Puts a frame in that another store has given away. What is kept beside it is the next of `aside`.
+    /// Adds a frame that another store has given away. Data kept beside it is the next of `aside`.
     fn put(&mut self, frame: Self::Frame, aside: &mut impl Iterator<Item = Aside>) -> FrameId;
     /// The frame of a packet that a host sends on `wire`, with stamps that it echoes. Its source address names `queue`.
     fn packet(
@@ -197,7 +196,7 @@ pub trait FrameStore {
         queue: QueueId,
         stamps: &[Stamp],
     ) -> FrameId;
-    /// The frame of a hop control message from the station `source` to its neighbour.
+    /// The frame of a hop control message from the MAC address `source` to its neighbour.
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId;
     /// The frame of a link delay message.
     fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId;
@@ -207,30 +206,30 @@ pub trait FrameStore {
     fn mark(&mut self, frame: FrameId);
     /// Adds a switch's stamp to a packet that leaves it, if the packet has telemetry.
     fn stamp(&mut self, frame: FrameId, stamp: Stamp);
-    /// A packet's stamps, first hop first; none of another frame.
+    /// A packet's stamps, first hop first; empty for other frames.
     fn stamps(&self, frame: FrameId) -> &[Stamp];
-    /// Says that a frame is needed soon, so that the processor can load it.
+    /// Announces that a frame is needed soon, so that the processor can load it.
     fn prefetch(&self, _frame: FrameId) {}
-    /// Says how much later than on a wire without faults a frame that is sent arrives.
+    /// Sets the delay of a sent frame against a wire without faults.
     fn set_late(&mut self, _frame: FrameId, _late: Picos) {}
-    /// Forgets a frame.
+    /// Removes a frame.
     fn discard(&mut self, frame: FrameId);
-    /// How long frames count.
+    /// Rules for the accounted lengths of frames.
     fn lengths(&self) -> FrameLengths;
-    /// How long a frame counts: its length in bytes without FCS, unless the scenario says otherwise.
+    /// Accounted length of a frame: its length in bytes without FCS, unless the scenario sets another rule.
     fn length(&self, frame: FrameId) -> u32;
-    /// The same of a packet's frame.
+    /// Accounted length of a packet's frame.
     #[inline(always)]
     fn length_of(&self, packet: &Packet) -> u32 {
         counted(self.lengths(), packet.payload_length(), packet.frame_length())
     }
-    /// A frame's priority; `None` of one that is not a packet.
+    /// A frame's priority; `None` for frames other than packets.
     fn priority(&self, frame: FrameId) -> Option<u8>;
-    /// The flow of a packet; `None` of another frame.
+    /// The flow of a packet; `None` for other frames.
     fn flow(&self, frame: FrameId) -> Option<u32>;
-    /// What a frame is.
+    /// Kind of a frame.
     fn kind(&self, frame: FrameId) -> FrameKind;
-    /// What a log of frames says of it.
+    /// Label of a frame in a log.
     fn label(&self, frame: FrameId) -> FrameLabel;
     /// The bytes of a frame as it crosses `wire`. A store that keeps no bytes writes them to `buffer`.
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
@@ -251,8 +250,8 @@ pub trait Wires: Sharing + Sized + Send {
     /// A switch begins to send a frame out of a port, now.
     fn depart(&mut self, frames: &mut Self::Frames, departing: &Departing<'_>, frame: FrameId);
 
-    /// Sends a frame now, when its last bit arrives at the end of its wire. One of the two `poll` methods tells what
-    /// the node there did with it.
+    /// Sends a frame now, when its last bit arrives at the end of its wire. One of the two `poll` methods returns
+    /// the receiving node's result.
     fn send(
         &mut self,
         frames: &mut Self::Frames,
@@ -260,9 +259,9 @@ pub trait Wires: Sharing + Sized + Send {
         frame: FrameId,
     ) -> Result<(), DatapathError>;
 
-    /// Returns whether the switch with these tables is done with the frame that was sent to it. If so, writes what became of
-    /// it to `outcome`, and adds the hop control frames that are due at the port to `orders`. The store keeps the frame in
-    /// any case: as it will leave the switch, if it is queued, otherwise as it was sent.
+    /// Returns true if the switch with these tables is done with the frame that was sent to it. If so, writes the
+    /// result to `outcome`, and appends the hop control frames that are due at the port to `orders`. The store
+    /// keeps the frame in any case: as it will leave the switch, if it is queued, otherwise as it was sent.
     fn poll_switch(
         &mut self,
         frames: &mut Self::Frames,
@@ -273,7 +272,7 @@ pub trait Wires: Sharing + Sized + Send {
         orders: &mut Orders,
     ) -> Result<bool, DatapathError>;
 
-    /// What a host has received of the frame that was sent to it, if anything by now. The store keeps the frame.
+    /// The arrival at a host of the frame that was sent to it, if it has arrived. The store keeps the frame.
     fn poll_host(
         &mut self,
         frames: &mut Self::Frames,
@@ -284,7 +283,7 @@ pub trait Wires: Sharing + Sized + Send {
     /// Waits for the frame that was sent, after `attempts` polls without a result.
     fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError>;
 
-    /// Frames that the substrate knows to have lost; read once, at the end.
+    /// Number of frames that the substrate knows to have lost; read once, at the end.
     fn substrate_losses(&mut self) -> u64;
 }
 
@@ -299,7 +298,7 @@ pub struct Deployed<W: Wires> {
 }
 
 impl HostArrival {
-    /// What a NIC makes of a frame's bytes, by their destination.
+    /// Parses the bytes of a frame at a NIC, by their destination.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         match bytes.first_chunk() {
             Some(&mac_control::DESTINATION) => {
@@ -318,30 +317,30 @@ impl HostArrival {
     }
 }
 
-/// What a log of frames says of one.
+/// Label of a frame in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameLabel {
     /// A packet.
     Packet {
-        /// What it is.
+        /// Kind of the packet.
         kind: FrameKind,
         /// Its flow.
         flow: u32,
-        /// Its PSN or sequence number; of an ACK of TCP, what it acknowledges.
+        /// Its PSN or sequence number; the acknowledged number for an ACK of TCP.
         sequence: u32,
         /// Its priority.
         priority: u8,
-        /// Whether it carries an ECN mark.
+        /// True if it carries an ECN mark.
         marked: bool,
     },
     /// A message between neighbours about what may be sent.
     HopControl(HopControl),
-    /// Something else.
+    /// Another frame.
     Other,
 }
 
 impl FrameLabel {
-    /// Of a packet of RoCEv2.
+    /// Label of a RoCEv2 packet.
     pub fn of_roce(packet: &RocePacket) -> Self {
         Self::Packet {
             kind: FrameKind::of_roce(packet),
@@ -352,7 +351,7 @@ impl FrameLabel {
         }
     }
 
-    /// Of a TCP segment.
+    /// Label of a TCP segment.
     pub fn of_segment<S>(segment: &TcpSegment<S>) -> Self {
         let kind = FrameKind::of_segment(segment);
         let sequence = match kind {
@@ -371,7 +370,7 @@ impl FrameLabel {
 }
 
 impl FrameKind {
-    /// Of a packet.
+    /// Kind of a packet.
     pub fn of_packet(packet: &Packet) -> Self {
         match packet {
             Packet::Roce(packet) => Self::of_roce(packet),
@@ -379,7 +378,7 @@ impl FrameKind {
         }
     }
 
-    /// Of a TCP segment: what the end that sends data sends is data, SYN too.
+    /// Kind of a TCP segment: segments from the end that sends data are data, SYN included.
     pub fn of_segment<S>(segment: &TcpSegment<S>) -> Self {
         match segment.ports.connection() {
             Some((_, Direction::FromServer)) => Self::Ack,
@@ -387,7 +386,7 @@ impl FrameKind {
         }
     }
 
-    /// Of a RoCEv2 packet.
+    /// Kind of a RoCEv2 packet.
     pub fn of_roce(packet: &RocePacket) -> Self {
         match (packet.opcode, packet.aeth) {
             (Opcode::Cnp, _) => Self::Cnp,
@@ -399,7 +398,7 @@ impl FrameKind {
         }
     }
 
-    /// Of a hop control frame.
+    /// Kind of a hop control frame.
     pub fn of_hop_control(control: &HopControl) -> Self {
         match control {
             HopControl::Classes(pauses) if pauses.paused() != 0 => Self::Pause,

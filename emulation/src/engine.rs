@@ -1,13 +1,13 @@
-//! The engine: it moves frames and time on any datapath, and decides nothing.
+//! The engine: it moves frames and time on any datapath, and makes no decisions about packets.
 //!
-//! The fabric is divided into parts ([`crate::partition`]), each of which one thread runs (`part`). No node can affect
-//! another sooner than the shortest frame crosses the shortest wire. So all run by themselves through a window as long
-//! as that, half open, and then frames change hands. A node runs its events in the order of their times; at one instant
-//! a host takes commands, then its arrival, timers, transmissions, and a switch takes arrivals by port, timers, free
-//! ports. Nobody asks who scheduled what first. What concerns the whole fabric happens between windows (`agenda`). What
-//! nodes have to tell is sorted by time and node before the record gets it.
+//! The fabric is divided into parts ([`crate::partition`]); one thread runs each part (`part`). No node can affect
+//! another one sooner than the shortest frame crosses the shortest wire. So all parts run independently through a
+//! window of this length, half open, and then exchange frames. A node runs its events in the order of their times.
+//! At one instant a host handles commands, then its arrival, timers and transmissions; a switch handles arrivals by
+//! port, timers, then free ports. The order in which events were scheduled has no influence. Tasks of the whole
+//! fabric run between windows (`agenda`). Notes of nodes are sorted by time and node before they reach the record.
 //!
-//! So results are the same for any division, any number of threads and any length of windows: nothing depends on a
+//! So results do not depend on the division, the number of threads or the length of windows: nothing depends on a
 //! wall clock, threads or the iteration of hash maps.
 #![expect(
     clippy::cast_possible_truncation,
@@ -97,111 +97,111 @@ use switch_node::SwitchNode;
 use tally::Tally;
 use wire_logger::Gathered;
 
-/// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
+/// Hops and windows between two checks of the interrupt flag, with calls of the progress callback.
 const STEPS_PER_LOOK: u64 = 1024;
-/// No window is longer, so that a run can be interrupted. A run has ended when its last frame arrives, but nodes run on to
-/// the end of that window.
+/// Max length of a window, so that a run can be interrupted. A run ends when its last frame arrives, but nodes run
+/// on to the end of that window.
 const LONGEST_WINDOW: Picos = Picos::from_nanos(Nanos(100_000));
 
-/// Why a run ended without results, or with those until then.
+/// Reason why a run ended without results, or with partial results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The substrate broke a promise. There are results, unless the caller wants none of a part of a run.
+    /// The substrate broke a promise. There are results, unless the caller discards partial results.
     #[error(transparent)]
     Datapath(#[from] DatapathError),
     /// Results could not be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The user asked for it before the fabric was up, or the caller wants no results of a part of a run.
+    /// The user interrupted the run before the fabric was up, or the caller discards partial results.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// A live fabric cannot wait for programs and requests.
+    /// A live fabric could not wait for programs and requests.
     #[cfg(feature = "kernel")]
     #[error("waiting for programs and requests: {0}")]
     Live(std::io::Error),
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Emulated time.
     pub now: Nanos,
     /// Flows that have completed.
     pub flows_completed: u64,
-    /// Frames that have crossed a wire.
+    /// Number of frames that have crossed a wire, counted on each wire.
     pub packet_hops: u64,
 }
 
-/// Who watches a run.
+/// Interrupt flag and progress callback of a run.
 pub struct Watch<'a> {
-    /// Set when the run should end early.
+    /// Set to end the run early.
     pub interrupted: &'a AtomicBool,
-    /// Called now and then.
+    /// Called from time to time.
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
 /// One run.
 pub struct Engine<'a, W: Wires> {
     scenario: &'a Scenario,
-    /// Flows that are still to start.
+    /// Flows that have not started yet.
     stream: FlowStream,
-    /// Flows that have started and are not done.
+    /// Flows in progress, by number.
     active: BTreeMap<u32, Flow>,
     partition: Partition,
-    // In boxes, because they move to the threads that run them.
+    // Boxed, because parts move to the threads that run them.
     parts: Vec<Box<Part<W>>>,
     agenda: Agenda,
-    /// Tasks that repeat as long as there are flows, with their periods, while there are none.
+    /// Periodic tasks that rest while there are no flows, with their periods.
     resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
     rerouting: Rerouting,
     relinking: Relinking,
     recorder: Recorder<'a>,
-    /// Priorities that a packet, or the queue of one, has had, a bit each.
+    /// Priorities that any packet, or its queue, has had, one bit each.
     classes: u8,
-    /// The least time in which a node can affect another.
+    /// Min time in which a node can affect another one.
     lookahead: Picos,
-    /// Windows are at most so long, and never longer than that.
+    /// Max length of windows; at most `lookahead`.
     longest_window: Picos,
     /// Decides which windows run on several threads.
     load: Load,
-    /// Threads that have had a part of some window.
+    /// Number of threads that have run a part of some window.
     threads: u32,
-    /// All that lies before it has happened.
+    /// All events before this instant have been processed.
     now: Picos,
     flows_completed: u64,
-    /// Flows of the scenario's window that have started and are not done.
+    /// Number of flows in progress that started in the scenario's window.
     flows_of_window: u64,
-    /// Whether there was one.
+    /// True if a flow started in the scenario's window.
     window_had_flows: bool,
-    /// What the substrate did to the run.
+    /// Failure of the substrate that ends the run.
     failure: Option<DatapathError>,
-    /// The notes of a window; a field so that its memory is reused.
+    /// Notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
-    /// What was put on wires in it; the same.
+    /// Frames sent in a window; a field so that its memory is reused.
     logged: Gathered,
-    /// What is known of a live fabric.
+    /// State of a live fabric.
     #[cfg(feature = "kernel")]
     live: live::Live,
 }
 
-/// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
+/// Result of a run: its unfinished record, the engine's counters, and the fabric.
 pub struct Finished<W> {
-    /// Rows and frames, streamed.
+    /// Rows and frames, written as a stream.
     pub record: Record,
-    /// When the run ended.
+    /// Instant at which the run ended.
     pub end: Picos,
     /// Counters.
     pub counted: Summary,
     /// The wires, still up.
     pub wires: W,
-    /// The switches as they were left.
+    /// The switches in their final state.
     pub switches: Vec<Switch<FrameId>>,
-    /// Processor time of the threads besides the one that drove the run.
+    /// Processor time of all threads except the thread that drove the run.
     pub others_cpu: Duration,
-    /// Threads that had a part of some window.
+    /// Number of threads that ran a part of some window.
     pub threads: u32,
-    /// Why the run ended, if the substrate broke a promise: [`RunEnd::Failed`].
+    /// Failure of the substrate that ended the run: [`RunEnd::Failed`].
     pub failure: Option<DatapathError>,
 }
 
@@ -291,8 +291,8 @@ impl<'a, W: Wires> Engine<'a, W> {
         engine
     }
 
-    /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, it asks to stop at a
-    /// deadlock or with the flows of its window, the watch interrupts, or the substrate breaks a promise.
+    /// Runs until every flow is done and the fabric has drained, or the scenario's duration is over, or it stops at
+    /// a deadlock or with the flows of its window, or the watch interrupts it, or the substrate breaks a promise.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<W>, RunError> {
         let (end, others_cpu) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
@@ -346,7 +346,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         }
     }
 
-    /// Runs a window on all threads, or on this one if there is so little to do that the others would cost more.
+    /// Runs a window on all threads, or on this one if there is too little work to pay for the others.
     fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), DatapathError> {
         let on_their_way = self.parts.iter().map(|part| part.core.frames_on_their_way());
         let result = if self.load.is_worth_threads(on_their_way) {
@@ -359,15 +359,16 @@ impl<'a, W: Wires> Engine<'a, W> {
         result
     }
 
-    /// Ends the run in a window that the substrate did not let end. What nodes have done in it by then is in the results.
+    /// Ends the run in a window in which the substrate failed. The results include the events of this window up to
+    /// the failure.
     fn fail(&mut self, failure: DatapathError, window_end: Picos) -> RunEnd {
         self.failure = Some(failure);
         self.now = window_end.min(self.scenario.duration);
         RunEnd::Failed
     }
 
-    /// The next window, if it is not after the duration. What is due for the whole fabric at its beginning has been
-    /// done, or is its opening.
+    /// The next window; `None` if it begins after the duration. Tasks of the whole fabric due at its beginning have
+    /// run, or are in its opening.
     fn next_window(&mut self) -> Result<Option<Window>, RunError> {
         let start = self.next_due();
         let duration = self.scenario.duration;
@@ -384,14 +385,14 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(Some(Window { start, end, opening }))
     }
 
-    /// When something happens next.
+    /// Instant of the next event.
     fn next_due(&self) -> Picos {
         let of_parts = self.parts.iter().map(|part| part.core.next()).min();
         let of_flows = self.stream.next_start();
         [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min)
     }
 
-    /// Hands over the frames that have left their parts.
+    /// Exchanges frames between parts.
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
             for to in 0..self.parts.len() {
@@ -411,12 +412,12 @@ impl<'a, W: Wires> Engine<'a, W> {
         }
     }
 
-    /// Whether no flow is left and no frame is on its way.
+    /// True if no flow is left to start and the fabric has drained.
     fn has_drained(&self) -> bool {
         self.stream.next_start().is_none() && self.has_drained_so_far()
     }
 
-    /// Whether no flow is under way and no frame.
+    /// True if no flow is in progress and no frame is under way.
     fn has_drained_so_far(&self) -> bool {
         let is_empty = |part: &Part<W>| {
             part.core.frames_on_their_way() == 0
@@ -426,20 +427,20 @@ impl<'a, W: Wires> Engine<'a, W> {
         self.active.is_empty() && self.parts.iter().all(|part| is_empty(part))
     }
 
-    /// Whether the scenario asks to stop when the flows that start in its window are done, and they are; all that lies
-    /// before `now` has happened.
+    /// True if the scenario stops with the flows of its window and all of them are done. All events before `now`
+    /// have been processed.
     fn window_is_done(&self, now: Picos) -> bool {
         self.scenario.stop == Stop::Window
             && self.flows_of_window == 0
             && self.scenario.results.window.is_some_and(|window| now >= window.to)
     }
 
-    /// What all parts have counted.
+    /// Counters of all parts together.
     fn tally(&self) -> Tally {
         self.parts.iter().fold(Tally::default(), |sum, part| sum.and(part.core.tally))
     }
 
-    /// All switches in the order of their numbers.
+    /// All switches by number.
     fn switches(&self) -> impl Iterator<Item = &SwitchNode> {
         (0..self.scenario.fabric().switch_count()).map(|number| self.switch_node(SwitchId(number)))
     }
@@ -463,7 +464,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         &mut part.switches[index as usize - part.hosts.len()].switch
     }
 
-    /// Has switches tell of pauses on the wires that the watch for deadlocks follows.
+    /// Makes switches report pauses on the wires that the deadlock watch follows.
     fn watch_pauses(&mut self) {
         let fabric = self.scenario.fabric();
         let lossless = self.scenario.switch.lossless.0;

@@ -1,4 +1,4 @@
-//! From a scenario to its hosts: NIC, transport, congestion control.
+//! Settings of hosts from a scenario: NIC, transport, congestion control.
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::{self, Priority};
@@ -21,21 +21,21 @@ use crate::path_groups::longest_base_rtt;
 use crate::stations::station;
 use crate::switch_settings;
 
-/// Payloads of the first window of a flow that starts slowly (RFC 6928).
+/// Number of payloads in the initial window of a flow with slow start (RFC 6928).
 const INITIAL_PAYLOADS: u64 = 10;
 
-/// What the hosts of a scenario have in common.
+/// Settings that the hosts of a scenario have in common.
 #[derive(Debug)]
 pub struct HostSettings<'a> {
     scenario: &'a Scenario,
-    /// By transport, where windows depend on it.
+    /// Base round-trip times by transport; zero for transports that do not use them.
     base_rtts: Vec<Picos>,
 }
 
 impl<'a> HostSettings<'a> {
-    /// Those of `scenario`.
+    /// The settings of `scenario`.
     pub fn of(scenario: &'a Scenario) -> Self {
-        // Looking for it takes the longer the more racks there are; most scenarios need it not.
+        // The search takes longer the more racks there are, and most scenarios do not need it.
         let needed = |transport: &Transport| {
             let control = transport.congestion_control();
             transport.window().size == WindowSize::Bdp
@@ -56,7 +56,7 @@ impl<'a> HostSettings<'a> {
         Self { scenario, base_rtts: scenario.transports().iter().map(base_rtt).collect() }
     }
 
-    /// A host's NIC.
+    /// Configuration of a host's NIC.
     pub fn config(&self, host: HostId) -> HostConfig {
         let fabric = self.scenario.fabric();
         let settings = &self.scenario.host;
@@ -91,12 +91,12 @@ impl<'a> HostSettings<'a> {
         }
     }
 
-    /// Whether flows have queues of their own, which switches pause.
+    /// True if hosts pause single flow queues when switches pause these.
     fn obeys_queue_pauses(&self) -> bool {
         self.scenario.switch.pauses_queues() && self.scenario.host.queue_pauses
     }
 
-    /// Its transmit queues: one of each priority, or as many as a switch has.
+    /// Transmit queues of a host: one per priority, or the queues of a switch.
     fn queues(&self) -> QueueRanges {
         if !self.obeys_queue_pauses() {
             return one_per_priority(None);
@@ -110,7 +110,7 @@ impl<'a> HostSettings<'a> {
         queues
     }
 
-    /// What carries a host's flows, as flows name it.
+    /// Transports of a host, in the order in which flows name them.
     pub fn transports(&self, host: HostId) -> Vec<host_agent::Transport> {
         let link_rate = self.link_rate(host);
         let one = |(transport, base_rtt): (&Transport, &Picos)| {
@@ -153,7 +153,7 @@ impl TransportSettings<'_> {
     fn first_rtt(&self, marks: transport::FirstRttMarks) -> FirstRttMarks {
         let limit = match marks.limit {
             FirstRttLimit::Off => Bytes(0),
-            // A path that takes no time still has a first packet.
+            // On a path without delay, the first packet must still be allowed.
             FirstRttLimit::Auto => self.bandwidth_delay().max(Bytes(1)),
             FirstRttLimit::Bytes(bytes) => bytes,
         };
@@ -184,7 +184,7 @@ impl TransportSettings<'_> {
         self.link_rate.bytes_in(self.base_rtt)
     }
 
-    /// The first window of a flow that starts slowly.
+    /// Initial window of a flow with slow start.
     fn initial_window(&self, given: Option<Bytes>) -> Bytes {
         given.unwrap_or(Bytes(self.scenario.host.payload.0 * INITIAL_PAYLOADS))
     }
@@ -279,7 +279,7 @@ fn protocol(transport: &Transport) -> Protocol {
     }
 }
 
-/// How queue pairs repair losses.
+/// Repair of losses of queue pairs.
 pub fn reliability(roce: &RoceRc) -> Reliability {
     match roce.reliability {
         scenario::Reliability::GoBackN => Reliability::GoBackN,
@@ -337,7 +337,7 @@ fn timely_parameters(timely: &Timely, link_rate: BitsPerSecond) -> timely::Param
     }
 }
 
-/// The priorities of ACKs, NAKs and CNPs that are not those of data, a bit each.
+/// Priorities of ACKs, NAKs and CNPs that differ from the priorities of data, one bit each.
 pub fn control_classes(scenario: &Scenario) -> u8 {
     let ack = match scenario.host.ack_priority {
         AckPriority::Data => 0,

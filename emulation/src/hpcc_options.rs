@@ -1,4 +1,4 @@
-//! From a scenario to the files that the HPCC simulator would write: its numbers of nodes and interfaces.
+//! Options for files in the format of the HPCC simulator, with its numbers of nodes and interfaces.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
     })
 }
 
-/// When the queues of switches are sampled for these files, if the scenario asks for them.
+/// Schedule on which switches' queues are sampled for these files, if the scenario asks for them.
 pub fn queue_sampling(scenario: &Scenario) -> Option<QueueSampling> {
     let hpcc = scenario.results.hpcc.as_ref()?;
     Some(QueueSampling {

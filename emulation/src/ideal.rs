@@ -41,49 +41,49 @@ use units::{Bytes, FrameTime, Picos};
 
 use topology::Hop;
 
-/// What a flow is made of.
+/// Size and frames of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowShape {
     /// Bytes that the flow carries, at least 1.
     pub bytes: Bytes,
     /// Payload bytes of a full packet, at least 1.
     pub payload: Bytes,
-    /// What its frames are.
+    /// Kind of its frames.
     pub frames: Frames,
     /// Packets of a message that are acknowledged together, at least 1; its last packet is
     /// acknowledged in any case.
     pub ack_interval: u32,
-    /// How long these frames count.
+    /// Rules for the accounted lengths of these frames.
     pub lengths: FrameLengths,
-    /// How long they occupy ports.
+    /// Computes how long frames occupy ports.
     pub frame_time: FrameTime,
 }
 
 impl FlowShape {
-    /// How long a data frame counts, the first of a message or another.
+    /// Accounted length of a data frame. `first` is true for the first one of a message.
     fn data(&self, payload: Bytes, first: bool) -> u64 {
         self.lengths.packet(payload.0, self.frames.data(payload, first).0)
     }
 
-    /// How long an ACK counts.
+    /// Accounted length of an ACK.
     fn ack(&self) -> u64 {
         self.lengths.packet(0, self.frames.ack().0)
     }
 }
 
-/// What the frames of a flow are.
+/// Kind of a flow's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frames {
     /// RoCEv2 packets.
     Roce {
-        /// Which packets carry a RETH.
+        /// Packets that carry a RETH.
         placement: Placement,
         /// Stamps for which packets and their ACKs have room, 0 to 8.
         telemetry_hops: u8,
     },
     /// TCP segments.
     Tcp {
-        /// Whether SYNs go before.
+        /// True if SYNs come first.
         handshake: bool,
         /// Stamps for which data segments and their ACKs have room, 0 to 3.
         telemetry_hops: u8,
@@ -91,7 +91,7 @@ pub enum Frames {
 }
 
 impl Frames {
-    /// Length of a data frame, the first of a message or another.
+    /// Length of a data frame. `first` is true for the first one of a message.
     fn data(self, payload: Bytes, first: bool) -> Bytes {
         match self {
             Self::Roce { placement, telemetry_hops } => {
@@ -111,7 +111,7 @@ impl Frames {
     }
 }
 
-/// From the first bit of the first packet to the last bit of the last ACK, over idle wires.
+/// Time from the first bit of the first packet to the last bit of the last ACK, over idle wires.
 ///
 /// `path` leads to the receiver and `back` to the sender. The sender sends at line rate and a receiver
 /// answers at once. Nothing else holds the flow up: no PFC (which a fast link in front of a slow one may
@@ -136,7 +136,7 @@ pub fn completion(path: &[Hop], back: &[Hop], flow: FlowShape) -> Picos {
     }
 }
 
-/// From the first bit of a SYN to the last bit of its answer, in picoseconds.
+/// Time from the first bit of a SYN to the last bit of its answer, ps.
 fn opening(path: &[Hop], back: &[Hop], flow: &FlowShape) -> u64 {
     let syn = flow.lengths.packet(0, tcp::SYN_FRAME_LENGTH);
     let time = |hop: &Hop| flow.frame_time.serialise(hop.rate, syn).0 + hop.delay.0;
@@ -146,7 +146,7 @@ fn opening(path: &[Hop], back: &[Hop], flow: &FlowShape) -> u64 {
 /// A flow on its way.
 struct LoneFlow<'a> {
     there: Pipeline<'a>,
-    /// Serialisation times of a full packet that does not start a message.
+    /// Serialisation times of a full packet that does not start a message, by hop.
     full: Vec<u64>,
     flow: FlowShape,
     acks: AckTrain,
@@ -194,11 +194,11 @@ impl<'a> LoneFlow<'a> {
     }
 }
 
-/// When each hop of a path is next idle.
+/// Instants at which the hops of a path are next idle.
 struct Pipeline<'a> {
     hops: &'a [Hop],
     frame_time: FrameTime,
-    /// T(i, j) of the latest packet, in picoseconds.
+    /// T(i, j) of the latest packet, ps.
     idle_at: Vec<u64>,
 }
 
@@ -207,12 +207,12 @@ impl<'a> Pipeline<'a> {
         Self { hops, frame_time, idle_at: vec![0; hops.len()] }
     }
 
-    /// How long a frame occupies each hop.
+    /// Time for which a frame occupies each hop, ps.
     fn serialisation(&self, frame: u64) -> Vec<u64> {
         serialisation(self.hops, frame, self.frame_time).collect()
     }
 
-    /// Sends `count` equal frames behind those before; `times` is how long one occupies each hop.
+    /// Sends `count` equal frames behind the earlier ones. `times` is the time for which a frame occupies each hop.
     fn send(&mut self, times: &[u64], count: u64) {
         if count == 0 {
             return;
@@ -234,7 +234,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// When the last frame's last bit is at the end of the path, in picoseconds.
+    /// Arrival of the last frame's last bit at the end of the path, ps.
     fn arrival(&self) -> u64 {
         let (Some(left), Some(hop)) = (self.idle_at.last(), self.hops.last()) else {
             return 0;
@@ -243,13 +243,13 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// The ACKs of a flow on their way back, which the slowest hop alone decides.
+/// ACKs of a flow on their way back, which only the slowest hop delays.
 struct AckTrain {
-    /// How long an ACK occupies the slowest hop, in picoseconds.
+    /// Time for which an ACK occupies the slowest hop, ps.
     slowest: u64,
-    /// How long it takes on all other hops and to propagate, in picoseconds.
+    /// Time that an ACK takes on all other hops and to propagate, ps.
     others: u64,
-    /// When the slowest hop is next idle, if it comes first, in picoseconds.
+    /// Instant at which the slowest hop is next idle, if it comes first, ps.
     idle_at: u64,
 }
 
@@ -272,7 +272,7 @@ impl AckTrain {
     }
 }
 
-/// How long a frame occupies each hop, in picoseconds.
+/// Time for which a frame occupies each hop, ps.
 fn serialisation(hops: &[Hop], frame: u64, frame_time: FrameTime) -> impl Iterator<Item = u64> {
     hops.iter().map(move |hop| frame_time.serialise(hop.rate, frame).0)
 }
@@ -303,7 +303,7 @@ mod tests {
             Self { path, left: vec![0; path.len()] }
         }
 
-        /// Sends a frame at `now` or once the first hop is idle: when it has arrived.
+        /// Sends a frame at `now`, or once the first hop is idle. Returns its arrival.
         fn send(&mut self, now: u64, frame: Bytes) -> u64 {
             let mut arrived = now;
             for (left, hop) in self.left.iter_mut().zip(self.path) {
@@ -332,8 +332,8 @@ mod tests {
         let first = (1074 + 24) * 80;
         let full = (1058 + 24) * 80;
         let ack = (62 + 24) * 80;
-        // The first packet is the longest and is alone in waiting for nobody: it crosses all four
-        // hops, and the other 999 follow it through one.
+        // The first packet is the longest, and the only one without a packet before it: it crosses all four hops,
+        // and the other 999 follow it through one.
         let by_hand = 4 * first + 999 * full + 4 * 1_000_000 + 4 * (ack + 1_000_000);
         // Behind the longer first packet the last one still waits at no further hop.
         assert_eq!(completion(&path, &path, flow(1_000_000, 1000, 4)), Picos(by_hand));
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn the_last_ack_waits_behind_the_one_before_it_on_a_slow_way_back() {
         let path = [hop(100, 1000), hop(10, 1000), hop(100, 1000)];
-        // Five packets, of which the last has a byte: its ACK follows that of the first four.
+        // Five packets, the last with one byte: its ACK follows the ACK of the first four.
         let first_four = (1074 + 24) * 80 + (1074 + 24 + 3 * (1058 + 24)) * 800 + 1082 * 80;
         let ack = (62 + 24) * (80 + 800 + 80);
         // The last packet is at the receiver before the slow hop has sent the first ACK.

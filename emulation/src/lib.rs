@@ -1,13 +1,13 @@
 //! A scenario at work: nodes with their settings, wires, the engine that runs them, and the datapath below it.
 //!
-//! [`run`] takes a scenario to its report: [`switch_settings`] and [`host_settings`] say what its nodes are,
-//! [`stations`] and [`queue_pairs`] how they address each other, a [`datapath`] carries frames, the
-//! [`engine`] moves them and time, and reports what happens to the results' record. [`paths`] has the path of a
-//! flow and [`ideal`] its completion time there alone.
+//! [`run`] takes a scenario to its report. [`switch_settings`] and [`host_settings`] have the settings of its
+//! nodes, [`stations`] and [`queue_pairs`] their addresses. A [`datapath`] carries frames. The [`engine`] moves
+//! frames and time, and reports events to the results' record. [`paths`] has the path of a flow, and [`ideal`] its
+//! completion time without other traffic.
 //!
-//! Nothing here reads a file, a command line or a signal, or prints: that is for whoever calls `run`. With
-//! the feature `kernel` (Linux, on by default) fabrics can also run in network namespaces, and stay up there
-//! (`live`); without it, in memory alone.
+//! Nothing here reads a file, a command line or a signal, or prints: callers of `run` do. With the feature `kernel`
+//! (Linux, on by default) fabrics can also run in network namespaces, and stay up there (`live`). Without it they
+//! run in memory only.
 
 mod closing;
 pub mod cpu_time;

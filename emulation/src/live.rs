@@ -1,9 +1,10 @@
 //! Live fabrics: a fabric that stays up on the real clock, with programs in its hosts.
 //!
-//! The engine is that of runs. Its windows wait for the wall clock ([`clock`]), and between two windows come in what
-//! programs in the hosts' namespaces have sent ([`stacks`]) and what users ask for ([`desk`]). So order and emulated time
-//! within the fabric are exact whatever the machine does: what a busy machine changes is when programs see the result,
-//! and that is measured, node by node (`lateness.rs`). [`calibration`] finds out how fast a fabric can be.
+//! The engine is the one of runs. Its windows wait for the wall clock ([`clock`]). Between windows the engine takes
+//! frames from programs in the hosts' namespaces ([`stacks`]) and requests from users ([`desk`]). So order and
+//! emulated time within the fabric are exact on any machine: a busy machine only changes when programs see the
+//! result, and this lateness is measured for each node (`lateness.rs`). [`calibration`] finds the max speed of a
+//! fabric.
 
 pub mod calibration;
 pub(crate) mod captures;
@@ -44,7 +45,7 @@ use view::StormEvent;
 
 pub use crate::datapath::kernel::STACK_INTERFACE;
 
-/// Why a live fabric ended, or did not begin.
+/// Reason why a live fabric ended, or did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario's fabric cannot be live.
@@ -53,33 +54,33 @@ pub enum Error {
     /// The fabric could not be set up.
     #[error("setting up the fabric: {0}")]
     Deploy(#[from] DeployError),
-    /// What programs send and users ask for cannot be waited for.
+    /// Waiting for programs and requests failed.
     #[error("waiting for programs and requests: {0}")]
     Wait(#[from] std::io::Error),
-    /// The system does not let its threads go before others.
+    /// The system does not grant real-time priority to the fabric's threads.
     #[error(
         "cannot run the fabric in real time: {0}; leave --real-time out, or allow it (`ulimit -r`, cpu.rt_runtime_us)"
     )]
     RealTime(#[source] std::io::Error),
-    /// It failed.
+    /// The engine failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// It has left no results.
+    /// The results could not be written.
     #[error("there are no results: {0}")]
     Results(#[from] ResultsError),
 }
 
-/// How many seconds of the wall clock an emulated second takes.
+/// Seconds of the wall clock per emulated second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dilation {
-    /// So many.
+    /// The given number.
     Exactly(NonZeroU32),
-    /// As few as the machine can do under load: see [`calibration`].
+    /// The min number with which the machine keeps up under load: see [`calibration`].
     Auto,
 }
 
 impl fmt::Display for Dilation {
-    /// As the command line takes it.
+    /// In the form of the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exactly(dilation) => dilation.fmt(f),
@@ -88,37 +89,37 @@ impl fmt::Display for Dilation {
     }
 }
 
-/// How a fabric is live.
+/// Settings of a live fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// Whether the flows of the scenario start as in a run.
+    /// True if the flows of the scenario start as in a run.
     pub plays: bool,
-    /// How fast it is.
+    /// Speed of the fabric.
     pub dilation: Dilation,
-    /// What runs it.
+    /// Threads that run the fabric.
     pub threads: Threads,
-    /// How it waits for what comes next.
+    /// Method of waiting for the next event.
     pub waiting: Waiting,
-    /// How its threads compete with others.
+    /// Scheduling priority of the threads.
     pub priority: Priority,
-    /// Where it leaves its results, if it does.
+    /// Folder for results. `None` writes no results.
     pub results: Option<&'a Path>,
 }
 
-/// A fabric that is up.
+/// A live fabric that forwards.
 #[derive(Debug)]
 pub struct Up {
-    /// What reaches it.
+    /// Handle for requests to the fabric.
     pub handle: Handle,
     /// The identifier in the names of its namespaces.
     pub fabric: FabricId,
-    /// By host: the full name of its namespace.
+    /// Full name of each host's namespace, by host.
     pub namespaces: Vec<String>,
-    /// Seconds of the wall clock in an emulated second.
+    /// Seconds of the wall clock per emulated second.
     pub dilation: NonZeroU32,
-    /// How that was found out, unless it was given.
+    /// Calibration that chose the dilation; `None` if the dilation was given.
     pub calibration: Option<Calibration>,
-    /// What watchdogs tell of PFC storms.
+    /// Start and end of PFC storms that watchdogs detect.
     pub storm_events: Receiver<StormEvent>,
 }
 
@@ -132,7 +133,7 @@ pub fn serve(
     ending: impl FnOnce(),
 ) -> Result<(), Error> {
     fitness(&scenario)?;
-    // Claimed first: a folder that cannot be written is found before anything is deployed.
+    // Claimed first, so that an unwritable folder is an error before anything is deployed.
     let folder = options.results.map(|folder| run::claim(&scenario, folder, &[])).transpose()?;
     let started = Started::now();
     let declared = scenario;
@@ -145,7 +146,7 @@ pub fn serve(
     let longest = usize::try_from(longest).unwrap_or(usize::MAX);
     let mut stacks = Stacks::new(fabric.wires.take_stacks(), longest, options.waiting)?;
     let (mut desk, handle) = Desk::new(stacks.waker()?);
-    // Given back at the end of each: a client's thread is not to go before programs.
+    // Ended after each phase: threads of clients must not run ahead of programs.
     let hurry = || Hurry::begin(options.priority).map_err(Error::RealTime);
     let (dilation, calibration) = match options.dilation {
         Dilation::Exactly(dilation) => (dilation, None),
@@ -173,7 +174,7 @@ pub fn serve(
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
-    // Refused before anybody is told that the fabric is up.
+    // Real-time priority is tried before `up` reports that the fabric runs.
     drop(hurry()?);
     up(&scenario, Up { handle, fabric: id, namespaces, dilation, calibration, storm_events });
     let (stacks, desk) = (&mut stacks, &mut desk);
@@ -186,12 +187,12 @@ pub fn serve(
     finish(&declared, ended?, &started, options.results.is_some())
 }
 
-/// Whether results can go to a folder, which is left as it was.
+/// Checks that results can be written to a folder. Leaves the folder unchanged.
 pub fn check_results(scenario: &Scenario, folder: &Path) -> Result<(), ResultsError> {
     run::claim(scenario, folder, &[]).map(drop)
 }
 
-/// Takes the fabric down, and leaves results if it is to.
+/// Takes the fabric down, and publishes results if they were requested.
 fn finish(
     scenario: &Scenario,
     ended: Ended,
@@ -214,7 +215,7 @@ fn finish(
     failure.map_or(Ok(()), |failure| Err(RunError::Datapath(failure).into()))
 }
 
-/// By host: the full name of its namespace.
+/// Full name of each host's namespace, by host.
 fn namespaces(scenario: &Scenario, fabric: &Deployed<KernelWires>) -> Vec<String> {
     let deployment = fabric.wires.deployment();
     let hosts = (0..scenario.fabric().host_count()).map(HostId);
@@ -229,10 +230,10 @@ pub fn address(host: HostId) -> Ipv4Addr {
     Ipv4Addr::from(FIRST_HOST_ADDRESS + host.0)
 }
 
-/// Bytes of an Ethernet header, which an MTU leaves out.
+/// Length of an Ethernet header, bytes. An MTU does not include it.
 const ETHERNET_HEADER: u64 = 14;
 
-/// Whether a scenario's fabric can be live.
+/// Checks that a scenario's fabric can be live.
 pub fn fitness(scenario: &Scenario) -> Result<(), Error> {
     if scenario.datapath.kind != DatapathKind::Kernel {
         let why = "a live fabric runs on the kernel datapath; write `[datapath] kind = \"kernel\"`, or leave it out";

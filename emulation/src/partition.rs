@@ -1,16 +1,16 @@
-//! Which part of a fabric each node belongs to. A part is what one thread runs.
+//! Partition of a fabric's nodes into parts. One thread runs each part.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, Wire};
 
-/// Where a node is.
+/// Position of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The part.
     pub part: u32,
-    /// Its number in the part: hosts first, then switches, both in the order of their numbers.
+    /// Its index in the part: hosts first, then switches, both in the order of their numbers.
     pub index: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct Members {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     parts: Vec<Members>,
-    /// By [`NodeId`].
+    /// Positions by [`NodeId`].
     places: Vec<Place>,
 }
 
@@ -36,7 +36,7 @@ impl Partition {
     pub fn of(fabric: &Fabric, parts: usize) -> Self {
         let switches = fabric.switch_count();
         let wanted = u32::try_from(parts).unwrap_or(u32::MAX).clamp(1, switches.max(1));
-        // The largest first, each to the part that has least so far.
+        // The largest first, each to the part with the smallest weight up to now.
         let mut order: Vec<SwitchId> = (0..switches).map(SwitchId).collect();
         order.sort_by_key(|&switch| Reverse(weight(fabric, switch)));
         let mut load: BinaryHeap<Reverse<(u64, u32)>> =
@@ -66,24 +66,24 @@ impl Partition {
         Self { parts, places }
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// What belongs to each part.
+    /// Nodes of each part.
     pub fn members(&self) -> &[Members] {
         &self.parts
     }
 
-    /// Where a node is.
+    /// Position of a node.
     pub fn place(&self, node: NodeId) -> Place {
         self.places[node.0 as usize]
     }
 }
 
-/// What a switch and its hosts are expected to cost, next to others: a host's port twice as much as another, because of
-/// the host, but less where hosts have more bandwidth than what leads on from there.
+/// Relative cost of a switch and its hosts. A port to a host counts twice, because of the host, but less if hosts
+/// have more bandwidth than the switch's other ports.
 fn weight(fabric: &Fabric, switch: SwitchId) -> u64 {
     const PORT: u64 = 100;
     let to_host = |wire: &Wire| matches!(fabric.node(wire.to).kind, NodeKind::Host(_));

@@ -1,4 +1,4 @@
-//! Paths between hosts: how many, how long, and how fast an idle one answers.
+//! Paths between hosts: their number, length and base round-trip time.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ pub struct PathGroup {
     pub bdp: Bytes,
 }
 
-/// The groups, nearest first; their base round-trip times are those of `transport`. Flows that have routes of their own
-/// are left out.
+/// The groups, nearest first, with base round-trip times for `transport`. Flows that have their own routes are left
+/// out.
 pub fn path_groups(scenario: &Scenario, transport: &Transport) -> Vec<PathGroup> {
     Paths::of(scenario, transport).groups()
 }
 
-/// The longest base round-trip time between two hosts, or of flows that have routes of their own, for what carries flows.
+/// Max base round-trip time between two hosts, or of flows that have their own routes, for a transport.
 pub fn longest_base_rtt(scenario: &Scenario, transport: &Transport) -> Picos {
     let paths = Paths::of(scenario, transport);
     let groups = paths.groups().into_iter().map(|group| group.base_rtt.1);
@@ -49,11 +49,11 @@ struct Paths<'a> {
     transport: &'a Transport,
     /// Hosts that share routes.
     hosts: Racks,
-    /// By the group of the destination.
+    /// Paths by group of the destination.
     reaches: Vec<Vec<Reach>>,
 }
 
-/// The first two hosts of each speed of link in a group: round-trip times of the others are theirs.
+/// The first two hosts for each link speed in a group: round-trip times of the other hosts are equal.
 fn representatives(fabric: &Fabric, hosts: &[HostId]) -> Vec<HostId> {
     let mut seen: BTreeMap<(u64, u64), u32> = BTreeMap::new();
     let is_new = |host: &&HostId| {
@@ -65,7 +65,7 @@ fn representatives(fabric: &Fabric, hosts: &[HostId]) -> Vec<HostId> {
     hosts.iter().filter(is_new).copied().collect()
 }
 
-/// The frames of a flow that goes on.
+/// The frames of an established flow.
 fn established(frames: Frames) -> Frames {
     match frames {
         Frames::Tcp { telemetry_hops, .. } => Frames::Tcp { handshake: false, telemetry_hops },
@@ -82,7 +82,7 @@ impl<'a> Paths<'a> {
         Self { scenario, transport, hosts, reaches }
     }
 
-    /// The pairs of hosts by their distance, nearest first.
+    /// Pairs of hosts by distance, nearest first.
     fn groups(&self) -> Vec<PathGroup> {
         let (fabric, hosts) = (self.scenario.fabric(), &self.hosts);
         let members: Vec<Vec<HostId>> =
@@ -122,8 +122,8 @@ impl<'a> Paths<'a> {
         groups.into_values().collect()
     }
 
-    /// The base round-trip time between two hosts on the longest of the paths of `there`, and the slowest rate on the
-    /// way there.
+    /// Base round-trip time between two hosts on the longest of the paths of `there`, and the min rate on the way
+    /// there.
     fn round_trip(
         &self,
         there: &Reach,

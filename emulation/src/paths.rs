@@ -1,4 +1,4 @@
-//! The completion time of a flow alone on its path, and what that depends on.
+//! The completion time of a flow without other traffic, and its inputs.
 
 use scenario::{Scenario, Transport};
 use units::Picos;
@@ -7,12 +7,12 @@ use workload::Flow;
 use crate::host_settings::reliability;
 use crate::ideal::{FlowShape, Frames, completion};
 
-/// What carries a flow.
+/// Transport of a flow.
 pub fn transport<'a>(scenario: &'a Scenario, flow: &Flow) -> &'a Transport {
     &scenario.transports()[usize::from(scenario.transport_of(flow))]
 }
 
-/// What the frames of a flow are, and how many packets an ACK may cover.
+/// Frames of a flow, and the max number of packets that an ACK covers.
 pub fn frames_of(scenario: &Scenario, transport: &Transport) -> (Frames, u32) {
     match transport {
         Transport::RoceRc(roce) => {

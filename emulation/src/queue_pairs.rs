@@ -1,4 +1,4 @@
-//! From a flow to its queue pair: the numbers by which both of its hosts know it.
+//! Queue pairs of flows, with the numbers that both of their hosts use.
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
@@ -35,7 +35,7 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
     (request, responder)
 }
 
-/// The flow that a packet belongs to, which a host of the fabric has made.
+/// Flow of a packet that a host of the fabric has sent.
 pub fn flow_of_packet(packet: &Packet) -> u32 {
     match packet {
         Packet::Roce(packet) => flow_of_roce(packet),
@@ -43,12 +43,12 @@ pub fn flow_of_packet(packet: &Packet) -> u32 {
     }
 }
 
-/// That of a RoCEv2 packet.
+/// Flow of a RoCEv2 packet.
 pub fn flow_of_roce(packet: &RocePacket) -> u32 {
     flow_routes::flow_of(packet.destination_qp)
 }
 
-/// That of a TCP segment.
+/// Flow of a TCP segment.
 pub fn flow_of_segment<S>(segment: &TcpSegment<S>) -> u32 {
     let (connection, _) = segment.ports.connection().expect("a host of the fabric has made it");
     flow_routes::flow_of(connection)

@@ -32,7 +32,7 @@ use crate::hpcc_options::hpcc_options;
 use crate::stations;
 use crate::switch_settings::{self, RouteTables};
 
-/// Why a run failed.
+/// Reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The fabric could not be set up.
@@ -43,7 +43,7 @@ pub enum Error {
     #[cfg(not(feature = "kernel"))]
     #[error("{}", crate::NO_KERNEL_DATAPATH)]
     NoKernelDatapath,
-    /// Memory for the switches' tables.
+    /// Memory for the switches' tables could not be allocated.
     #[error("memory for the switches' tables: {0}")]
     Memory(#[from] std::io::Error),
     /// The run failed.
@@ -54,16 +54,16 @@ pub enum Error {
     Results(#[from] ResultsError),
 }
 
-/// A report and how long its parts took.
+/// A report, with the time that its parts took.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What happened.
+    /// Report of the run.
     pub report: RunReport,
-    /// Making namespaces, loading programs, opening sockets; zero in memory.
+    /// Time for making namespaces, loading programs and opening sockets; zero in memory.
     pub deploy: Duration,
     /// Processor time of the event loop alone.
     pub loop_cpu: Duration,
-    /// What the substrate did to the run, which ended there.
+    /// Failure of the substrate that ended the run.
     pub failure: Option<DatapathError>,
 }
 
@@ -74,17 +74,17 @@ impl Outcome {
     }
 }
 
-/// How many threads a run uses. Results do not depend on it.
+/// Number of threads of a run. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// As many as there are processors, where there is enough to do for them.
+    /// One thread per processor, if there is enough work for them.
     Auto,
-    /// So many, or as many as there are switches: a switch and its hosts share one.
+    /// This number, but at most one per switch: a switch and its hosts share a thread.
     Exactly(NonZeroUsize),
 }
 
 impl fmt::Display for Threads {
-    /// As the command line takes it.
+    /// In the form of the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
@@ -101,7 +101,7 @@ impl Threads {
         match self {
             Self::Exactly(threads) => ThreadUse { most: threads.get(), least_frames: 0 },
             Self::Auto => {
-                // Handing a window to a thread and back takes some 10 us, a frame 0.2 us in memory and 3 us through
+                // Passing a window to a thread and back takes some 10 us, a frame 0.2 us in memory and 3 us through
                 // the kernel.
                 let least_frames = match scenario.datapath.kind {
                     DatapathKind::Kernel => 8,
@@ -109,7 +109,7 @@ impl Threads {
                 };
                 let processors = thread::available_parallelism().map_or(1, usize::from);
                 let nodes = scenario.fabric().nodes().len();
-                // Parts cost a little where one thread runs them all, as it does if windows are too short for this.
+                // Parts cost a little if one thread runs them all, which happens if windows are too short.
                 let frames = load::frames_of_a_busy_window(scenario);
                 let by_work = usize::try_from(frames).unwrap_or(usize::MAX) / least_frames;
                 let most = processors.min(nodes / 4).min(by_work).max(1);
@@ -119,17 +119,17 @@ impl Threads {
     }
 }
 
-/// What becomes of a run that was interrupted or failed.
+/// Results of a run that was interrupted or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Partial {
-    /// Its results are those until then.
+    /// The results up to then are kept.
     Kept,
-    /// It leaves nothing.
+    /// There are no results.
     Discarded,
 }
 
-/// Runs a scenario on its datapath, into `folder` if there is one. A run that is interrupted, or fails because the
-/// substrate breaks a promise, leaves what was measured until then; its summary's `ended` says so.
+/// Runs a scenario on its datapath, with results in `folder` if given. A run that is interrupted, or fails because
+/// the substrate breaks a promise, leaves its results up to then; the summary's `ended` has the reason.
 pub fn run(
     scenario: &Scenario,
     folder: Option<&Path>,
@@ -139,7 +139,8 @@ pub fn run(
     run_or_part(scenario, folder, threads, watch, Partial::Kept)
 }
 
-/// The same, but such a run leaves nothing and is an error, [`RunError::Interrupted`] or [`RunError::Datapath`].
+/// Runs a scenario as [`run`] does, but discards partial results: an interrupted or failed run is an error,
+/// [`RunError::Interrupted`] or [`RunError::Datapath`].
 pub fn run_whole(
     scenario: &Scenario,
     folder: Option<&Path>,
@@ -162,7 +163,7 @@ fn run_or_part(
         return Err(Error::NoKernelDatapath);
     }
     let captured = captured_wires(scenario);
-    // Claimed first: a folder that cannot be written is found before anything is deployed.
+    // Claimed first, so that an unwritable folder is an error before anything is deployed.
     let folder = folder.map(|folder| claim(scenario, folder, &captured)).transpose()?;
     let record = record(scenario, folder);
     let started = Started::now();
@@ -183,7 +184,7 @@ fn run_or_part(
     drive(scenario, datapath, record, &captured, threads, watch, &started, Duration::ZERO, partial)
 }
 
-/// The same on a fabric of this scenario that [`deploy`] has just made.
+/// Runs a scenario as [`run`] does, on a fabric of this scenario that [`deploy`] has just made.
 #[cfg(feature = "kernel")]
 pub fn run_on(
     scenario: &Scenario,
@@ -218,7 +219,7 @@ pub fn deploy(
     Ok(datapath)
 }
 
-/// Sets up the tables of all switches, which are empty.
+/// Configures the empty tables of all switches.
 #[cfg(feature = "kernel")]
 fn configure(scenario: &Scenario, routes: Vec<RouteTables>, tables: &mut [SwitchTables]) {
     let order = scenario.deadlock_prevention();
@@ -227,7 +228,7 @@ fn configure(scenario: &Scenario, routes: Vec<RouteTables>, tables: &mut [Switch
     }
 }
 
-/// Makes a fabric as new that has carried frames, none of which is under way.
+/// Makes a used fabric as new. It must have no frames under way.
 #[cfg(feature = "kernel")]
 pub(crate) fn renew(
     scenario: &Scenario,
@@ -263,7 +264,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
     Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
 }
 
-/// What follows a run of `scenario`.
+/// The record of a run of `scenario`.
 pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     let results = &scenario.results;
     let meter = |throughput: &Throughput| {
@@ -285,13 +286,13 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     Record::new(folder, options)
 }
 
-/// The part of a run that is also looked at by itself.
+/// The time span that results also evaluate separately.
 pub(crate) fn window(results: &scenario::Results) -> Option<Window> {
     let window = results.window?;
     Some(Window { from: window.from.to_nanos(), to: window.to.to_nanos() })
 }
 
-/// What the buffer of each switch can hold.
+/// Capacity of each switch's buffer.
 fn capacities(scenario: &Scenario) -> BTreeMap<String, Bytes> {
     let fabric = scenario.fabric();
     let of = |switch| (fabric.switch(switch).name.clone(), scenario.switch_at(switch).buffer);
@@ -352,7 +353,7 @@ pub const fn table_format(scenario: &Scenario) -> TableFormat {
     }
 }
 
-/// Takes the folder of results.
+/// Claims the folder for results.
 pub(crate) fn claim(
     scenario: &Scenario,
     folder: &Path,
@@ -392,7 +393,7 @@ pub(crate) fn claim(
     ResultsFolder::create(folder, &options)
 }
 
-/// When a run began. Processor time is its threads', because other threads may run other scenarios.
+/// Start of a run. Processor time is measured for its threads, because other threads may run other scenarios.
 pub(crate) struct Started {
     wall: Instant,
     cpu: Duration,
@@ -404,7 +405,7 @@ impl Started {
         Self { wall: Instant::now(), cpu: cpu_time::of_thread() }
     }
 
-    /// Tells the summary how long it took; other threads took `others_cpu`.
+    /// Adds the times of the run to the summary; other threads took `others_cpu`.
     pub fn tell(&self, summary: &mut Summary, others_cpu: Duration) {
         summary.wall_seconds = self.wall.elapsed().as_secs_f64();
         let own_cpu = cpu_time::of_thread().saturating_sub(self.cpu);
@@ -430,7 +431,7 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
     fn a_run_that_misses_something_is_not_sound() {
         let scenario = Scenario::parse(STAR, Path::new("star.toml"), &[]);
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-        // What is changed of a run in order, and whether it is sound with that.
+        // Changes of a run's summary in order, with true if it is still sound.
         let rows: [(Change, bool); 5] = [
             (|_| {}, true),
             (|run| run.report.summary.unfinished = Some("a flow".into()), false),

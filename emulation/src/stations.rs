@@ -1,11 +1,11 @@
-//! Station addresses: which MAC address a node's port has, and so what frames on each wire carry.
+//! MAC addresses of the nodes' ports, and so of frames on each wire.
 
 use fabric_core::map_abi::{address_from_u64, address_to_u64};
 use fabric_core::queue::QueueId;
 use fabric_core::wire::LinkAddresses;
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId};
 
-/// The station addresses of frames on a fabric's wires, by [`topology::WireId`].
+/// MAC addresses of frames on a fabric's wires, by [`topology::WireId`].
 pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
     fabric
         .wires()
@@ -23,7 +23,7 @@ pub(crate) fn naming(addresses: &LinkAddresses, queue: QueueId) -> LinkAddresses
     LinkAddresses { source, ..*addresses }
 }
 
-/// The station address of a node's port. Its third byte is 0: there frames name queues.
+/// MAC address of a node's port. Its third byte is 0; in frames, this byte names a queue.
 pub(crate) fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
     match fabric.node(node).kind {
         NodeKind::Host(HostId(host)) => {

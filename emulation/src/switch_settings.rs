@@ -1,4 +1,4 @@
-//! From a scenario to its switches: schemes, tables, egress queues.
+//! Settings of switches from a scenario: schemes, tables, egress queues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub fn policy(scenario: &Scenario) -> Policy {
     policy.with_storm_action(storm_action(scenario))
 }
 
-/// What the watchdog of switches does, as far as arrivals notice it.
+/// Action of the switches' watchdogs in the arrival pipeline.
 fn storm_action(scenario: &Scenario) -> StormAction {
     match scenario.switch.watchdog.map(|watchdog| watchdog.action) {
         None | Some(WatchdogAction::Alert) => StormAction::None,
@@ -62,7 +62,7 @@ pub fn control_plane_policy(scenario: &Scenario) -> Policy {
     scheme(scenario).select(plain)
 }
 
-/// The scheme of the first switch: what a policy has of it is the same at all.
+/// Scheme of the first switch: its part in a policy is equal at all switches.
 fn scheme(scenario: &Scenario) -> SchemeSettings {
     scenario.scheme(SwitchId(0))
 }
@@ -74,13 +74,13 @@ fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
     }
 }
 
-/// Whether switches measure the links of their ports.
+/// True if switches measure the links of their ports.
 pub fn measures_links(scenario: &Scenario) -> bool {
     let switch = &scenario.switch;
     switch.headroom.measurement_period().is_some() && switch.lossless.count() != 0
 }
 
-/// How large a switch's tables are, which have these routes.
+/// Capacity of the tables of a switch that has these routes.
 pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> Capacity {
     let fabric = scenario.fabric();
     let ports = fabric.switch(switch).port_count().into();
@@ -96,7 +96,7 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> 
     }
 }
 
-/// Members of all ECMP groups: those that there are, or, where routes may change, the most that there may be.
+/// Number of members of all ECMP groups: the present number or, if routes may change, the max number.
 fn next_hops(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> u32 {
     let now = next_hops_for(&routes.groups);
     if !scenario.may_reroute() {
@@ -114,8 +114,8 @@ fn ports_to_switches(fabric: &Fabric, switch: SwitchId) -> usize {
     fabric.switch(switch).ports.iter().filter(|&&wire| is_switch(fabric.ends(wire).to)).count()
 }
 
-/// The egress queues of each priority. A priority with one queue has the queue of its own number, or, where others are
-/// spread over flow queues, the one with that number behind these.
+/// The egress queues of each priority. A priority with one queue has the queue with the priority's number. If other
+/// priorities are spread over flow queues, this queue lies behind the flow queues.
 pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
     let control = scenario.switch.control_priority.map(Priority::new);
     if scenario.switch.spread().next().is_none() {
@@ -130,12 +130,12 @@ pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
     ranges
 }
 
-/// The priorities that are spread over several egress queues of a port, a bit each.
+/// The priorities that are spread over several egress queues of a port, one bit each.
 pub fn spread_classes(scenario: &Scenario) -> u8 {
     scenario.switch.spread().fold(0, |classes, spread| classes | 1 << spread.priority)
 }
 
-/// The priorities whose queues also take packets of other priorities, a bit each.
+/// The priorities whose queues also take packets of other priorities, one bit each.
 pub fn prioritising_classes(scenario: &Scenario) -> u8 {
     match scenario.switch.lossy.management {
         BufferManagement::Ib { prioritisation: Some(of), .. } => 1 << of.priority,
@@ -143,14 +143,14 @@ pub fn prioritising_classes(scenario: &Scenario) -> u8 {
     }
 }
 
-/// What a switch's tables of routes hold.
+/// Routes of a switch in the form of its tables.
 #[derive(Clone, Debug)]
 pub struct RouteTables {
     /// The ports of each ECMP group, each group once.
     groups: Vec<Vec<u8>>,
-    /// By host: its group.
+    /// Index of each host's group, by host.
     hosts: Vec<usize>,
-    /// The routes that go before those.
+    /// Static routes that override the groups.
     policies: PolicyTable,
 }
 
@@ -160,7 +160,7 @@ impl RouteTables {
         Self::on(scenario, switch, scenario.fabric().shortest_routes(switch))
     }
 
-    /// The same on other shortest paths.
+    /// The routes of a switch for other shortest paths.
     pub fn on(scenario: &Scenario, switch: SwitchId, shortest: &Routes) -> Self {
         let fabric = scenario.fabric();
         let to_bytes = |group: &[u16]| group.iter().copied().map(port_number).collect();
@@ -185,7 +185,7 @@ impl RouteTables {
         Self { groups, hosts, policies: PolicyTable::new(&policies) }
     }
 
-    /// Writes them into a switch's tables.
+    /// Writes the routes into a switch's tables.
     pub fn install(self, tables: &mut SwitchTables) {
         tables.install_routes(&self.groups, self.hosts, &self.policies);
     }
@@ -293,18 +293,18 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
     }
 }
 
-/// alpha of a port; nothing where thresholds are fixed.
+/// alpha of a port; zeros if thresholds are fixed.
 fn alpha(threshold: &Threshold, rate: BitsPerSecond) -> [u32; 2] {
     threshold.alpha(rate).map_or([0, 1], |alpha| [alpha.numerator, alpha.denominator])
 }
 
-/// How a port marks.
+/// Marking rule of a port.
 fn marking(ecn: &Ecn, rate: BitsPerSecond) -> Marking {
     let scenario::EcnThresholds { kmin, kmax, pmax } = ecn.thresholds(rate);
     Marking { kmin, kmax, pmax_millionths: pmax.millionths }
 }
 
-/// A quantum as the traffic manager counts it.
+/// A quantum in the units of the traffic manager.
 fn bytes_of(quantum: Bytes) -> u32 {
     u32::try_from(quantum.0).expect("a quantum is less than 4 GiB")
 }

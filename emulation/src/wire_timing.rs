@@ -1,4 +1,4 @@
-//! How long frames take on a wire.
+//! Time that frames take on a wire.
 
 use scenario::Scenario;
 use topology::Wire;
@@ -21,7 +21,7 @@ pub struct Timing {
     pub rate: BitsPerSecond,
     /// Picoseconds per byte at this rate; zero if that is not a whole number.
     byte: u32,
-    /// How long frames occupy the port.
+    /// Computes how long frames occupy the port.
     frame_time: FrameTime,
 }
 
@@ -32,7 +32,7 @@ impl Timing {
         Self { delay, rate, byte: byte_at(rate), frame_time }
     }
 
-    /// The same of a port that sends at another rate.
+    /// The timing at another rate of the port.
     #[must_use]
     pub fn at(self, rate: BitsPerSecond) -> Self {
         Self { rate, byte: byte_at(rate), ..self }
@@ -44,7 +44,7 @@ impl Timing {
         self.frame_time.on_the_wire(length.into())
     }
 
-    /// How long a frame of `length` bytes occupies the port.
+    /// Time for which a frame of `length` bytes occupies the port.
     #[inline]
     pub fn serialise(&self, length: u32) -> Picos {
         let bytes = self.on_the_wire(length);
@@ -57,7 +57,7 @@ impl Timing {
         self.frame_time.rounded(exact)
     }
 
-    /// When the transmission began of a frame of `length` bytes whose last bit arrives at `arrival`.
+    /// Beginning of the transmission of a frame of `length` bytes whose last bit arrives at `arrival`.
     #[inline]
     pub fn started(&self, arrival: Picos, length: u32) -> Picos {
         Picos(arrival.0 - self.delay.0 - self.serialise(length).0)

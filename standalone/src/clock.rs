@@ -1,10 +1,10 @@
-//! The real clock: time since a node began, as `CLOCK_MONOTONIC` counts it, which eBPF reads, too.
+//! The real clock: time since a node started, from `CLOCK_MONOTONIC`, which eBPF reads, too.
 
 use std::time::Duration;
 
 use units::{Nanos, Picos};
 
-/// How long a node may run: time is counted in picoseconds, of which 64 bits hold 213 days.
+/// Max uptime of a node: time is counted in picoseconds, of which 64 bits hold 213 days.
 pub const LONGEST_LIFE: Picos = Picos(200 * 86_400 * 1_000_000_000_000);
 
 /// See the module.
@@ -14,23 +14,23 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Time begins now.
+    /// Starts a clock at 0.
     pub fn start() -> Self {
         Self { began: monotonic() }
     }
 
-    /// What `CLOCK_MONOTONIC` showed when time began.
+    /// Reading of `CLOCK_MONOTONIC` when the clock started.
     pub const fn began(&self) -> Nanos {
         self.began
     }
 
-    /// The time.
+    /// Time since the clock started.
     pub fn now(&self) -> Picos {
         Picos::from_nanos(Nanos(monotonic().0.saturating_sub(self.began.0)))
     }
 }
 
-/// A span that goes by from now on.
+/// A countdown of real time.
 #[derive(Clone, Copy, Debug)]
 pub struct Countdown {
     clock: Clock,
@@ -38,19 +38,19 @@ pub struct Countdown {
 }
 
 impl Countdown {
-    /// It begins.
+    /// Starts a countdown.
     pub fn start(span: Duration) -> Self {
         let nanos = u64::try_from(span.as_nanos()).expect("nobody waits for centuries");
         Self { clock: Clock::start(), end: Picos::from_nanos(Nanos(nanos)) }
     }
 
-    /// What is left of it.
+    /// Remaining time; zero once the countdown is over.
     pub fn left(&self) -> Duration {
         until(self.clock.now(), self.end)
     }
 }
 
-/// How long it is from `now` until an instant.
+/// Time from `now` until an instant, rounded up to nanoseconds; zero if the instant has passed.
 pub fn until(now: Picos, instant: Picos) -> Duration {
     Duration::from_nanos(instant.0.saturating_sub(now.0).div_ceil(1000))
 }

@@ -1,4 +1,4 @@
-//! What ends a node, in words.
+//! Errors that end a node, with messages for users.
 
 use std::fmt;
 use std::fs;
@@ -11,34 +11,34 @@ use switch_user::hook::XdpHook;
 use switch_user::packet_socket;
 use switch_user::program::ProgramError;
 
-/// Why a switch or host could not start, or go on.
+/// Reason why a switch or host could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file or an option is wrong.
     #[error(transparent)]
     Settings(#[from] ScenarioError),
-    /// There is no such interface.
+    /// The interface does not exist.
     #[error("there is no interface `{0}` in this namespace; `ip link` shows those that there are")]
     NoInterface(String),
-    /// It is something else.
+    /// The interface is not Ethernet.
     #[error("interface `{0}` is not Ethernet")]
     NotEthernet(String),
-    /// It is down.
+    /// The interface is down.
     #[error("interface `{0}` is down; set it up first: `ip link set {0} up`")]
     Down(String),
-    /// Its MTU is not the one that is needed.
+    /// The interface has an unsuitable MTU.
     #[error("interface `{interface}` has an MTU of {mtu}, and {needed} is needed; {advice}")]
     Mtu {
         /// Its name.
         interface: String,
-        /// What it has.
+        /// Its MTU, bytes.
         mtu: u64,
-        /// What it needs.
+        /// The MTU that the node needs.
         needed: String,
-        /// What to do.
+        /// Advice on how to fix it.
         advice: String,
     },
-    /// It has more receive queues than a host reads.
+    /// The interface has more receive queues than a host reads.
     #[error(
         "interface `{interface}` spreads what it receives over {queues} queues, and a host reads one; \
          make it one: `ethtool -L {interface} combined 1`"
@@ -46,22 +46,22 @@ pub enum Error {
     Queues {
         /// Its name.
         interface: String,
-        /// What it has.
+        /// Number of receive queues.
         queues: u32,
     },
-    /// It has no IPv4 address.
+    /// The interface has no IPv4 address.
     #[error(
         "interface `{0}` has no IPv4 address; give it one (`ip address add 10.0.1.1/24 dev {0}`)"
     )]
     NoAddress(String),
-    /// The kernel refused.
+    /// The kernel refused an operation on an interface.
     #[error("cannot {step} interface `{interface}`: {source}")]
     Interface {
         /// Its name.
         interface: String,
-        /// What was refused.
+        /// The refused operation, a verb.
         step: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Another XDP program has the interface.
@@ -70,16 +70,16 @@ pub enum Error {
          program; end that one first (`ip link show {0}` shows it)"
     )]
     Taken(String),
-    /// Its driver has no native XDP.
+    /// The driver of the interface has no native XDP.
     #[error(
         "the driver of interface `{0}` has no native XDP, or not for its MTU; `--generic` runs XDP in front of the stack \
          instead, which is slower"
     )]
     NoNativeXdp(String),
-    /// The caller may not.
+    /// The caller lacks privileges.
     #[error("{0} needs root, or {caps}: run it with sudo", caps = .0.capabilities().join(", "))]
     Permission(Node),
-    /// The caller may not lock as much memory as a host's socket has.
+    /// The locked-memory limit is below what a host's socket needs.
     #[error(
         "a host locks 16 MiB of memory for the socket on `{0}`, and the limit is lower (`ulimit -l`): raise it, or run the \
          host as root or with CAP_IPC_LOCK"
@@ -101,7 +101,7 @@ pub enum Error {
     OtherStation {
         /// Its name.
         interface: String,
-        /// Before, and now.
+        /// MAC address before, and now.
         stations: [String; 2],
     },
     /// An interface has another MTU than before.
@@ -112,9 +112,9 @@ pub enum Error {
     OtherMtu {
         /// Its name.
         interface: String,
-        /// What it has.
+        /// MTU now, bytes.
         mtu: u64,
-        /// What it had.
+        /// MTU before, bytes.
         before: u64,
     },
     /// Sending failed.
@@ -123,12 +123,12 @@ pub enum Error {
     /// The socket failed.
     #[error(transparent)]
     Socket(#[from] af_xdp::Error),
-    /// Something else of the system failed.
+    /// A system call failed.
     #[error("cannot {step}: {source}")]
     System {
-        /// What failed.
+        /// The failed operation, a verb.
         step: &'static str,
-        /// Why.
+        /// The kernel's error.
         source: io::Error,
     },
     /// No neighbour was found.
@@ -139,16 +139,16 @@ pub enum Error {
     NoNeighbour {
         /// The interface.
         interface: String,
-        /// What was to be reached.
+        /// The destination.
         destination: std::net::Ipv4Addr,
     },
-    /// The other host.
+    /// The other host refused, failed or left.
     #[error("{0}")]
     Peer(String),
-    /// A signal came before it was done.
+    /// A signal arrived before the transfers were over.
     #[error("interrupted")]
     Interrupted,
-    /// It ran for too long.
+    /// The node has reached [`LONGEST_LIFE`](crate::clock::LONGEST_LIFE).
     #[error("it has run for 200 days, which is as far as its clock counts; start it again")]
     TooOld,
 }
@@ -163,8 +163,8 @@ pub enum Node {
 }
 
 impl Node {
-    /// What it needs of root's capabilities. The verifier lets a switch compare pointers to its packets only with
-    /// `CAP_PERFMON`; a host's socket has more memory than most limits allow a process to lock.
+    /// Capabilities that the node needs if it is not root. The verifier lets a switch compare pointers to its
+    /// packets only with `CAP_PERFMON`; a host's socket locks more memory than most limits allow.
     const fn capabilities(self) -> [&'static str; 4] {
         match self {
             Self::Switch => ["CAP_BPF", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_PERFMON"],
@@ -183,7 +183,7 @@ impl fmt::Display for Node {
 }
 
 impl Error {
-    /// Attaching a program of a node to an interface has failed.
+    /// Error after attaching a node's program to an interface.
     pub fn of_attaching(node: Node, interface: &str, hook: XdpHook, error: ProgramError) -> Self {
         match (raw_os_error(&error), hook) {
             (Some(libc::EBUSY | libc::EEXIST), _) => Self::Taken(interface.to_owned()),
@@ -196,7 +196,7 @@ impl Error {
         }
     }
 
-    /// Loading a node's program has failed.
+    /// Error after loading a node's program.
     pub fn of_loading(node: Node, error: ProgramError) -> Self {
         match raw_os_error(&error) {
             Some(libc::EPERM | libc::EACCES)
@@ -209,7 +209,7 @@ impl Error {
         }
     }
 
-    /// Opening a switch's socket has failed.
+    /// Error after opening a switch's socket.
     pub fn of_packet_socket(error: packet_socket::Error) -> Self {
         match &error {
             packet_socket::Error::Open(source) if is_forbidden(source) => {
@@ -219,7 +219,7 @@ impl Error {
         }
     }
 
-    /// Opening a host's socket on an interface has failed.
+    /// Error after opening a host's socket on an interface.
     pub fn of_af_xdp(interface: &str, error: af_xdp::Error) -> Self {
         match &error {
             af_xdp::Error::Open { source, .. } => match source.raw_os_error() {
@@ -232,7 +232,7 @@ impl Error {
         }
     }
 
-    /// Whether what was asked for is wrong, rather than that something went wrong.
+    /// True if the request was wrong; false if the node or the system failed.
     const fn is_refusal(&self) -> bool {
         !matches!(
             self,
@@ -254,7 +254,7 @@ fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES))
 }
 
-/// Whether this process has `CAP_PERFMON` (38), or `CAP_SYS_ADMIN` (21), which includes it.
+/// True if this process has `CAP_PERFMON` (38), or `CAP_SYS_ADMIN` (21), which includes it.
 fn lets_compare_pointers() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -262,7 +262,7 @@ fn lets_compare_pointers() -> bool {
     effective.is_none_or(|effective| effective & (1 << 38 | 1 << 21) != 0)
 }
 
-/// The error of the kernel at the bottom of an error.
+/// The kernel's error code at the bottom of an error's sources.
 fn raw_os_error(error: &ProgramError) -> Option<i32> {
     let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = at {
@@ -274,18 +274,19 @@ fn raw_os_error(error: &ProgramError) -> Option<i32> {
     os_error_in(&error.to_string())
 }
 
-/// An error that the kernel's text alone tells: some of aya's do not name their source.
+/// The error code in an error's text: some of aya's errors do not return their source.
 fn os_error_in(text: &str) -> Option<i32> {
     let (_, rest) = text.rsplit_once("(os error ")?;
     rest.split_once(')')?.0.parse().ok()
 }
 
-/// Writes a line to standard error. Nobody has to read it.
+/// Writes a line to standard error. Ignores failed writes.
 pub fn tell(line: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Prints why a process ends, and its exit code: 0 if nothing went wrong, 2 if what was asked for is wrong, or 1.
+/// Prints the error that ended a process, if any, and returns the exit code: 0 on success, 2 if the request was
+/// wrong, or 1.
 pub fn exit(who: impl fmt::Display, result: Result<ExitCode, Error>) -> ExitCode {
     match result {
         Ok(code) => code,

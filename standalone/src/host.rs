@@ -2,7 +2,7 @@
 //!
 //! `driver` moves frames between the sans-I/O host and an `AF_XDP` socket, and waits; `setup` opens the socket.
 //! [`send`](fn@send) and [`receive`](fn@receive) are the two ends of transfers. They agree on queue pairs through a TCP
-//! connection of the kernel's stack ([`agreement`]), as RDMA programs do. `report` is what they say.
+//! connection of the kernel's stack ([`agreement`]), as RDMA programs do. `report` has their counters.
 
 pub mod agreement;
 mod checksums;

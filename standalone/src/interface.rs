@@ -1,4 +1,4 @@
-//! An interface of this machine, as its switch or host needs to know it.
+//! An interface of this machine, with the properties that a switch or host uses.
 
 use std::ffi::CString;
 use std::io;
@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 
 use crate::Error;
 
-/// `linux/ethtool.h`: commands, and the structures that they fill in.
+/// Commands of `linux/ethtool.h`, and the structures that they fill in.
 const ETHTOOL_GTXCSUM: u32 = 0x16;
 const ETHTOOL_STXCSUM: u32 = 0x17;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
@@ -44,20 +44,20 @@ pub struct Interface {
     pub mtu: u64,
 }
 
-/// Looks at interfaces, one after the other.
+/// Checks interfaces; one value serves one round of checks.
 pub struct Look {
     socket: UdpSocket,
 }
 
 impl Look {
-    /// To be begun for each round.
+    /// Begins a round of checks.
     pub fn begin() -> Result<Self, Error> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
         let failed = |source| Error::System { step: "look at interfaces", source };
         Ok(Self { socket: socket.map_err(failed)? })
     }
 
-    /// An error if an interface is gone, has another MAC address than before, or an MTU that will not do.
+    /// Returns an error if an interface is gone, has a new MAC address, or has an MTU outside `mtus`.
     pub fn check(&self, interface: &Interface, mtus: RangeInclusive<u64>) -> Result<(), Error> {
         let name = || interface.name.clone();
         let ask = |what| ask_by(&self.socket, &interface.name, what);
@@ -83,12 +83,12 @@ impl Look {
     }
 }
 
-/// A MAC address as it is written.
+/// A MAC address in colon notation.
 pub fn text_of(station: [u8; 6]) -> String {
     station.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// The MAC address that `SIOCGIFHWADDR` has answered.
+/// The MAC address in an answer to `SIOCGIFHWADDR`.
 fn station_of(hardware: &libc::ifreq) -> [u8; 6] {
     // SAFETY: the call has filled in the hardware address, of which each byte is a value.
     let bytes = unsafe { hardware.ifr_ifru.ifru_hwaddr.sa_data };
@@ -121,7 +121,7 @@ impl Interface {
         Ok(Self { name: name.to_owned(), index, station, mtu })
     }
 
-    /// Whether it is still there.
+    /// True if the interface still exists under its name.
     pub fn is_there(&self) -> bool {
         index_of(&self.name) == Some(self.index)
     }
@@ -139,7 +139,7 @@ impl Interface {
         Some(Ipv4Addr::new(a, b, c, d))
     }
 
-    /// Over how many queues it spreads what it receives; 1 if it does not say.
+    /// Number of receive queues; 1 if the driver does not report it.
     pub fn receive_queues(&self) -> u32 {
         let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Channels::default() };
         match ethtool(&self.name, &mut channels) {
@@ -148,7 +148,7 @@ impl Interface {
         }
     }
 
-    /// Whether it leaves checksums of what the stack sends to the hardware, of which a veth has none.
+    /// True if the interface leaves checksums of the stack's packets to hardware. A veth has no such hardware.
     pub fn transmit_checksums(&self) -> io::Result<bool> {
         let mut value = Value { command: ETHTOOL_GTXCSUM, data: 0 };
         ethtool(&self.name, &mut value)?;
@@ -156,7 +156,7 @@ impl Interface {
     }
 }
 
-/// Has an interface leave these checksums to the hardware, or not.
+/// Turns transmit checksums in hardware on or off.
 pub fn set_transmit_checksums(name: &str, on: bool) -> io::Result<()> {
     ethtool(name, &mut Value { command: ETHTOOL_STXCSUM, data: on.into() })
 }
@@ -217,7 +217,7 @@ fn ask_by(socket: &UdpSocket, name: &str, what: libc::c_ulong) -> io::Result<lib
     }
 }
 
-/// `command` is a structure of `ethtool.h`, whose first word says which.
+/// Runs an `ethtool` command. `command` is a structure of `ethtool.h` that begins with the command's number.
 fn ethtool<T>(name: &str, command: &mut T) -> io::Result<()> {
     let mut request = named(name)?;
     request.ifr_ifru.ifru_data = std::ptr::from_mut(command).cast();

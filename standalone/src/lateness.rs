@@ -1,4 +1,4 @@
-//! How late a process did what was due: what tells it from a chip.
+//! Lateness of a process at its due times, which a chip would not have.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use units::Picos;
 
-/// A port that had to wait for its process makes up for at most so much lost time, by sending frames without a gap. Headroom
-/// at its neighbour has to hold what that brings.
+/// Max lost time that a port makes up for by sending frames without a gap, 250 us. The neighbour's headroom has to
+/// hold the resulting burst.
 pub const CATCH_UP: Picos = Picos(250_000_000);
 
-/// Counts how late something was.
+/// Statistics of lateness.
 #[derive(Debug)]
 pub struct Lateness {
-    /// In nanoseconds, up to a minute; what was later counts as that.
+    /// Lateness, ns, up to a minute; longer values count as a minute.
     histogram: Histogram<u64>,
-    /// However late it was.
+    /// Max lateness, ns, without this limit.
     most_ns: u64,
 }
 
-/// How late it was, in nanoseconds.
+/// Summary of lateness, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Late {
-    /// How many times.
+    /// Number of recorded events.
     pub count: u64,
-    /// Half of them were at most so late.
+    /// Median.
     pub p50_ns: u64,
-    /// 99 of 100 were.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// All were.
+    /// Max.
     pub most_ns: u64,
 }
 
@@ -40,14 +40,14 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// What was due at an instant is done at `now`.
+    /// Records an event that was due at `due` and was done at `now`.
     pub fn record(&mut self, due: Picos, now: Picos) {
         let late = now.0.saturating_sub(due.0) / 1000;
         self.histogram.saturating_record(late);
         self.most_ns = self.most_ns.max(late);
     }
 
-    /// What was counted.
+    /// Summary of all recorded events.
     pub fn late(&self) -> Late {
         Late {
             count: self.histogram.len(),
@@ -69,34 +69,35 @@ impl fmt::Display for Late {
     }
 }
 
-/// A port that sends one frame after the other.
+/// Pacing of a port, which sends one frame after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
-    /// When it is free.
+    /// End of the last frame.
     free_at: Picos,
-    /// Whether it had more to send when it was last looked at: then it was late if that was after `free_at`.
+    /// True if the port had more to send when it was last served. If so, a departure after `free_at` is late.
     backlogged: bool,
-    /// Time that it did not make up for.
+    /// Lost time that the port did not make up for.
     lost: Picos,
 }
 
 impl Pace {
-    /// When it is free.
+    /// Instant at which the port is free.
     pub const fn free_at(&self) -> Picos {
         self.free_at
     }
 
-    /// Time that it has lost to its process.
+    /// Time that the port has lost because its process was late.
     pub const fn lost(&self) -> Picos {
         self.lost
     }
 
-    /// It has nothing that it may send.
+    /// Records that the port has nothing that it may send.
     pub fn rest(&mut self) {
         self.backlogged = false;
     }
 
-    /// It sends something now that occupies it for `span`, and says since when it could have been sent.
+    /// Sends a frame now, which occupies the port for `span`. Returns the instant from which it could have been
+    /// sent.
     pub fn occupy(&mut self, now: Picos, span: Picos) -> Picos {
         let due = if self.backlogged { self.free_at } else { now };
         let earliest = Picos(now.0.saturating_sub(CATCH_UP.0));

@@ -1,9 +1,10 @@
-//! One switch, or one RoCEv2 host, on interfaces of this machine and on the real clock: what the binaries `xoff-switch`
-//! and `xoff-host` are made of. docs/standalone.md has them from a user's side.
+//! One switch, or one RoCEv2 host, on interfaces of this machine and on the real clock: the library of the binaries
+//! `xoff-switch` and `xoff-host`. docs/standalone.md is their user's guide.
 //!
-//! [`switch`] and [`host`] drive the sans-I/O nodes of a fabric, `switch_user::switch::Switch` and `host_agent::Host`, with
-//! the settings that a fabric would give them. Around them: [`clock`], [`interface`], [`neighbours`], [`wait`] for what comes
-//! next, and [`lateness`], because a process is not a chip. Nothing here decides about a packet.
+//! [`switch`] and [`host`] drive the sans-I/O nodes of a fabric, `switch_user::switch::Switch` and
+//! `host_agent::Host`, with the settings that a fabric would give them. Around them are [`clock`], [`interface`]
+//! and [`neighbours`]; [`wait`] waits for the next event; [`lateness`] measures the delays of a process. No code
+//! here decides about a packet.
 
 pub mod clock;
 mod error;

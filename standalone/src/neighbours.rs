@@ -9,20 +9,20 @@ use scenario::standalone::parse_station;
 
 use crate::interface::Interface;
 
-/// `linux/if_arp.h`: the entry has an address.
+/// Flag of `linux/if_arp.h`: the entry has a MAC address.
 const COMPLETE: u32 = 2;
-/// The port of the service that discards what it gets: any packet makes the kernel look for its receiver.
+/// Port of the discard service: any packet to it makes the kernel resolve its receiver.
 const DISCARD: u16 = 9;
 
 /// The MAC addresses of neighbours that the kernel knew at an instant.
 #[derive(Debug, Default)]
 pub struct NeighbourTable {
-    /// By address, the stations that have it, with their interfaces.
+    /// For each address, the interfaces and MAC addresses of neighbours that have it.
     stations: BTreeMap<Ipv4Addr, Vec<(String, [u8; 6])>>,
 }
 
 impl NeighbourTable {
-    /// What the kernel knows now; nothing, if it does not say.
+    /// Reads the kernel's table. The result is empty if the table cannot be read.
     pub fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/self/net/arp").unwrap_or_default())
     }
@@ -42,7 +42,7 @@ impl NeighbourTable {
     }
 }
 
-/// Has the kernel look for a neighbour, if its routes lead there. What becomes of it, `station_of` will say.
+/// Makes the kernel resolve a neighbour, if its routes lead there. `station_of` returns the result later.
 pub fn look_for(interface: &Interface, address: Ipv4Addr) {
     let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
     let name = interface.name.as_bytes();
@@ -60,13 +60,14 @@ pub fn look_for(interface: &Interface, address: Ipv4Addr) {
     let _ = socket.send_to(&[0], (address, DISCARD));
 }
 
-/// Through which neighbour at an interface the kernel sends to an address: the address itself, if they share the link.
+/// The neighbour at an interface through which the kernel sends to an address: the address itself, if they share
+/// the link.
 pub fn next_hop(interface: &Interface, destination: Ipv4Addr) -> Option<Ipv4Addr> {
     let routes = fs::read_to_string("/proc/self/net/route").ok()?;
     find_next_hop(&routes, &interface.name, destination)
 }
 
-/// Who answers for an address at an interface, if a line of the table says so.
+/// Address, interface and MAC address of a complete entry in a line of the table.
 fn entry(line: &str) -> Option<(Ipv4Addr, &str, [u8; 6])> {
     let mut fields = line.split_whitespace();
     let address = fields.next()?.parse().ok()?;

@@ -1,8 +1,8 @@
 //! A switch on interfaces of this machine.
 //!
-//! eBPF runs the arrival pipeline when a frame comes in, on the real clock; `driver` lets packets depart at the rates of
-//! their ports, and sends what is due. The two take turns (`fabric_core::turn`). `setup` makes both from a
-//! file, `port` is what the driver knows of an interface, `report` what it says at the end.
+//! eBPF runs the arrival pipeline when a frame comes in, on the real clock. `driver` lets packets depart at the
+//! rates of their ports, and sends frames. The two take turns (`fabric_core::turn`). `setup` starts both from a
+//! file, `port` has the driver's state of an interface, and `report` the counters.
 
 mod counting;
 mod driver;
@@ -24,11 +24,11 @@ use crate::wait::{SPIN, Waiter};
 
 pub use report::Report;
 
-/// How often the switch looks for its neighbours and interfaces.
+/// Interval at which the switch checks its neighbours and interfaces.
 const HOUSEKEEPING: Picos = Picos(200_000_000_000);
 
-/// Runs a switch until a signal ends it. Calls `started` once it forwards, and `report` with what it has counted whenever
-/// SIGUSR1 asks for that, and at the end.
+/// Runs a switch until a signal ends it. Calls `started` once it forwards. Calls `report` with its counters on each
+/// SIGUSR1 and at the end.
 pub fn run(
     settings: &StandaloneSwitch,
     hook: XdpHook,

@@ -1,4 +1,4 @@
-//! What a process waits for: descriptors, signals, the next instant.
+//! Waits of a process for descriptors, signals and instants.
 
 use std::io;
 use std::mem;
@@ -8,36 +8,36 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// Asleep for less than this, a process wakes up too late.
+/// Min span for a sleep. Shorter waits poll, because a process that sleeps wakes up too late.
 pub const SPIN: Duration = Duration::from_micros(30);
 /// Signals that end a node.
 const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Waits. While it exists, signals that end the process, and SIGUSR1, only wake it up.
+/// Waits for events. While it exists, SIGUSR1 and signals that end the process only wake the process.
 #[derive(Debug)]
 pub struct Waiter {
     signals: OwnedFd,
     polled: Vec<libc::pollfd>,
 }
 
-/// Signals that have come.
+/// Signals that have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
-    /// To end.
+    /// True if the process is to end.
     pub end: bool,
-    /// To say what was counted so far: SIGUSR1.
+    /// True if the process is to report its counters: SIGUSR1.
     pub report: bool,
 }
 
 impl Signals {
-    /// An error if it is to end.
+    /// Returns an error if the process is to end.
     pub const fn or_end(self) -> Result<(), Error> {
         if self.end { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
 impl Waiter {
-    /// Takes the process's signals. To be called before there is another thread.
+    /// Blocks the process's signals and receives them. Call it before the process has another thread.
     pub fn new() -> io::Result<Self> {
         // SAFETY: an integer set, for which zero is a value.
         let mut set: libc::sigset_t = unsafe { mem::zeroed() };
@@ -53,7 +53,7 @@ impl Waiter {
         if signals < 0 {
             return Err(io::Error::last_os_error());
         }
-        // Otherwise the kernel may let it sleep 50 us longer.
+        // Without this, the kernel may extend a sleep by 50 us.
         // SAFETY: it takes an integer.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
         // SAFETY: the descriptor was just opened and has no other owner.
@@ -61,7 +61,7 @@ impl Waiter {
         Ok(Self { signals, polled: Vec::new() })
     }
 
-    /// Waits until one of `descriptors` can be read, a signal comes or a span is over.
+    /// Waits until one of `descriptors` is readable, a signal arrives or the span is over.
     pub fn wait(
         &mut self,
         descriptors: impl IntoIterator<Item = RawFd>,
@@ -70,7 +70,7 @@ impl Waiter {
         self.wait_for(descriptors.into_iter().map(|fd| (fd, libc::POLLIN)), span)
     }
 
-    /// Waits until a descriptor can be written, a signal comes or a span is over.
+    /// Waits until a descriptor is writable, a signal arrives or the span is over.
     pub fn wait_to_write(&mut self, descriptor: RawFd, span: Duration) -> io::Result<Signals> {
         self.wait_for([(descriptor, libc::POLLOUT)], span)
     }
@@ -102,7 +102,7 @@ impl Waiter {
         Ok(self.taken())
     }
 
-    /// Takes the signals that have come.
+    /// Takes the signals that have arrived.
     pub fn taken(&self) -> Signals {
         let mut signals = Signals::default();
         loop {

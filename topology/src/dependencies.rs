@@ -1,19 +1,18 @@
-//! Buffer dependencies: which ingress queue waits for which, and whether any wait in a circle.
+//! Buffer dependencies: the ingress queues that each ingress queue waits for, and the cycles among them.
 //!
-//! Under PFC the packets in ingress queue `(X, p)` that go on to switch `Y` wait while `Y` pauses
-//! `X`, that is while the ingress queue of `Y` at the other end of that link is full. A cycle of such
-//! dependencies is what a deadlock needs (DSH, Fig. 16). The graph has a node for each wire into a
-//! switch, which is one ingress port, and an edge for each turn that the traffic of some pair of
-//! hosts takes, or flows that have routes of their own. [`BackpressureGraph`](super::BackpressureGraph) is the same of
-//! egress ports.
+//! Under PFC the packets in ingress queue `(X, p)` that go on to switch `Y` wait while `Y` pauses `X`, that is,
+//! while the ingress queue of `Y` at the other end of that link is full. A deadlock needs a cycle of such
+//! dependencies (DSH, Fig. 16). The graph has a node for each wire into a switch, which is one ingress port, and an
+//! edge for each turn that traffic between two hosts takes, or flows that have their own routes.
+//! [`BackpressureGraph`](super::BackpressureGraph) is the corresponding graph of egress ports.
 
 use std::collections::BTreeSet;
 
 use super::cycle::{components, shortest_cycle};
 use super::{Fabric, HostId, NodeKind, Racks, Reach, SwitchId, WireId};
 
-/// Ports that depend on each other: a strongly connected component. A wire stands for the egress port that it leaves and
-/// for the ingress port that it enters.
+/// Ports that depend on each other: a strongly connected component. A wire stands for the egress port that it
+/// leaves and for the ingress port that it enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// The wires of the component, ascending.

@@ -2,7 +2,7 @@
 
 use super::{HostId, MAX_HOSTS, MAX_NAME_LENGTH, MAX_PORTS, MAX_SWITCHES, NodeKind, SwitchId};
 
-/// Which end of a planned link.
+/// An end of a planned link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEnd {
     /// [`super::PlannedLink::a`].
@@ -21,7 +21,7 @@ pub enum FabricError {
         node: NodeKind,
         /// The name as given.
         name: String,
-        /// What is wrong with it.
+        /// The rule that the name breaks.
         reason: &'static str,
     },
     /// Two nodes have one name.
@@ -37,7 +37,7 @@ pub enum FabricError {
     UnknownNode {
         /// The link's number.
         link: usize,
-        /// Which end.
+        /// The end with the unknown name.
         end: LinkEnd,
         /// The name as given.
         name: String,
@@ -84,7 +84,7 @@ pub enum FabricError {
         host: HostId,
         /// Its name.
         name: String,
-        /// How many links end there.
+        /// Number of links that end at the host.
         links: usize,
     },
     /// A switch has no link.
@@ -102,24 +102,24 @@ pub enum FabricError {
         switch: SwitchId,
         /// Its name.
         name: String,
-        /// How many links end there.
+        /// Number of links that end at the switch.
         links: usize,
     },
-    /// More than [`super::MAX_HOSTS`].
+    /// The plan has more than [`super::MAX_HOSTS`] hosts.
     #[error("{count} hosts; the limit is {MAX_HOSTS}")]
     TooManyHosts {
-        /// How many the plan has.
+        /// Number of hosts in the plan.
         count: u64,
     },
-    /// More than [`super::MAX_SWITCHES`].
+    /// The plan has more than [`super::MAX_SWITCHES`] switches.
     #[error("{count} switches; the limit is {MAX_SWITCHES}")]
     TooManySwitches {
-        /// How many the plan has.
+        /// Number of switches in the plan.
         count: u64,
     },
 }
 
-/// Why a link cannot be taken out of a plan; numbers count from 0 in the list of failed links.
+/// Reason why a link cannot be removed from a plan. Numbers count from 0 in the list of failed links.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FailedLinkError {
     /// An end is not in the plan.

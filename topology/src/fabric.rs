@@ -1,4 +1,4 @@
-//! A fabric that exists is right: every host on one switch port, every name usable, every limit
+//! The fabric. Building one checks all of it: every host has one switch port, every name is usable, every limit is
 //! kept.
 
 #[cfg(test)]
@@ -37,13 +37,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// How many ports it has.
+    /// Number of ports.
     pub fn port_count(&self) -> u16 {
         self.ports.len().try_into().expect("`connect` stops before")
     }
 }
 
-/// What a node is.
+/// Kind of a node, with its number among nodes of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// An end of flows, with exactly one port.
@@ -52,12 +52,12 @@ pub enum NodeKind {
     Switch(SwitchId),
 }
 
-/// What is at the far end of a port.
+/// The far end of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// The node there.
+    /// The neighbouring node.
     pub node: NodeId,
-    /// Its port.
+    /// The neighbouring node's port.
     pub port: u16,
 }
 
@@ -88,14 +88,14 @@ pub fn wire_name(from: &str, to: &str, number: u32) -> String {
     format!("{from}->{}", port_name(to, number))
 }
 
-/// What a node calls its port that the `number`-th link to `peer` is in.
+/// The name of a node's port for the `number`-th link to `peer`, counted from 1: `peer`, then `peer#2`.
 pub fn port_name(peer: &str, number: u32) -> String {
     if number == 1 { peer.into() } else { format!("{peer}#{number}") }
 }
 
 impl Wire {
-    /// The name of its sender's port: what follows `->` in its own name. Unique in the node, and short
-    /// enough for an interface.
+    /// The name of its sender's port: the part of the wire's name after `->`. Unique in the node, and short enough
+    /// for an interface.
     ///
     /// # Panics
     /// If the wire is not one of a fabric.
@@ -141,11 +141,11 @@ impl Fabric {
         Ok(Self { nodes, wires, hosts, routes, static_routes: StaticRoutes::default() })
     }
 
-    /// Replaces the static routes, of which there are none at first.
+    /// Replaces the static routes. A new fabric has no static routes.
     ///
     /// # Errors
-    /// If frames that a static route is for can go round in a circle, or come to a switch from which no path
-    /// leads to their destination. The routes stay: a fabric that is refused is not to be used.
+    /// If frames that a static route is for can loop, or reach a switch from which no path leads to their
+    /// destination. The routes are set all the same: do not use a fabric after this error.
     pub fn set_static_routes(&mut self, routes: StaticRoutes) -> Result<(), RouteFault> {
         self.static_routes = routes;
         self.check_static_routes()
@@ -161,22 +161,22 @@ impl Fabric {
         &self.wires
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub fn host_count(&self) -> u32 {
         self.hosts
     }
 
-    /// How many switches there are.
+    /// Number of switches.
     pub fn switch_count(&self) -> u32 {
         in_32_bits(self.nodes.len()) - self.hosts
     }
 
-    /// The node of a number.
+    /// The node with a number.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
-    /// The wire of a number.
+    /// The wire with a number.
     pub fn wire(&self, id: WireId) -> &Wire {
         &self.wires[id.0 as usize]
     }
@@ -201,31 +201,31 @@ impl Fabric {
         self.node(self.switch_node(switch))
     }
 
-    /// The host of a name.
+    /// The host with a name.
     pub fn host_named(&self, name: &str) -> Option<HostId> {
         let hosts = &self.nodes[..self.hosts as usize];
         hosts.iter().position(|node| node.name == name).map(HostId::at)
     }
 
-    /// What is at the far end of a node's port.
+    /// The node and port at the far end of a node's port.
     pub fn peer(&self, node: NodeId, port: u16) -> Peer {
         let wire = self.wire(self.node(node).ports[port as usize]);
         Peer { node: wire.to, port: wire.to_port }
     }
 
-    /// All shortest paths from a switch to every host, on which [`Self::static_routes`] lie.
+    /// All shortest paths from a switch to every host. [`Self::static_routes`] override them.
     pub fn shortest_routes(&self, switch: SwitchId) -> &Routes {
         &self.routes[switch.0 as usize]
     }
 
-    /// The same of all switches, by number, on paths without the links that `is_down` says are down.
+    /// Shortest paths of all switches, by number, without the links that `is_down` says are down.
     pub fn routes_without(&self, is_down: impl Fn(WireId) -> bool) -> Vec<Routes> {
         let is_up = |wire: WireId| !is_down(wire) && !is_down(wire.reverse());
         let Self { nodes, wires, hosts, .. } = self;
         routes_of(Network { nodes, wires, hosts: *hosts, is_up: &is_up })
     }
 
-    /// What goes before the shortest paths.
+    /// The static routes, which override the shortest paths.
     pub fn static_routes(&self) -> &StaticRoutes {
         &self.static_routes
     }
@@ -238,8 +238,8 @@ impl Fabric {
         }
     }
 
-    /// Which static route of a switch applies to `traffic`, and its ECMP group. A switch hands frames to its own
-    /// hosts, whatever routes say: any other next hop would send them back.
+    /// The static route of a switch that applies to `traffic`, and its ECMP group. A switch delivers frames to its
+    /// own hosts, whatever the routes are: any other next hop would send them back.
     pub fn applying(&self, switch: SwitchId, traffic: Traffic) -> Option<(RouteMatch, &[u16])> {
         let applying = self.static_routes.applying(switch, traffic)?;
         (self.edge(traffic.destination) != switch).then_some(applying)
@@ -259,8 +259,8 @@ impl Fabric {
         }
     }
 
-    /// Follows all traffic that static routes are for, from all hosts that may send it. Hosts that share
-    /// routes are looked at once.
+    /// Follows all traffic that static routes are for, from all hosts that may send it. Hosts that share routes are
+    /// checked once.
     fn check_static_routes(&self) -> Result<(), RouteFault> {
         if self.static_routes.is_empty() {
             return Ok(());
@@ -275,7 +275,7 @@ impl Fabric {
                 continue;
             }
             let traffic = Traffic { class: None, source: None, destination };
-            // Where no path leads, there is nothing that a route has broken.
+            // Without a path there is nothing that a route could break.
             let starts = (0..groups.len())
                 .map(|group| groups.switch(group))
                 .filter(|&switch| !self.shortest_routes(switch).ports_to(destination).is_empty());
@@ -294,8 +294,8 @@ impl Fabric {
         Ok(())
     }
 
-    /// How far each node is from the nearest host, in links: hosts 0, a switch with hosts 1, and
-    /// so on up. `u32::MAX` for switches that no host can reach.
+    /// Distance of each node from the nearest host, in links: hosts 0, a switch with hosts 1, and so on up.
+    /// `u32::MAX` for switches that no host can reach.
     pub fn levels(&self) -> Vec<u32> {
         let mut levels = vec![u32::MAX; self.nodes.len()];
         let mut frontier: Vec<NodeId> = (0..self.hosts).map(NodeId).collect();
@@ -313,7 +313,7 @@ impl Fabric {
         levels
     }
 
-    /// Whether links that are up lead from `source` to `destination`. Static routes do not change that.
+    /// True if links that are up lead from `source` to `destination`. Static routes do not change the answer.
     pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
         !self.shortest_routes(self.edge(source)).ports_to(destination).is_empty()
     }
@@ -379,7 +379,7 @@ fn name_nodes(plan: &Plan) -> Result<Vec<Node>, FabricError> {
         .collect()
 }
 
-/// Why a name cannot be part of an interface's name, a namespace's and a wire's, if it cannot.
+/// Reason why a name cannot be part of the names of an interface, a namespace and a wire, if it cannot.
 fn name_fault(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it is empty");

@@ -30,10 +30,10 @@ pub use spread::{SHARE_UNIT, Spread};
 pub use static_routes::{FlowClass, RouteFault, RouteFaultKind, RouteMatch, StaticRoutes, Traffic};
 pub use up_down::UpDown;
 
-/// Ports a switch may have.
+/// Max number of ports of a switch.
 ///
-/// One byte of a port's station address numbers the port. A 51.2 Tbit/s chip has 64 ports of 800 Gbit/s, or 256 of
-/// 200 Gbit/s.
+/// One byte of a port's MAC address numbers the port. A 51.2 Tbit/s chip has 64 ports of 800 Gbit/s, or 256 of 200
+/// Gbit/s.
 pub const MAX_PORTS: usize = 256;
 /// Hosts a fabric may have: each is a network namespace, and 4096 of them are made in some ten
 /// seconds.

@@ -1,4 +1,4 @@
-//! What a fabric is built from: names and links, listed or generated.
+//! The plan of a fabric: names and links, listed or generated.
 
 use units::{BitsPerSecond, Picos};
 
@@ -28,7 +28,7 @@ pub struct PlannedLink {
     pub delay: Picos,
 }
 
-/// How many of each there are in [`Plan::pods`], from 1 up.
+/// Numbers of nodes in [`Plan::pods`], each from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PodCounts {
     /// Pods.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Fabric, HostId, SwitchId};
 
-/// Which hosts share a switch, or also their routes; racks are numbered in the order of their switches.
+/// The hosts of each switch, or groups of them that share routes. Racks are numbered in the order of their
+/// switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     switches: Vec<SwitchId>,
     members: Vec<Vec<HostId>>,
-    /// By host.
+    /// Index of each host's rack, by host.
     rack_of: Vec<u32>,
 }
 
@@ -19,8 +20,8 @@ impl Racks {
         Self::divided(fabric, |_| ())
     }
 
-    /// The racks, divided further where static routes tell their hosts apart: hosts of one group take the same
-    /// routes to any other group, and from it, up to the switch that they are on.
+    /// The racks, further divided by static routes: hosts of one group take the same routes to and from any other
+    /// group, up to their switch.
     pub fn by_routes(fabric: &Fabric) -> Self {
         let named = fabric.static_routes().by_host();
         Self::divided(fabric, |host| named.get(&host))
@@ -44,12 +45,12 @@ impl Racks {
         Self { switches, members, rack_of }
     }
 
-    /// How many racks there are.
+    /// Number of racks.
     pub fn len(&self) -> usize {
         self.switches.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no racks.
     pub fn is_empty(&self) -> bool {
         self.switches.is_empty()
     }

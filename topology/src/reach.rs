@@ -1,28 +1,28 @@
-//! Which switches the frames of some traffic come through, and how far it is from there.
+//! The switches that frames of some traffic cross, and the length of their paths.
 
 use super::{
     Fabric, FlowClass, HostId, NodeKind, Racks, RouteFault, RouteFaultKind, SwitchId, Traffic,
     WireId,
 };
 
-/// The ways of some traffic to its destination.
+/// The paths of some traffic to its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// The traffic; its destination is the first host of the group.
     pub traffic: Traffic,
-    /// The groups of hosts that it comes from, ascending.
+    /// Groups of hosts that send it, ascending.
     pub sources: Vec<usize>,
-    /// Each switch that its frames come through, before all that it sends to.
+    /// Switches that its frames cross, each before all switches to which it sends.
     pub switches: Vec<SwitchId>,
-    /// By switch: the links of the longest path from there; 0 if frames do not come through it.
+    /// For each switch, the number of links of the longest path from there; 0 if frames do not cross it.
     links: Vec<u32>,
-    /// By switch: how many paths there are.
+    /// For each switch, the number of paths from there.
     paths: Vec<u64>,
 }
 
 impl Reach {
-    /// All traffic to the hosts of a group, those of `class` if there is one: sources that share their routes
-    /// together. Sources without a path are left out.
+    /// All traffic to the hosts of a group, of the flows of `class` if given. Sources that share their routes are
+    /// in one entry; sources without a path are left out.
     ///
     /// `groups` are [`Racks::by_routes`].
     pub fn to_group(
@@ -55,7 +55,7 @@ impl Reach {
         reaches
     }
 
-    /// Of flows that have routes of their own.
+    /// The paths of all flows that have their own routes.
     pub fn of_flows(fabric: &Fabric, groups: &Racks) -> Vec<Self> {
         let of = |traffic: Traffic| {
             let source = groups.of_host(traffic.source.expect("flows have senders"));
@@ -65,7 +65,7 @@ impl Reach {
     }
 
     /// # Panics
-    /// If frames do not arrive, which the fabric has been checked for.
+    /// If frames do not arrive, which earlier checks of the fabric exclude.
     fn of(fabric: &Fabric, groups: &Racks, traffic: Traffic, sources: Vec<usize>) -> Self {
         let starts = sources.iter().map(|&source| groups.switch(source));
         let switches = fabric.switches_of(traffic, starts).expect("all routes have been checked");
@@ -87,12 +87,12 @@ impl Reach {
         Self { traffic, sources, switches, links, paths }
     }
 
-    /// Links of the longest path from a host on `switch`, its own included.
+    /// Number of links of the longest path from a host on `switch`, the host's own link included.
     pub fn links_from(&self, switch: SwitchId) -> u32 {
         self.links[switch.0 as usize] + 1
     }
 
-    /// How many paths there are from `switch`.
+    /// Number of paths from `switch`.
     pub fn paths_from(&self, switch: SwitchId) -> u64 {
         self.paths[switch.0 as usize]
     }

@@ -2,12 +2,11 @@
 //!
 //! A data centre fabric runs eBGP with an AS per switch (RFC 7938) and multipath: a switch uses all
 //! neighbours that are nearest to the destination, counted in switches over the links that are up.
-//! In a healthy tree these are the up-down paths. Where links have failed they can go down and up
-//! again: in a leaf-spine fabric whose `leaf0` has lost `spine1` and whose `leaf3` has lost `spine0`,
-//! frames from the one to the other go `leaf0, spine0, leaf1 or leaf2, spine1, leaf3`. Such bounces
-//! are what makes buffers wait for each other in a circle (DSH, Fig. 16; Tagger, `CoNEXT` 2017): a
-//! fabric that gives all spines one AS number, or otherwise forbids valleys, drops this traffic
-//! instead, and is the same as one without a path.
+//! In a healthy tree these are the up-down paths. If links have failed, paths can go down and up again: in a
+//! leaf-spine fabric whose `leaf0` has lost `spine1` and whose `leaf3` has lost `spine0`, frames between these
+//! leaves take `leaf0, spine0, leaf1 or leaf2, spine1, leaf3`. Such bounces make buffers wait for each other in a
+//! cycle (DSH, Fig. 16; Tagger, `CoNEXT` 2017). A fabric that gives all spines one AS number, or otherwise forbids
+//! valleys, drops this traffic instead, like a fabric without a path.
 
 use super::{HostId, Node, NodeId, NodeKind, Wire, WireId};
 
@@ -45,19 +44,19 @@ impl Routes {
         self.group_of.push(place.try_into().expect("there are at most as many groups as hosts"));
     }
 
-    /// The next host's group is that of the host before it.
+    /// Puts the next host into the group of the host before it.
     fn repeat(&mut self) {
         self.group_of.extend(self.group_of.last().copied());
     }
 }
 
-/// What routes are found in.
+/// The graph in which routes are found.
 #[derive(Clone, Copy)]
 pub(super) struct Network<'a, F> {
     pub nodes: &'a [Node],
     pub wires: &'a [Wire],
     pub hosts: u32,
-    /// Whether a wire can be used; both of a link, or neither.
+    /// True if a wire can be used. The two wires of a link are up or down together.
     pub is_up: F,
 }
 
@@ -77,7 +76,7 @@ pub(super) fn routes_of<F: Fn(WireId) -> bool + Copy>(network: Network<'_, F>) -
             for routes in &mut routes {
                 routes.add(Vec::new());
             }
-            // Whatever host is next, its routes are not this one's.
+            // The next host's routes differ in any case.
             distances.0 = NodeId(u32::MAX);
             continue;
         }

@@ -1,5 +1,5 @@
-//! How traffic between groups of hosts spreads over wires when every switch splits it evenly over the ports
-//! of its ECMP groups.
+//! Spread of traffic between groups of hosts over wires, when every switch splits it evenly over the ports of its
+//! ECMP groups.
 
 use super::{Fabric, FlowClass, NodeKind, Racks, Reach, SwitchId, WireId};
 

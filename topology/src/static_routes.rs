@@ -1,31 +1,31 @@
-//! Static routes: next hops that an operator has written, which go before the shortest paths.
+//! Static routes: next hops that an operator has written. They override the shortest paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{HostId, SwitchId};
 
-/// Flows that routes tell apart from other flows of their hosts; the caller numbers them.
+/// Flows to which routes may apply apart from other flows of their hosts; the caller numbers the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowClass(pub u32);
 
 /// Frames that all take the same routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Traffic {
-    /// Of flows that have routes of their own, if it is.
+    /// The class of the flows, if they have their own routes.
     pub class: Option<FlowClass>,
-    /// The sender; `None` for those of which no route names sender and destination.
+    /// The sender; `None` for traffic of all senders of which no route names sender and destination.
     pub source: Option<HostId>,
     /// The receiver.
     pub destination: HostId,
 }
 
 impl Traffic {
-    /// From one host to another.
+    /// Traffic from one host to another, without a class.
     pub const fn between(source: HostId, destination: HostId) -> Self {
         Self { class: None, source: Some(source), destination }
     }
 
-    /// The same of the flows of a class.
+    /// Replaces the class.
     #[must_use]
     pub fn of(self, class: Option<FlowClass>) -> Self {
         Self { class, ..self }
@@ -48,30 +48,30 @@ impl Traffic {
     }
 }
 
-/// Which frames a route is for. One with a class goes before one without; then one with a source,
-/// then one with a destination.
+/// Frames that a route is for. A route with a class takes precedence over one without; then one with a source, then
+/// one with a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RouteMatch {
-    /// Those of flows of this class.
+    /// Flows of this class only.
     pub class: Option<FlowClass>,
-    /// Those from this host; only with a destination.
+    /// Frames from this host only; set only with a destination.
     pub source: Option<HostId>,
-    /// Those to this host.
+    /// Frames to this host only.
     pub destination: Option<HostId>,
 }
 
-/// The static routes of a fabric's switches, and the flows that have routes of their own.
+/// The static routes of a fabric's switches, and the flows that have their own routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticRoutes {
     routes: BTreeMap<(SwitchId, RouteMatch), Vec<u16>>,
-    /// Pairs that routes name, with the class if they name one.
+    /// Pairs of hosts that routes name, with the class if the route names one.
     pairs: BTreeSet<(Option<FlowClass>, HostId, HostId)>,
     flows: BTreeSet<(FlowClass, HostId, HostId)>,
 }
 
 impl StaticRoutes {
-    /// Adds a route: its ECMP group, ascending and not empty. False if the switch has one for these
-    /// frames, which stays.
+    /// Adds a route with its ECMP group, ascending and not empty. Returns false and keeps the old route if the
+    /// switch already has one for these frames.
     pub fn add(&mut self, switch: SwitchId, frames: RouteMatch, ports: Vec<u16>) -> bool {
         let place = (switch, frames);
         if self.routes.contains_key(&place) {
@@ -84,12 +84,12 @@ impl StaticRoutes {
         true
     }
 
-    /// Says that there are flows of a class from one host to another.
+    /// Registers flows of a class from one host to another.
     pub fn add_flows(&mut self, class: FlowClass, source: HostId, destination: HostId) {
         self.flows.insert((class, source, destination));
     }
 
-    /// Whether there is no route.
+    /// True if there are no routes.
     pub fn is_empty(&self) -> bool {
         self.routes.is_empty()
     }
@@ -108,14 +108,14 @@ impl StaticRoutes {
             .map(|((_, frames), ports)| (*frames, ports.as_slice()))
     }
 
-    /// The flows that have routes of their own.
+    /// The flows that have their own routes.
     pub fn flows(&self) -> impl Iterator<Item = Traffic> {
         let flow =
             |&(class, source, destination)| Traffic::between(source, destination).of(Some(class));
         self.flows.iter().map(flow)
     }
 
-    /// Which route of a switch applies to `traffic`, and its ECMP group.
+    /// The static route of a switch that applies to `traffic`, and its ECMP group.
     pub(super) fn applying(
         &self,
         switch: SwitchId,
@@ -129,13 +129,13 @@ impl StaticRoutes {
         })
     }
 
-    /// Whether a route names this pair of hosts, for all flows or those of `class`.
+    /// True if a route names this pair of hosts, for all flows or for flows of `class`.
     pub fn name_pair(&self, class: Option<FlowClass>, source: HostId, destination: HostId) -> bool {
         let named = |class| self.pairs.contains(&(class, source, destination));
         named(None) || class.is_some() && named(class)
     }
 
-    /// By host, what the routes that name it say; hosts that no route names are not there.
+    /// For each host that routes name, the content of these routes.
     pub(super) fn by_host(&self) -> BTreeMap<HostId, Vec<NamingRoute<'_>>> {
         let mut hosts: BTreeMap<HostId, Vec<NamingRoute<'_>>> = BTreeMap::new();
         for (switch, RouteMatch { class, source, destination }, ports) in self.iter() {
@@ -154,33 +154,32 @@ impl StaticRoutes {
     }
 }
 
-/// A route as a host sees it that it names.
+/// A route from the point of view of a host that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NamingRoute<'a> {
     switch: SwitchId,
     class: Option<FlowClass>,
     is_source: bool,
-    /// The other host that it names.
+    /// The other host that the route names, if any.
     other: Option<HostId>,
     ports: &'a [u16],
 }
 
-/// Static routes that do not lead to the destination.
+/// Static routes on which frames do not reach their destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteFault {
-    /// Whose frames do not arrive.
+    /// The traffic that does not arrive.
     pub traffic: Traffic,
-    /// What becomes of them.
+    /// The reason.
     pub kind: RouteFaultKind,
 }
 
-/// What becomes of frames that do not arrive.
+/// Reason why frames do not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteFaultKind {
-    /// They go round in a circle of these switches, of which each sends to the next one and the last to
-    /// the first.
+    /// The frames loop through these switches: each sends to the next one, and the last to the first.
     Loop(Vec<SwitchId>),
-    /// They come through these switches, of which the last one has no way to the destination.
+    /// The frames cross these switches, and the last one has no path to the destination.
     DeadEnd(Vec<SwitchId>),
 }
 

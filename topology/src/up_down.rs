@@ -1,8 +1,8 @@
 //! An order of a fabric's nodes, by which each wire leads up or down.
 //!
-//! Paths that go up first and then down cannot make a circle of waiting: a circle has to leave its lowest node upwards
-//! and to come to it downwards (Autonet's up*/down* rule; Schroeder et al., IEEE JSAC 1991). So if no packet that has
-//! come down and goes up again holds others back, nothing waits in a circle, whatever routes say.
+//! Paths that go up first and then down cannot close a cycle of dependencies: a cycle has to leave its lowest node
+//! upwards and to reach it downwards (Autonet's up*/down* rule; Schroeder et al., IEEE JSAC 1991). So if packets
+//! that come down and go up again pause nobody, no deadlock can form, whatever the routes are.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -11,13 +11,13 @@ use super::{Fabric, NodeId, NodeKind, SwitchId, Turn, WireId};
 
 /// An order of a fabric's nodes, from the hosts up.
 ///
-/// Of two nodes the one that is further from the nearest host is the higher one ([`Fabric::levels`]): in a Clos, layer above
-/// layer. In other fabrics switches of one layer are neighbours, too. There the one nearer to a root is higher, so that
-/// in a tree of such switches no path goes down and up again; and of those that are equally near, the one with the lower
-/// number. The root of each connected part of the fabric is the first of its highest switches.
+/// Of two nodes the one further from the nearest host is higher ([`Fabric::levels`]): in a Clos, layer above layer.
+/// In other fabrics switches of one layer can be neighbours. There the node nearer to a root is higher, so that in
+/// a tree of such switches no path goes down and up again; at equal distance, the node with the lower number is
+/// higher. The root of each connected part of the fabric is the first of its highest switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpDown {
-    /// By node: its place in the order.
+    /// Position of each node in the order.
     places: Vec<u32>,
 }
 
@@ -38,14 +38,14 @@ impl UpDown {
         Self { places }
     }
 
-    /// Whether a wire of the fabric leads to a higher node.
+    /// True if a wire of the fabric leads to a higher node.
     pub fn is_up(&self, fabric: &Fabric, wire: WireId) -> bool {
         let wire = fabric.wire(wire);
         self.places[wire.to.0 as usize] > self.places[wire.from.0 as usize]
     }
 
-    /// The turns of a switch by which frames come down and go up again: from each of its ports to a higher switch to
-    /// each of these, itself included; by ingress port, then by egress port.
+    /// The turns of a switch by which frames come down and go up again: from each port that leads to a higher
+    /// switch to each such port, itself included. Ordered by ingress port, then by egress port.
     ///
     /// Without them no cycle is left in [`of_all_turns`](super::BackpressureGraph::of_all_turns).
     pub fn elided(&self, fabric: &Fabric, switch: SwitchId) -> Vec<Turn> {
@@ -56,7 +56,7 @@ impl UpDown {
         up.iter().flat_map(of).collect()
     }
 
-    /// Whether frames that take this turn come down and go up again.
+    /// True if frames that take this turn come down and go up again.
     pub fn elides(&self, fabric: &Fabric, turn: Turn) -> bool {
         let ports = &fabric.switch(turn.switch).ports;
         let is_up = |port: u16| self.is_up(fabric, ports[usize::from(port)]);
@@ -64,7 +64,8 @@ impl UpDown {
     }
 }
 
-/// By node, how many links lead to the root of its part of the fabric over switches; hosts are not asked for.
+/// For each node, the number of links to the root of its part of the fabric, counted over switches only; hosts have
+/// no value.
 fn root_distances(fabric: &Fabric) -> Vec<u32> {
     const NEW: u32 = u32::MAX;
     let levels = fabric.levels();

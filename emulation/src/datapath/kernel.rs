@@ -1,11 +1,11 @@
 //! The kernel datapath: namespaces, links, switches at XDP or TC, AF_XDP hosts.
 //!
-//! When a frame is sent on a veth, the peer's program runs before the system call returns, nearly always: by native XDP
-//! in the peer's own poll, by generic XDP and TC in that of the processor's backlog, and the kernel polls both at the
-//! end of the call, unless it defers that to a thread (ksoftirqd, threaded polls) or another processor (RPS). When a
-//! frame is written to a tap device its program runs within the call. So the engine sends one frame, takes its record,
-//! and goes on, and frames keep their order whatever is deferred. If the record does not come, the engine waits, and
-//! then the run fails: it never reports results that a lost frame has falsified.
+//! When a frame is sent on a veth, the peer's program nearly always runs before the system call returns: by native
+//! XDP in the peer's poll, by generic XDP and TC in the poll of the processor's backlog. The kernel polls both at
+//! the end of the call, unless it defers them to a thread (ksoftirqd, threaded polls) or another processor (RPS).
+//! When a frame is written to a tap device, its program runs within the call. So the engine sends one frame, takes
+//! its record, and goes on, and frames keep their order even if the kernel defers a program. If the record does not
+//! come, the engine waits, and then the run fails: it never reports results that a lost frame has falsified.
 
 mod deploy;
 mod frames;
@@ -40,17 +40,17 @@ use deploy::{hook, open_links, plan, start_hosts, start_switches};
 use frames::fill;
 pub use frames::{KernelFrame, KernelFrames};
 
-/// Looks into a ring before sleeping.
+/// Number of polls of a ring before the first sleep.
 const SPINS: u32 = 1000;
-/// Looks before a frame counts as lost: a millisecond lies between two of those beyond [`SPINS`].
+/// Number of polls until a frame counts as lost: beyond [`SPINS`], a millisecond lies between two polls.
 const ATTEMPTS: u32 = SPINS + 1000;
 
 /// Threads that close AF_XDP sockets.
 const CLOSERS: usize = 16;
 
 impl Drop for Sockets {
-    /// The kernel waits for a grace period before it lets go of an AF_XDP socket: some 10 ms each, had at
-    /// the same time.
+    /// Closes the sockets in parallel: the kernel waits for a grace period of some 10 ms before it releases an
+    /// AF_XDP socket.
     fn drop(&mut self) {
         let mut hosts: Vec<_> = self.0.drain(..).flatten().collect();
         let share = hosts.len().div_ceil(CLOSERS).max(1);
@@ -58,7 +58,7 @@ impl Drop for Sockets {
             while !hosts.is_empty() {
                 let rest = hosts.split_off(share.min(hosts.len()));
                 let closing = std::mem::replace(&mut hosts, rest);
-                // Where no thread can be started, what it would have owned is dropped here.
+                // If no thread can be started, its share is dropped here.
                 let _ = thread::Builder::new().spawn_scoped(scope, move || drop(closing));
             }
         });
@@ -78,30 +78,31 @@ struct Switch {
 /// namespaces with their interfaces; then the programs, which are cheaper to detach from interfaces that
 /// are gone.
 pub struct KernelWires {
-    /// By host; those of a part only. A host is in the part of its switch, so one part sends and receives on it.
+    /// Sockets by host, of this part only. A host is in the part of its switch, so one part sends and receives on
+    /// it.
     hosts: Sockets,
-    /// Those of the whole fabric: a part sends what arrives at its nodes.
+    /// Links of the whole fabric: a part sends the frames that arrive at its nodes.
     links: Links,
     deployment: Arc<Deployment>,
-    /// By switch; those of a part only.
+    /// Switches by number, of this part only.
     switches: Vec<Option<Switch>>,
-    /// Attached as long as it is here.
+    /// Keeps the program attached while this value lives.
     host_program: Arc<HostProgram>,
     wire_names: Arc<[String]>,
-    /// By host, if hosts have stacks behind their NICs, until they are taken.
+    /// Interfaces of the hosts' stacks, by host, until they are taken; empty if programs are beside the NICs.
     stacks: Vec<Tap>,
 }
 
-/// What frames are sent through.
+/// Sockets or devices through which frames are sent.
 #[derive(Clone)]
 enum Links {
-    /// Veth pairs: the sockets of switches, by their numbers. Hosts send through their own.
+    /// Veth pairs: the sockets of switches, by number. Hosts send through their own sockets.
     Veth(Arc<[PacketSocket]>),
-    /// Tap devices: by wire, the one at its end.
+    /// Tap devices: the device at the end of each wire, by wire.
     Tap(Arc<[Tap]>),
 }
 
-/// The sockets of hosts, by their numbers; those of a part only.
+/// The sockets of hosts, by number, of a part only.
 struct Sockets(Vec<Option<af_xdp::Socket>>);
 
 impl KernelWires {
@@ -155,14 +156,14 @@ impl KernelWires {
         self.hosts.0[host as usize].as_mut().expect("the host, or its switch, is in this part")
     }
 
-    /// The first host of this part whose interface is down or gone, and what the kernel says of it.
+    /// The first host of this part whose interface is down or gone, with the kernel's error.
     pub fn host_down(&self) -> Option<(HostId, af_xdp::Error)> {
         let hosts = (0..).map(HostId).zip(&self.hosts.0);
         let mut hosts = hosts.filter_map(|(host, socket)| Some((host, socket.as_ref()?)));
         hosts.find_map(|(host, socket)| Some((host, socket.check().err()?)))
     }
 
-    /// Takes the interfaces of the hosts' stacks, by the hosts' numbers; none if programs are beside the NICs.
+    /// Takes the interfaces of the hosts' stacks, by host; empty if programs are beside the NICs.
     pub fn take_stacks(&mut self) -> Vec<Tap> {
         std::mem::take(&mut self.stacks)
     }
@@ -172,7 +173,7 @@ impl KernelWires {
         &self.deployment
     }
 
-    /// The same, for who looks at them while the fabric runs. They are gone when nobody has them.
+    /// The namespaces, for readers while the fabric runs. They are removed once all owners have dropped them.
     pub fn shared_deployment(&self) -> Arc<Deployment> {
         Arc::clone(&self.deployment)
     }
@@ -186,7 +187,7 @@ impl KernelWires {
     }
 }
 
-/// An instant as the auditor reads it from a frame's mark.
+/// An instant in the form in which the auditor reads it from a frame's mark.
 #[expect(clippy::cast_possible_truncation, reason = "the auditor knows the rest")]
 const fn low_half(instant: Nanos) -> u32 {
     instant.0 as u32
@@ -235,10 +236,10 @@ impl Wires for KernelWires {
         whole.expect("a division has at least one part")
     }
 
-    /// The auditor at TC egress sees the frame when its last bit arrives, and tells from the mark and the switch's clock
-    /// when its transmission began. So the clock must not be before that.
+    /// The auditor at TC egress sees the frame when its last bit arrives, and computes the beginning of its
+    /// transmission from the mark and the switch's clock. So the clock must not be before that.
     ///
-    /// A frame that is written to a tap device has left no interface. There the auditor is a call.
+    /// A frame that is written to a tap device does not leave an interface. There the auditor is a call.
     fn depart(&mut self, frames: &mut KernelFrames, departing: &Departing<'_>, frame: FrameId) {
         let &Departing { switch, tables, port, now, .. } = departing;
         match self.links {
@@ -297,7 +298,7 @@ impl Wires for KernelWires {
             unreachable!("the wire ends at a switch")
         };
         let switch = self.switch_mut(number);
-        // The frame as eBPF left it replaces the sender's copy.
+        // The frame as changed by eBPF replaces the sender's copy.
         let mut queued = std::mem::take(&mut frames.frames[frame].bytes);
         let taken = switch.program.take_records(
             |_, bytes| fill(&mut queued, bytes),
@@ -329,7 +330,7 @@ impl Wires for KernelWires {
         };
         let KernelFrame { bytes: sent, is_foreign, .. } = &frames.frames[frame];
         let mut parsed = None;
-        // Nothing counts what enters a host, so the frame itself is compared with the one that was sent.
+        // Arrivals at a host have no count, so the frame itself is compared with the sent one.
         let mut read = |bytes: &[u8]| {
             parsed = Some(if bytes != sent {
                 Err("a frame that no node of the fabric sent".to_owned())
@@ -344,7 +345,7 @@ impl Wires for KernelWires {
         parsed.map(Some).map_err(|what| self.foreign(crossing, what))
     }
 
-    /// The record is nearly always there at the first look; rarely the kernel defers the program.
+    /// The record is nearly always there at the first poll; rarely the kernel defers the program.
     fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError> {
         match attempts {
             ..SPINS => std::hint::spin_loop(),

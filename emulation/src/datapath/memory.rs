@@ -139,7 +139,7 @@ fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nano
     };
 }
 
-/// The same of arrivals.
+/// Arrival of any frame: a call, for the reason given at [`audit_any`].
 #[inline(never)]
 fn arrival_of_any(
     frame: &mut MemoryFrame,
@@ -169,7 +169,7 @@ fn arrival_of_any(
     }
 }
 
-/// The address of the station at a port: every frame is sent to the one at the end of its wire.
+/// The MAC address of a port: every frame is sent to the address at the end of its wire.
 #[inline(always)]
 fn station(tables: &impl Tables, port: u32) -> u64 {
     tables.port(port).map_or(0, |port| port.address.load())

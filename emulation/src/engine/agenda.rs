@@ -1,4 +1,4 @@
-//! What happens to the whole fabric at once, between windows: nothing that one node does by itself.
+//! Tasks of the whole fabric, which run between windows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,51 +10,52 @@ use super::part::Opening;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
 
-/// Something for the whole fabric. At an instant they run in the order of this list, and at each node before anything else.
+/// A task of the whole fabric. Tasks of one instant run in the order of this list, and before all other events of
+/// nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// The watch for deadlocks hears of pauses.
+    /// Reports pauses to the deadlock watch.
     PausesChanged {
-        /// The wire whose sender they concern.
+        /// The wire whose sender is paused.
         wire: u32,
-        /// The classes that it must not send, a bit each.
+        /// The paused classes, one bit each.
         paused: u8,
-        /// When they changed.
+        /// Instant of the change.
         at: Picos,
     },
-    /// A pause that a switch port received has taken effect: nothing more of the class is on its way.
+    /// A pause at a switch port has taken effect: no more frames of the class are on their way.
     PauseSettled {
-        /// The wire that leaves that port.
+        /// The wire that leaves the port.
         wire: u32,
         /// The class.
         class: u8,
     },
-    /// Circles of paused queues are looked at again.
+    /// Checks open cycles of paused classes again.
     DeadlockLook,
-    /// Circles of queues that are paused one by one are looked for.
+    /// Looks for cycles of queues that are paused one by one.
     PausedQueuesLook,
-    /// Circles of pauses of flows are looked for.
+    /// Looks for cycles of paused flows.
     PausedFlowsLook,
-    /// Histograms of queue lengths are written.
+    /// Writes histograms of queue lengths.
     QueueDump,
-    /// Queues are sampled.
+    /// Samples queues.
     Sample,
-    /// Switches' thresholds are computed.
+    /// Computes the switches' thresholds.
     ControlPlane,
-    /// Switches count what the buffer management of lossy priorities needs.
+    /// Counts congested queues for the buffer management of lossy priorities.
     BufferManagement,
-    /// Switches measure their links.
+    /// Measures links from switches.
     LinkDelays,
-    /// Switches announce what they have paused.
+    /// Announces the switches' pauses.
     Announcements,
-    /// Switches hear of a link that has gone down or come up.
+    /// Changes routes after a link has gone down or come up.
     Reroute,
-    /// Links go down or come up, and pauses that were made through them are over.
+    /// Takes links down or brings them up, and ends pauses made through them.
     Relink,
 }
 
 impl Task {
-    /// Its place in the list.
+    /// Position in the list.
     fn rank(self) -> u8 {
         match self {
             Self::PausesChanged { .. } => 0,
@@ -74,7 +75,7 @@ impl Task {
     }
 }
 
-/// Tasks by their instants, then by their kinds, then as they were scheduled.
+/// Tasks ordered by instant, then by kind, then as scheduled.
 #[derive(Debug, Default)]
 pub struct Agenda {
     tasks: BinaryHeap<Reverse<(Picos, u8, u64, Task)>>,
@@ -88,7 +89,7 @@ impl Agenda {
         self.scheduled += 1;
     }
 
-    /// When the next task is due.
+    /// Instant of the next task.
     pub fn next(&self) -> Picos {
         self.tasks.peek().map_or(Picos::MAX, |Reverse((at, ..))| *at)
     }
@@ -103,7 +104,7 @@ impl Agenda {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Does what is due.
+    /// Performs a task that is due.
     pub(super) fn perform(&mut self, task: Task, opening: &mut Opening) -> Result<(), RunError> {
         match task {
             Task::PausesChanged { wire, paused, at } => self.pauses_changed(wire, paused, at)?,
@@ -145,7 +146,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// Schedules a task again. In a live fabric it may rest.
+    /// Schedules a task again. In a live fabric it may rest instead.
     fn go_on(&mut self, task: Task, period: Picos) {
         #[cfg(feature = "kernel")]
         if self.lets_rest(task, period) {
@@ -154,7 +155,7 @@ impl<W: Wires> Engine<'_, W> {
         self.agenda.schedule(self.now + period, task);
     }
 
-    /// Schedules a task again, as long as there are flows; without any it rests.
+    /// Schedules a task again while there are flows; without flows it rests.
     pub(super) fn repeat(&mut self, task: Task, period: Option<Picos>) {
         let Some(period) = period else { return };
         if self.active.is_empty() && self.stream.next_start().is_none() {

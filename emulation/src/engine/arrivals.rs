@@ -6,8 +6,8 @@ use crate::datapath::FrameId;
 
 /// A frame on its way to a node. Its key orders a node's arrivals: the time of its last bit, then the port.
 ///
-/// Two words, which stay in two registers. Of three fields the compiler makes a copy in memory, and the processor would
-/// wait for its parts before it can load the whole.
+/// Two words, which stay in two registers. The compiler would copy three fields in memory, and the processor would
+/// wait for the parts before it can load the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arrival {
     /// See [`port_key`].
@@ -28,39 +28,39 @@ impl Arrival {
         FrameId((self.what >> 32) as u32)
     }
 
-    /// Its counted length, as the sender computed it.
+    /// Accounted length, as computed by the sender.
     #[inline]
     pub fn length(self) -> u32 {
         (self.what & u64::from(!DAMAGED)) as u32
     }
 
-    /// Whether its FCS is wrong.
+    /// True if its FCS is wrong.
     #[inline]
     pub fn is_damaged(self) -> bool {
         self.what & u64::from(DAMAGED) != 0
     }
 
-    /// When its last bit arrives.
+    /// Instant at which its last bit arrives.
     #[inline]
     pub fn at(self) -> Picos {
         Picos(self.key >> PORT_BITS)
     }
 
-    /// Where it arrives.
+    /// Port at which it arrives.
     #[inline]
     pub fn port(self) -> u16 {
         (self.key & ((1 << PORT_BITS) - 1)) as u16
     }
 }
 
-/// Added to the length of a frame whose FCS is wrong when it arrives.
+/// Flag added to the length of a frame that arrives with a wrong FCS.
 pub const DAMAGED: u32 = 1 << 31;
 
 /// Bits of a port's number.
 pub const PORT_BITS: u32 = 8;
 const _: () = assert!(topology::MAX_PORTS <= 1 << PORT_BITS, "a key names any port");
 
-/// An instant and a port in a word that orders them. What lies beyond every scenario's end need not be told apart.
+/// An instant and a port in one word, which orders them. Instants beyond the end of every scenario need not differ.
 #[inline]
 pub fn port_key(at: Picos, port: u16) -> u64 {
     const LAST: u64 = u64::MAX >> PORT_BITS;
@@ -68,23 +68,22 @@ pub fn port_key(at: Picos, port: u16) -> u64 {
     at.0.min(LAST) << PORT_BITS | u64::from(port)
 }
 
-/// Sorts the arrivals of a window, which are spread over it about evenly: into as many intervals as there are
-/// arrivals, and then each past the few that are in its way. A comparison sort would guess wrong at every other
-/// comparison.
+/// Sorts the arrivals of a window, which are spread over it about evenly: distributes them over as many intervals
+/// as there are arrivals, then insertion-sorts. A comparison sort would mispredict every other comparison.
 #[derive(Debug, Default)]
 pub struct Sorter {
-    /// By interval: where its next arrival goes.
+    /// Next position in each interval.
     places: Vec<u32>,
     sorted: Vec<Arrival>,
 }
 
 impl Sorter {
-    /// Fewer arrivals are inserted one by one.
+    /// Max number of arrivals for plain insertion.
     const FEW: usize = 12;
-    /// With more in an interval they are not spread evenly, and compared after all.
+    /// Max number of arrivals in an interval. Beyond it, they are not spread evenly, and a comparison sort is used.
     const CROWD: u32 = 32;
 
-    /// By key. The arrivals are those of a window from `start` to `end`.
+    /// Sorts by key. The arrivals are from a window from `start` to `end`.
     pub fn sort(&mut self, arrivals: &mut Vec<Arrival>, start: Picos, end: Picos) {
         if arrivals.len() > Self::FEW && !self.distribute(arrivals, start, end) {
             return arrivals.sort_unstable_by_key(|arrival| arrival.key);
@@ -100,11 +99,11 @@ impl Sorter {
         }
     }
 
-    /// Puts arrivals into the order of their intervals, unless one of these has a crowd.
+    /// Distributes arrivals over intervals, unless one of the intervals has a crowd.
     fn distribute(&mut self, arrivals: &mut Vec<Arrival>, start: Picos, end: Picos) -> bool {
         let (first, last) = (port_key(start, 0), port_key(end, 0));
         let intervals = arrivals.len().next_power_of_two();
-        // As narrow as they can be, if the last key is to be in one of them.
+        // The narrowest intervals that include the last key.
         let bits = u64::BITS - (last - first).leading_zeros();
         let shift = bits.saturating_sub(intervals.ilog2());
         let interval = |arrival: &Arrival| ((arrival.key - first) >> shift) as usize;
@@ -122,7 +121,7 @@ impl Sorter {
         if most > Self::CROWD {
             return false;
         }
-        // Each is overwritten.
+        // Every element is overwritten.
         self.sorted.resize(arrivals.len(), arrivals[0]);
         for &arrival in &*arrivals {
             let place = &mut self.places[interval(&arrival)];

@@ -64,7 +64,7 @@ impl<W: Wires> Engine<'_, W> {
             self.check_drained(&mut books);
         }
         match &self.failure {
-            // What was on its way in the window that did not end cannot be counted.
+            // Frames under way in the unfinished window cannot be counted.
             Some(_) => books.push("not checked, because the run failed".to_owned()),
             None => self.check_always(&mut books),
         }
@@ -94,7 +94,7 @@ impl<W: Wires> Engine<'_, W> {
             }
             RunEnd::Drained | RunEnd::Duration | RunEnd::Deadlock | RunEnd::Window => None,
         };
-        // Whoever waits for the flows of a window expects some.
+        // A run that stops with its window's flows expects some flows.
         let unfinished = unfinished.or_else(|| {
             let window = self.scenario.results.window?;
             let waits = self.scenario.stop == Stop::Window && end != RunEnd::Deadlock;
@@ -129,7 +129,7 @@ impl<W: Wires> Engine<'_, W> {
         })
     }
 
-    /// Hands the record what was measured inside switches.
+    /// Passes measurements from inside switches to the record.
     fn finish_measurements(&mut self) -> Result<(), RunError> {
         let fabric = self.scenario.fabric();
         let mut all: Option<Measurements> = None;
@@ -154,7 +154,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(all.map_or(Ok(()), |all| self.recorder.record.measurements(&all))?)
     }
 
-    /// Tells the record of PFC storms that are not over, in the order of switches.
+    /// Records PFC storms that are not over, by switch.
     fn finish_storms(&mut self) -> Result<(), RunError> {
         let fabric = self.scenario.fabric();
         let of_switch = |node: &SwitchNode| {
@@ -167,7 +167,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// Both ends at each port: of the wire that leaves, and of the one that comes.
+    /// Both wire ends at each port: the leaving wire's sender and the arriving wire's receiver.
     fn ends(&self) -> impl Iterator<Item = (&Transmitter, &Receiver)> {
         let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(HostNode::wires);
         let switches = self.switches();
@@ -179,7 +179,7 @@ impl<W: Wires> Engine<'_, W> {
         self.ends().map(|(out, _)| out)
     }
 
-    /// What each wire has carried, in the order of wires.
+    /// Traffic of each wire, by wire.
     fn link_rows(&self) -> Vec<LinkRow> {
         let fabric = self.scenario.fabric();
         let mut damaged = vec![0; fabric.wires().len()];
@@ -207,7 +207,7 @@ impl<W: Wires> Engine<'_, W> {
         senders.into_iter().map(row).collect()
     }
 
-    /// What each wire has carried of each priority, in the order of wires.
+    /// Traffic of each wire and priority, by wire.
     fn link_priority_rows(&self) -> Vec<LinkPriorityRow> {
         let fabric = self.scenario.fabric();
         let mut all = LinkTally::new(fabric.wires().len());
@@ -241,7 +241,7 @@ impl<W: Wires> Engine<'_, W> {
         all.counted().map(row).collect()
     }
 
-    /// What the scenario's faults have done on each wire, in the order of faults and wires.
+    /// Effects of the scenario's faults on each wire, by fault and wire.
     fn fault_rows(&self) -> Vec<FaultRow> {
         let fabric = self.scenario.fabric();
         let of_wire = |out: &Transmitter| {
@@ -276,7 +276,7 @@ impl<W: Wires> Engine<'_, W> {
             .map(move |node| (fabric.switch(node.id).name.as_str(), node.switch.tables()))
     }
 
-    /// Every counter of a drained fabric is back at zero.
+    /// Checks that every counter of a drained fabric is back at zero.
     fn check_drained(&self, books: &mut Vec<String>) {
         for ((name, tables), node) in self.tables().zip(self.switches()) {
             let found = tables.imbalances(node.switch.policy());
@@ -284,8 +284,8 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// What holds at every instant: no frame left a paused priority; every frame that was sent was received,
-    /// counts as lost or is on its way; and the switches counted every frame that was received.
+    /// Checks the rules of every instant: no frame left a paused priority; every sent frame was received, is
+    /// counted as lost or is on its way; the switches counted every received frame.
     fn check_always(&self, books: &mut Vec<String>) {
         for (name, tables) in self.tables() {
             let violations = tables.violations();
@@ -348,7 +348,7 @@ impl<W: Wires> Engine<'_, W> {
         drops
     }
 
-    /// Ports and priorities whose neighbours have the lowest rate, if switches tell them rates.
+    /// Number of ports and priorities whose neighbours have the min rate; `None` if switches set no rates.
     fn slowest_ports(&self) -> Option<u64> {
         let ports = self.switches().flat_map(|node| {
             (0..node.ports()).filter_map(|port| node.switch.slowest(port)).map(u64::from)
@@ -368,7 +368,7 @@ impl<W: Wires> Engine<'_, W> {
         })
     }
 
-    /// What switches told their neighbours of flows.
+    /// Totals of the switches' pauses of flows.
     fn flow_pauses(&self) -> FlowPauseTotals {
         let mut totals =
             FlowPauseTotals { unresumed: self.unresumed_flows(), ..FlowPauseTotals::default() };
@@ -389,7 +389,7 @@ impl<W: Wires> Engine<'_, W> {
         totals
     }
 
-    /// What the links of each switch carried.
+    /// Bytes on the links of each switch.
     fn link_bytes(&self) -> BTreeMap<String, LinkBytes> {
         let fabric = self.scenario.fabric();
         let of_switch = |node: &SwitchNode| {

@@ -1,4 +1,4 @@
-//! What the nodes of a part share: their frames, the wires to them, their mail, and the journal of what happens.
+//! Shared state of the nodes of a part: frames, wires, frames exchanged with other parts, and the journal.
 
 mod captures;
 
@@ -25,20 +25,20 @@ use crate::datapath::{
 };
 use crate::partition::Place;
 
-/// A frame that leaves for another part.
+/// A frame on its way to a node of another part.
 pub struct Letter<F> {
     to: u32,
     at: Picos,
     port: u16,
-    /// As in an [`Arrival`].
+    /// Length and flags, as in an [`Arrival`].
     length: u32,
     frame: F,
 }
 
-/// What one part sends to another in a window.
+/// Frames from one part to another one, sent in one window.
 pub struct Mail<F> {
     letters: Vec<Letter<F>>,
-    /// What is kept beside frames, in the order of the letters.
+    /// Data kept beside frames, in the order of the letters.
     aside: Vec<Aside>,
 }
 
@@ -50,47 +50,48 @@ impl<F> Default for Mail<F> {
 
 /// See the module.
 pub struct Core<W: Wires> {
-    /// This part.
+    /// Number of this part.
     part: u32,
     /// The frames of the part.
     pub frames: W::Frames,
-    /// The wires to its nodes.
+    /// Frames of the part.
     pub medium: W,
-    /// What happened.
+    /// Notes of the part's nodes.
     pub journal: Journal,
-    /// What was counted.
+    /// Counters of the part.
     pub tally: Tally,
-    /// What was measured of headroom, if it is.
+    /// Measurements of headroom, if the scenario asks for them.
     pub measured: Option<Box<Measurements>>,
-    /// What is logged of wires, if they are.
+    /// Log of frames on wires, if the scenario asks for one.
     pub wire_logger: Option<Box<WireLogger>>,
-    /// What is counted of wires by priority, if it is.
+    /// Counters by wire and priority, if the scenario asks for them.
     pub link_tally: Option<Box<LinkTally>>,
-    /// The beginning of the window that runs.
+    /// Beginning of the current window.
     window_start: Picos,
-    /// Its end.
+    /// End of the current window.
     window_end: Picos,
-    /// Frames in all inboxes.
+    /// Number of frames in all inboxes.
     flying: usize,
-    /// By node: frames that arrive soon.
+    /// Frames that arrive at each node by `soon_until`.
     inboxes: Box<[Vec<Arrival>]>,
-    /// By node: frames that arrive later than that. Every window in which a node runs looks through its inbox.
+    /// Frames that arrive at each node after `soon_until`. Kept apart, because a node scans its whole inbox in
+    /// every window.
     later: Box<[BinaryHeap<Reverse<Arrival>>]>,
-    /// How long after a window is soon.
+    /// Time after a window up to which a frame goes into an inbox.
     soon: Picos,
-    /// Until when after the window that runs.
+    /// The resulting instant for the current window.
     soon_until: Picos,
-    /// When the nodes have something to do.
+    /// Instant of each node's next event.
     pub upcoming: Upcoming,
-    /// By part: frames that leave for it.
+    /// Frames that leave for each part.
     outboxes: Box<[Mail<<W::Frames as FrameStore>::Frame>]>,
-    /// Mail of other parts that has not been opened.
+    /// Frames from other parts that are not in inboxes yet.
     unopened: Vec<Mail<<W::Frames as FrameStore>::Frame>>,
-    /// The earliest arrival in it.
+    /// Earliest arrival in `unopened`.
     unopened_from: Picos,
-    /// Memory for mail.
+    /// Empty mail, whose memory is reused.
     spare: Vec<Mail<<W::Frames as FrameStore>::Frame>>,
-    /// For what the node that runs leaves in its inbox; a field so that its memory is reused.
+    /// Empty vector that takes the place of an inbox; a field so that its memory is reused.
     due: Vec<Arrival>,
     sorter: Sorter,
     /// Hop control frames that the last arrival made due; a field so that its memory is reused.
@@ -99,7 +100,7 @@ pub struct Core<W: Wires> {
 }
 
 impl<W: Wires> Core<W> {
-    /// Part `part` of `parts`, with `nodes` nodes.
+    /// An empty core of part `part` of `parts`, with `nodes` nodes.
     pub fn new(part: u32, parts: usize, nodes: usize, medium: W, frames: W::Frames) -> Self {
         Self {
             part,
@@ -129,17 +130,17 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// Frames that arrive more than some longest windows later are kept apart.
+    /// Sets the max length of windows. Frames that arrive more than some windows later are kept apart.
     pub fn set_longest_window(&mut self, window: Picos) {
         self.soon = Picos(4 * window.0);
     }
 
-    /// When something happens next in this part.
+    /// Instant of the next event in this part.
     pub fn next(&self) -> Picos {
         self.upcoming.first().min(self.unopened_from)
     }
 
-    /// Frames on their way to nodes of this part: the port and the node of each.
+    /// Frames on their way to nodes of this part, as pairs of node and port.
     pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
         let delivered = (0..).zip(&self.inboxes).zip(&self.later);
         let delivered = delivered.flat_map(|((node, inbox), later)| {
@@ -151,18 +152,18 @@ impl<W: Wires> Core<W> {
         delivered.chain(unopened)
     }
 
-    /// How many frames are on their way to nodes of this part.
+    /// Number of frames on their way to nodes of this part.
     pub fn frames_on_their_way(&self) -> usize {
         self.flying + self.unopened.iter().map(|mail| mail.letters.len()).sum::<usize>()
     }
 
-    /// Takes the mail for another part.
+    /// Takes the frames for another part.
     pub fn post(&mut self, part: usize) -> Mail<<W::Frames as FrameStore>::Frame> {
         let empty = self.spare.pop().unwrap_or_default();
         std::mem::replace(&mut self.outboxes[part], empty)
     }
 
-    /// Takes mail from another part; it is opened when the part runs.
+    /// Accepts frames from another part; they are put into inboxes when the part runs.
     pub fn receive_mail(&mut self, mail: Mail<<W::Frames as FrameStore>::Frame>) {
         if mail.letters.is_empty() {
             return self.spare.push(mail);
@@ -172,7 +173,7 @@ impl<W: Wires> Core<W> {
         self.unopened.push(mail);
     }
 
-    /// Begins a window: puts the frames of other parts into their inboxes.
+    /// Begins a window: puts the frames from other parts into inboxes.
     pub fn begin(&mut self, window: Window) {
         self.unopened_from = Picos::MAX;
         for mut mail in std::mem::take(&mut self.unopened) {
@@ -207,8 +208,8 @@ impl<W: Wires> Core<W> {
         self.later[node as usize].push(Reverse(arrival));
     }
 
-    /// Has the processor load a frame that is on its way to the node which runs next, and of the node after it which frame that
-    /// is. There need not be such nodes.
+    /// Makes the processor load the first frame in the inbox of the node that runs next, and the inbox of the node
+    /// after it. Both nodes may be out of range.
     #[inline]
     pub fn prefetch_inboxes(&self, next: usize, after: usize) {
         if let Some(arrival) = self.inboxes.get(next).and_then(|inbox| inbox.first()) {
@@ -219,13 +220,13 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// Takes the arrivals of a node before `end`, in order, and says when the first of the others comes. The vector
-    /// goes back by [`give_back`](Self::give_back).
+    /// Takes the arrivals of a node before `end`, in order. Also returns the instant of its next arrival after
+    /// that. Return the vector with [`give_back`](Self::give_back).
     pub fn take_due(&mut self, node: u32, end: Picos) -> (Vec<Arrival>, Picos) {
         let limit = port_key(end, 0);
         let mut later = u64::MAX;
         let (mut newest, mut is_sorted) = (0, true);
-        // Most of an inbox is due, so it changes places with the empty vector, and the others go back.
+        // Most arrivals are due, so the inbox becomes the due vector, and the others are put back.
         let inbox = &mut self.inboxes[node as usize];
         let mut due = std::mem::replace(inbox, std::mem::take(&mut self.due));
         due.retain(|&arrival| {
@@ -254,7 +255,7 @@ impl<W: Wires> Core<W> {
         if !is_sorted {
             self.sorter.sort(&mut due, self.window_start, end);
         }
-        // The node that runs takes them all.
+        // The node processes all of them.
         self.tally.packet_hops += due.len() as u64;
         if let Some(last) = due.last() {
             self.tally.last_activity = self.tally.last_activity.max(last.at());
@@ -263,7 +264,7 @@ impl<W: Wires> Core<W> {
         (due, later)
     }
 
-    /// See [`take_due`](Self::take_due). The vector becomes the inbox again, with what was put back.
+    /// See [`take_due`](Self::take_due). The vector's memory is reused.
     pub fn give_back(&mut self, node: u32, mut due: Vec<Arrival>) {
         let inbox = &mut self.inboxes[node as usize];
         due.clear();
@@ -272,8 +273,8 @@ impl<W: Wires> Core<W> {
         self.due = due;
     }
 
-    /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
-    /// propagation delay, unless something goes wrong on the wire.
+    /// Sends a frame on a free wire. The frame occupies the port for its serialisation, and arrives after the
+    /// propagation delay, unless a fault affects it.
     #[inline(always)]
     pub fn transmit(
         &mut self,
@@ -293,7 +294,7 @@ impl<W: Wires> Core<W> {
         self.hand_over(arrival, transmitter, frame, length);
     }
 
-    /// The same where faults look at the frame.
+    /// Sends a frame on a wire with faults.
     #[cold]
     fn transmit_faulty(
         &mut self,
@@ -320,7 +321,7 @@ impl<W: Wires> Core<W> {
         self.hand_over(passage.arrival, transmitter, frame, length);
     }
 
-    /// Logs and counts a frame that is put on its wire, if that is asked for.
+    /// Logs and counts a frame that is sent, if the scenario asks for it.
     #[inline(never)]
     fn log_sent(
         &mut self,
@@ -338,7 +339,7 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// A frame that is sent will arrive.
+    /// Delivers a sent frame to the receiving node's part.
     #[inline(always)]
     fn hand_over(
         &mut self,
@@ -358,7 +359,7 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// A fault drops a frame that is being sent.
+    /// Drops a frame that a fault loses on the wire.
     #[cold]
     fn lose(
         &mut self,
@@ -383,8 +384,8 @@ impl<W: Wires> Core<W> {
         self.note_lost(now, node, transmitter.wire, frame, (length, reason));
     }
 
-    /// Logs and counts a packet that a switch drops, if that is asked for. It is dropped at the end of the wire that it `came`
-    /// by, or where it was to leave by another one, `at`.
+    /// Logs and counts a packet that a switch drops, if the scenario asks for it. It is dropped at the end of the
+    /// wire by which it `came`, or on departure to another wire, `at`.
     #[inline]
     pub fn log_dropped(&mut self, now: Picos, [came, at]: [WireId; 2], frame: FrameId) {
         if let Some(logger) = &mut self.wire_logger {
@@ -396,7 +397,7 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// A frame arrives whose FCS is wrong: the MAC drops it, and nothing behind the MAC sees it.
+    /// Drops an arriving frame with a wrong FCS: the MAC drops it, and nothing behind the MAC sees it.
     #[cold]
     pub fn drop_damaged(
         &mut self,
@@ -436,7 +437,7 @@ impl<W: Wires> Core<W> {
         self.journal.note(now, node, what);
     }
 
-    /// A frame arrives at the end of its wire.
+    /// Processes a frame at the end of its wire.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -465,8 +466,8 @@ impl<W: Wires> Core<W> {
         crossing
     }
 
-    /// Sends a frame over the datapath now, the instant at which its last bit arrives, and asks `poll` what has
-    /// become of it until that is known.
+    /// Sends a frame over the datapath at the instant at which its last bit arrives, and calls `poll` until it
+    /// returns the result.
     #[inline(always)]
     pub fn cross<T>(
         &mut self,

@@ -8,10 +8,10 @@ use super::part::{Part, Window};
 use crate::cpu_time;
 use crate::datapath::{DatapathError, Wires};
 
-/// A part that has run a window, and how that ended.
+/// A part that has run a window, with the result.
 type Report<W> = (Box<Part<W>>, Result<(), DatapathError>);
 
-/// A thread with a part of its own. It sleeps while there is nothing to do.
+/// A thread that runs one part. It sleeps while there is nothing to do.
 struct Worker<'scope, W: Wires> {
     windows: SyncSender<(Box<Part<W>>, Window)>,
     reports: Receiver<Report<W>>,
@@ -25,8 +25,8 @@ pub struct Crew<'scope, W: Wires> {
 }
 
 impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
-    /// Starts a thread for each part but the first, as far as the system has threads; parts without one are run by the
-    /// driver.
+    /// Starts a thread for each part but the first, as far as the system allows. The driver runs parts without a
+    /// thread.
     pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, parts: usize) -> Self {
         let start = |_| {
             let (windows, jobs) = sync_channel::<(Box<Part<W>>, Window)>(1);
@@ -46,12 +46,12 @@ impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
         Self { workers: (1..parts).map_while(start).collect() }
     }
 
-    /// Threads that run a window, the driver's own among them.
+    /// Number of threads that run a window, including the driver's.
     pub fn threads(&self) -> u32 {
         u32::try_from(self.workers.len()).map_or(u32::MAX, |others| others + 1)
     }
 
-    /// Runs a window of all parts, side by side.
+    /// Runs a window of all parts in parallel.
     ///
     /// # Panics
     /// If one of the threads has panicked.

@@ -1,17 +1,17 @@
-//! Deadlock: circles of paused queues that wait for each other, found while the run goes on.
+//! Deadlocks: cycles of paused queues that wait for each other, found during the run.
 //!
-//! This is about pauses of classes and ports; [`paused_queues`] has those of single queues, [`mixed_circles`] those of queues and
-//! of classes beneath, [`paused_flows`] those of flows.
+//! This module is about pauses of classes and ports. [`paused_queues`] handles pauses of single queues,
+//! [`mixed_circles`] cycles of queues and classes, [`paused_flows`] pauses of flows.
 //!
-//! A circle can close only when a pause of a class or port begins, or by a packet that was on its way then. It
-//! can dissolve only when a pause ends. So the watch looks when a pause has taken effect (response time,
-//! longest frame and propagation after its PAUSE was received), and when a pause ends. In between, a circle that
-//! is open but not known to be permanent is looked at again every [`LOOK_PERIOD`]. A fabric whose routes have no
-//! cycle of buffer dependency is not watched, unless faults change them.
+//! A cycle can close only when a pause of a class or port begins, or by a packet that was on its way then. It can
+//! dissolve only when a pause ends. So the watch looks for cycles when a pause has taken effect (response time,
+//! longest frame and propagation after its PAUSE was received), and when a pause ends. In between, an open cycle
+//! that is not known to be permanent is checked every [`LOOK_PERIOD`]. A fabric whose routes have no cycle of
+//! buffer dependency is not watched, unless faults change the routes.
 //!
-//! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses later, by
-//! the length of the longest window, when every switch has come as far, however the run is divided. The tables that it reads then
-//! are newer. So it leaves out a pause that is younger than that: of an older one it has heard all.
+//! The watch reads many switches at once, so it runs between windows. It receives changes of pauses late, by the
+//! max length of a window, when every switch has reached that instant, however the run is divided. The tables that
+//! it reads are newer by then. So it ignores pauses younger than that: of older ones it has received all changes.
 
 mod mixed_circles;
 mod paused_flows;
@@ -33,51 +33,51 @@ use mixed_circles::MixedCircles;
 use paused_flows::FlowCircles;
 use paused_queues::QueueCircles;
 
-/// Emulated time between two looks at circles that may still dissolve.
+/// Emulated time between two checks of cycles that may still dissolve.
 const LOOK_PERIOD: Picos = Picos(10_000_000);
 
-/// A circle of waiting that has not dissolved.
+/// A cycle of waiting that has not dissolved.
 #[derive(Debug)]
 struct OpenCircle {
     number: u32,
-    /// In the order of waiting.
+    /// Lanes in the order of waiting.
     lanes: Vec<Lane>,
-    /// Why each of them waits for the next, when they were last looked at before they were confirmed.
+    /// Level at which each lane waits for the next, from the last check before the confirmation.
     levels: Vec<PauseLevel>,
     onset: Nanos,
-    /// When it became certain that it cannot dissolve.
+    /// Instant from which it is known that the cycle cannot dissolve.
     confirmed: Option<Nanos>,
-    /// Whether it cannot dissolve even if queues are tested when their pauses are renewed.
+    /// True if the cycle cannot dissolve even if queues are tested when their pauses are renewed.
     survives_refresh: bool,
 }
 
-/// What the engine remembers of pauses and circles.
+/// Pauses and cycles known to the engine.
 #[derive(Debug, Default)]
 pub struct DeadlockWatch {
-    /// By wire: whether it lies on a cycle of buffer dependency. Empty if none does.
+    /// True for wires on a cycle of buffer dependency, by wire. Empty if there are no cycles.
     on_cycle: Vec<bool>,
-    /// By wire: the classes that are paused on it.
+    /// Paused classes of each wire, one bit each.
     paused: Vec<u8>,
-    /// By wire: since when its sender has been paused by a port that is OFF.
+    /// Start of the pause of each wire's sender by a port that is OFF, by wire.
     port_paused: Vec<Option<Nanos>>,
     /// Wires between switches, ascending.
     between_switches: Vec<u32>,
     open: Vec<OpenCircle>,
-    /// Circles so far.
+    /// Number of cycles up to now.
     circles: u32,
-    /// Whether a look is scheduled.
+    /// True if a check is scheduled.
     looking: bool,
-    /// Circles of queues that are paused one by one.
+    /// Cycles of queues that are paused one by one.
     queues: QueueCircles,
-    /// Circles of such queues and of classes.
+    /// Cycles of such queues and of classes.
     mixed: MixedCircles,
-    /// Circles of pauses of flows.
+    /// Cycles of paused flows.
     flows: FlowCircles,
 }
 
 impl DeadlockWatch {
-    /// Before the first pause. Where routes change while it lasts, packets may take any turn: those that have taken the
-    /// routes of before go on by those of now.
+    /// The watch before the first pause. If routes change during the run, packets may take any turn, because
+    /// packets on old routes continue on new ones.
     pub fn new(fabric: &Fabric, routes_change: bool) -> Self {
         let is_switch = |node| matches!(fabric.node(node).kind, NodeKind::Switch(_));
         let between_switches: Vec<u32> = (0..)
@@ -103,7 +103,7 @@ impl DeadlockWatch {
         Self { on_cycle, paused, port_paused, between_switches, ..Self::default() }
     }
 
-    /// Whether there is a circle that is known to be permanent.
+    /// True if a cycle is known to be permanent.
     pub fn is_deadlocked(&self) -> bool {
         !self.queues.confirmed.is_empty()
             || !self.mixed.confirmed.is_empty()
@@ -111,12 +111,12 @@ impl DeadlockWatch {
             || self.open.iter().any(|circle| circle.confirmed.is_some())
     }
 
-    /// Whether the pauses of some wire matter.
+    /// True if the pauses of any wire are followed.
     pub fn follows_any(&self) -> bool {
         !self.on_cycle.is_empty()
     }
 
-    /// Whether the pauses of a wire matter.
+    /// True if the pauses of a wire are followed.
     pub fn follows(&self, wire: u32) -> bool {
         self.on_cycle.get(wire as usize).copied().unwrap_or_default()
     }
@@ -127,7 +127,7 @@ impl DeadlockWatch {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// At `at` the classes that the sender of `wire` must not send became `paused`.
+    /// Records that the paused classes of the sender of `wire` became `paused` at `at`.
     pub(super) fn pauses_changed(
         &mut self,
         wire: u32,
@@ -135,7 +135,7 @@ impl<W: Wires> Engine<'_, W> {
         at: Picos,
     ) -> Result<(), RunError> {
         let before = std::mem::replace(&mut self.deadlocks.paused[wire as usize], paused);
-        // With the port's pause, classes that were already paused also wait for the port's other classes.
+        // Once the port is paused, classes paused before also wait for the port's other classes.
         let port_off = paused != 0 && self.port_is_off(wire);
         let port_was_off = self.deadlocks.port_paused[wire as usize].is_some();
         if port_off != port_was_off {
@@ -154,7 +154,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// Plans the first looks at pauses that are not of classes.
+    /// Schedules the first checks for pauses other than those of classes.
     pub(super) fn plan_looks(&mut self) {
         if !self.deadlocks.follows_any() {
             return;
@@ -167,7 +167,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// A pause has lasted until nothing more of its class can arrive over `wire`.
+    /// Handles a pause that has taken effect: no more frames of its class can arrive over `wire`.
     pub(super) fn pause_settled(&mut self, wire: u32, class: u8) {
         let port = self.fabric_wire(wire).from_port.into();
         let switch = self.sending_switch(wire);
@@ -178,7 +178,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Checks whether open circles have become permanent.
+    /// Checks if open cycles have become permanent.
     pub(super) fn look_for_deadlock(&mut self) {
         self.deadlocks.looking = false;
         if self.deadlocks.open.iter().any(|circle| !circle.survives_refresh) {
@@ -187,7 +187,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// The run ends: what the watch has not heard of yet.
+    /// At the end of the run, reports the last changes of pauses to the watch.
     pub(super) fn hear_of_last_pauses(&mut self) -> Result<(), RunError> {
         while let Some(task) = self.agenda.pop(self.now + self.lookahead) {
             if let Task::PausesChanged { wire, paused, at } = task
@@ -199,7 +199,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// The run ends: writes a row for each circle that is left. Returns a sentence on the first deadlock, if any.
+    /// At the end of the run, writes a row for each open cycle. Returns a sentence on the first deadlock, if any.
     pub(super) fn finish_deadlocks(&mut self) -> Result<Option<String>, RunError> {
         self.look_for_deadlock();
         let open = std::mem::take(&mut self.deadlocks.open);
@@ -225,8 +225,8 @@ impl<W: Wires> Engine<'_, W> {
         lanes.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
-    /// Ends the circles over `wire` that dissolved at `at`: because a pause ended, or because a port resumed and
-    /// the queue that is still paused does not wait for packets of the port's other classes.
+    /// Ends the cycles over `wire` that dissolved at `at`: because a pause ended, or because a port resumed and the
+    /// queue that is still paused does not wait for packets of the port's other classes.
     fn end_circles(&mut self, wire: u32, at: Picos) -> Result<(), RunError> {
         let crosses = |circle: &OpenCircle| circle.lanes.iter().any(|lane| lane.wire == wire);
         if !self.deadlocks.open.iter().any(crosses) {
@@ -235,7 +235,7 @@ impl<W: Wires> Engine<'_, W> {
         let graph = self.watched_graph();
         let paused = &self.deadlocks.paused;
         let lasts = |lane: &Lane| paused[lane.wire as usize] >> lane.class & 1 != 0;
-        // Even if a port resumes, the members of a confirmed circle stay paused by queues that never resume.
+        // Even if a port resumes, the members of a confirmed cycle stay paused by queues that never resume.
         let holds = |circle: &OpenCircle| {
             circle.lanes.iter().all(lasts)
                 && (circle.confirmed.is_some() || graph.is_cycle(&circle.lanes))
@@ -245,13 +245,13 @@ impl<W: Wires> Engine<'_, W> {
         for circle in ended {
             let end = at.to_nanos().max(circle.onset);
             self.circle_row(&circle, Some(end))?;
-            // Another circle through the same queues may have been hidden by this one.
+            // This cycle may have hidden another one through the same queues.
             self.open_circles(&circle.lanes);
         }
         Ok(())
     }
 
-    /// Finds a circle through each of these lanes that is not in an open circle yet.
+    /// Finds a cycle through each of these lanes that is not in an open cycle yet.
     fn open_circles(&mut self, lanes: &[Lane]) {
         if lanes.iter().all(|&lane| self.deadlocks.in_open_circle(lane)) {
             return;
@@ -278,8 +278,8 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Confirms the open circles that cannot dissolve. If some still can, or could if queues were tested at refresh,
-    /// they are looked at again.
+    /// Confirms the open cycles that cannot dissolve. Schedules another check if some can still dissolve, or could
+    /// if queues were tested when their pauses are renewed.
     fn confirm(&mut self, graph: &WaitGraph) {
         let tested = graph.stuck(|lane, level, stays| self.may_resume(lane, level, stays));
         // Under G-PFC departures from a port's other queues resume a queue, too.

@@ -1,8 +1,8 @@
-//! Faults on a wire: what the scenario, or the user of a live fabric, does to the frames whose transmission begins.
+//! Faults on a wire, from the scenario or the user of a live fabric. They act on frames whose transmission begins.
 //!
-//! A frame is never faster than on a wire without faults, so windows stay as long as they are. And it never arrives before
-//! one that was sent earlier, nor at a higher rate than the link's: a delay that shrinks lets frames arrive one after
-//! another.
+//! A frame is never faster than on a wire without faults, so the length of windows does not change. And it never
+//! arrives before an earlier one, nor faster than the link's rate: when a delay shrinks, frames arrive back to
+//! back.
 
 #[cfg(feature = "kernel")]
 mod own;
@@ -17,7 +17,7 @@ use workload::random::mix;
 use crate::datapath::FrameKind;
 use crate::wire_timing::Timing;
 
-/// What one fault does.
+/// The effect of one fault.
 #[derive(Clone, Debug)]
 enum What {
     Loss(FrameClass, Selection),
@@ -27,23 +27,23 @@ enum What {
     Outage(Outage),
 }
 
-/// What a fault has done on a wire.
+/// Counters of a fault on a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultTally {
-    /// Frames that it was for: whose transmission began while it lasted, and that it matches.
+    /// Frames that matched the fault and whose transmission began while it lasted.
     pub seen: u64,
-    /// Frames that it took, damaged, delayed or slowed.
+    /// Frames that it lost, damaged, delayed or slowed.
     pub frames: u64,
-    /// What it has added to their time, in picoseconds.
+    /// Total time added to frames, ps.
     pub added: u128,
-    /// The most of it that one frame has got.
+    /// Max time added to one frame.
     pub most_added: Picos,
 }
 
 /// One fault on one wire.
 #[derive(Clone, Debug)]
 struct Injector {
-    /// Its place in the scenario; `None` if it is not of it.
+    /// Index in the scenario; `None` if a user has set the fault.
     number: Option<u32>,
     span: Span,
     what: What,
@@ -56,37 +56,37 @@ struct Injector {
 pub struct Faults {
     injectors: Vec<Injector>,
     timing: Timing,
-    /// The slowest that the port has been, and the most by which a frame may have been late.
+    /// Min rate of the port up to now. `most_late` is the max delay that a frame may have had.
     slowest: Timing,
     most_late: Picos,
-    /// When the last frame so far arrives.
+    /// Arrival of the last frame up to now.
     last_arrival: Picos,
-    /// How often a user has set something.
+    /// Number of changes by users.
     #[cfg(feature = "kernel")]
     replaced: u64,
 }
 
-/// What becomes of a frame that is sent.
+/// Result of sending a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// When its port is free again.
+    /// Instant at which the port is free again.
     pub busy_until: Picos,
-    /// When its last bit arrives.
+    /// Instant at which the last bit arrives.
     pub arrival: Picos,
-    /// How much later that is than without faults.
+    /// Delay against a wire without faults.
     pub late: Picos,
-    /// How it arrives.
+    /// Condition in which it arrives.
     pub fate: Fate,
 }
 
-/// How a frame arrives.
+/// Condition in which a frame arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// As it was sent.
     Whole,
     /// With a wrong FCS.
     Damaged,
-    /// Not at all.
+    /// Lost: the frame does not arrive.
     Lost(DropReason),
 }
 
@@ -121,7 +121,7 @@ impl Injector {
         self.span.contains(now) && matches
     }
 
-    /// Whether the frame that was seen last is one of these.
+    /// True if the selection includes the frame seen last.
     fn selects(&self, selection: &Selection) -> bool {
         match selection {
             Selection::Nth(numbers) => numbers.binary_search(&self.tally.seen).is_ok(),
@@ -129,14 +129,14 @@ impl Injector {
         }
     }
 
-    /// By how much the frame that was seen last is late: all values up to the jitter are equally likely.
+    /// Delay of the frame seen last: all values up to the jitter are equally likely.
     fn lateness(&self, lateness: Lateness) -> Picos {
         let random = u128::from(mix(self.seed, self.tally.seen));
         let drawn = (random * (u128::from(lateness.jitter.0) + 1)) >> 64;
         lateness.delay + Picos(u64::try_from(drawn).expect("it is at most the jitter"))
     }
 
-    /// Counts a frame that arrives, if this fault makes it late.
+    /// Counts a frame that arrives, if this fault delays it.
     fn count_late(&mut self, added: Picos) {
         if added == Picos::ZERO {
             return;
@@ -148,7 +148,7 @@ impl Injector {
 }
 
 impl Faults {
-    /// None so far, on a wire with this timing.
+    /// No faults, on a wire with this timing.
     pub fn none(timing: Timing) -> Self {
         Self {
             injectors: Vec::new(),
@@ -161,7 +161,7 @@ impl Faults {
         }
     }
 
-    /// The scenario's on a wire, if there are any.
+    /// The scenario's faults on a wire; `None` if it has no faults.
     pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
         let faults = (0..).zip(&scenario.faults).filter(|(_, fault)| fault.covers(name));
         let mut all = Self::none(timing);
@@ -185,7 +185,7 @@ impl Faults {
         self.most_late = self.most_late.max(late.fold(Picos::ZERO, Picos::add));
     }
 
-    /// What becomes of a frame of `length` bytes whose transmission begins now.
+    /// The result for a frame of `length` bytes whose transmission begins now.
     pub fn pass(&mut self, now: Picos, length: u32, kind: FrameKind) -> Passage {
         let fate = self.fate(now, kind);
         let plain = self.timing.serialise(length);
@@ -219,10 +219,10 @@ impl Faults {
         Passage { busy_until, arrival, late, fate }
     }
 
-    /// Counts a frame, and says how it arrives.
+    /// Counts a frame, and returns the condition in which it arrives.
     fn fate(&mut self, now: Picos, kind: FrameKind) -> Fate {
         let (mut taker, mut damager) = (None, None);
-        // Every fault counts every frame that it is for, even one that another fault takes.
+        // Every fault counts every matching frame, even a frame lost by another fault.
         for (place, injector) in self.injectors.iter_mut().enumerate() {
             if !injector.is_for(now, kind) {
                 continue;
@@ -254,18 +254,18 @@ impl Faults {
         }
     }
 
-    /// The most time from the beginning of a transmission to its arrival, of a frame of `length` bytes that was or may be
-    /// sent.
+    /// Max time from the beginning of a transmission to the arrival, for a frame of `length` bytes that was or may
+    /// be sent.
     pub fn longest_flight(&self, length: u32) -> Picos {
         self.slowest.serialise(length) + self.timing.delay + self.most_late
     }
 
-    /// What each of the scenario's has done, by its number.
+    /// Counters of the scenario's faults, by the fault's index.
     pub fn tallies(&self) -> impl Iterator<Item = (u32, FaultTally)> {
         self.injectors.iter().filter_map(|injector| Some((injector.number?, injector.tally)))
     }
 
-    /// Whether one of them has taken the wire down.
+    /// True if a fault has taken the wire down.
     #[cfg(feature = "kernel")]
     pub fn is_down(&self, now: Picos) -> bool {
         self.injectors

@@ -1,4 +1,4 @@
-//! What hosts are told to do: flows, when they start and end, on both of their hosts, and PFC storms.
+//! Commands to hosts: start and end of flows, at both of their hosts, and PFC storms.
 
 use host_agent::SenderCounts;
 use results::{FlowRow, FlowStart, WireLogRecord};
@@ -15,12 +15,12 @@ use crate::hpcc_options::standalone;
 use crate::partition::Place;
 use crate::{paths, queue_pairs};
 
-/// Flows that start in a window, if not at one instant.
+/// Max number of flows that start in a window, unless they start at one instant.
 const MOST_STARTS: u64 = 1 << 14;
 
 impl<W: Wires> Engine<'_, W> {
-    /// Tells the hosts of flows that start in `window`, which ends earlier if there are very many: then the run can be
-    /// interrupted between them. Returns how many.
+    /// Sends hosts the flows that start in `window`. Ends the window earlier if there are too many, so that the run
+    /// can be interrupted between them. Returns the number of flows.
     pub(super) fn start_flows(&mut self, window: &mut Window) -> u64 {
         let mut started = 0;
         while let Some(start) = self.stream.next_start().filter(|&start| start < window.end) {
@@ -35,7 +35,7 @@ impl<W: Wires> Engine<'_, W> {
         started
     }
 
-    /// Tells the hosts of a flow.
+    /// Sends a flow to its hosts.
     pub(super) fn start_flow(&mut self, flow: Flow) {
         self.classes |= 1 << flow.priority;
         let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
@@ -69,13 +69,13 @@ impl<W: Wires> Engine<'_, W> {
         self.active.insert(flow.id, flow);
     }
 
-    /// Whether a flow starts in the scenario's window, and is to complete.
+    /// True if a flow starts in the scenario's window and has an end.
     fn is_of_window(&self, flow: &Flow) -> bool {
         let window = self.scenario.results.window;
         !flow.long_lived && window.is_some_and(|window| window.contains(flow.start))
     }
 
-    /// Tells the hosts of the scenario's PFC storms.
+    /// Sends the scenario's PFC storms to the hosts.
     pub(super) fn announce_storms(&mut self) {
         let scenario = self.scenario;
         for storm in &scenario.storms {
@@ -93,7 +93,7 @@ impl<W: Wires> Engine<'_, W> {
         part.core.upcoming.wake(index, at);
     }
 
-    /// A flow's sender has its last ACK.
+    /// Handles the last ACK of a flow at its sender.
     pub(super) fn complete_flow(
         &mut self,
         number: u32,
@@ -101,7 +101,7 @@ impl<W: Wires> Engine<'_, W> {
     ) -> Result<(), RunError> {
         let flow = self.active.remove(&number).expect("a flow that completes has started");
         let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
-        // In a later window, whatever node runs first in this one.
+        // Closed in a later window, so that the order of nodes in this window does not matter.
         let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
         self.command(flow.destination, completion.at + self.lookahead, close);
         self.flows_completed += 1;
@@ -119,7 +119,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// The rows of flows that have not completed.
+    /// Records the rows of flows that have not completed.
     pub(super) fn tell_unfinished(&mut self) -> Result<(), RunError> {
         for flow in self.active.values() {
             let (request, _) = queue_pairs::queue_pair(self.scenario, flow);
@@ -138,7 +138,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// A flow's row; `completed` is missing if it did not complete. It does not say whether the flow was paused.
+/// Row of a flow; `completed` is `None` if it did not complete. The caller adds if the flow was paused.
 pub(super) fn flow_row<'a>(
     scenario: &'a Scenario,
     flow: &'a Flow,

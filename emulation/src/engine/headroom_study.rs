@@ -1,7 +1,7 @@
-//! Optional measurements of headroom and of paused ingress queues and ports: what DSH plots in Fig. 6 to 10.
+//! Optional measurements of headroom and of paused ingress queues and ports, for DSH's Fig. 6 to 10.
 //!
-//! Exact and driven by events: it is called for each packet that enters or leaves an ingress queue, and
-//! reads the tables right after.
+//! Exact and event-driven: it is called for each packet that enters or leaves an ingress queue, and reads the
+//! tables right after.
 
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::policy::Policy;
@@ -16,16 +16,16 @@ use units::{Bytes, Nanos, Picos};
 use super::off_state::{OffMeasures, OffState};
 use crate::switch_settings;
 
-/// What a packet did to its ingress queue.
+/// Event of a packet at its ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It was admitted.
+    /// The packet was admitted.
     Arrival,
     /// Its transmission began.
     Departure,
 }
 
-/// Follows one number from maximum to maximum.
+/// Finds the local maxima of a number.
 #[derive(Debug, Default)]
 struct Peaks {
     value: u64,
@@ -33,7 +33,7 @@ struct Peaks {
 }
 
 impl Peaks {
-    /// The last maximum, if the level has just begun to fall.
+    /// The last maximum, if the value has just begun to fall.
     fn moves_to(&mut self, value: u64) -> Option<u64> {
         let before = std::mem::replace(&mut self.value, value);
         let passed = value < before && self.rising;
@@ -42,7 +42,7 @@ impl Peaks {
     }
 }
 
-/// How much of a reserve is in use.
+/// Use of a reserve.
 #[derive(Debug)]
 struct Reserve {
     measure: Measure,
@@ -62,12 +62,12 @@ impl Reserve {
     }
 }
 
-/// How many are OFF, while a reserve is in use.
+/// Number of OFF queues or ports, while a reserve is in use.
 #[derive(Debug)]
 struct Count {
     measure: Measure,
     off: u64,
-    /// When `off`, or whether the reserve is in use, last changed.
+    /// Last change of `off`, or of the reserve's state of use.
     since: Nanos,
 }
 
@@ -76,7 +76,7 @@ impl Count {
         Self { measure, off: 0, since: Nanos(0) }
     }
 
-    /// Closes the interval in which the number and `reserve` have been constant.
+    /// Ends the interval in which the number and `reserve` were constant.
     fn close(&mut self, now: Nanos, reserve: &Reserve, measured: &mut Measurements) {
         if reserve.in_use.value != 0 {
             measured.record(self.measure, self.off, now.0 - self.since.0);
@@ -99,9 +99,9 @@ struct QueueStudy {
 struct PortStudy {
     headroom: Reserve,
     queues_off: Count,
-    /// By priority.
+    /// Studies by priority.
     queues: [QueueStudy; PRIORITIES],
-    /// Nothing where ports do not pause.
+    /// `None` if ports do not pause.
     state: Option<OffState>,
 }
 
@@ -129,7 +129,7 @@ pub struct HeadroomStudy {
 }
 
 impl HeadroomStudy {
-    /// Before the first packet.
+    /// The study before the first packet.
     pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
         let policy = switch_settings::policy(scenario);
         let ports_pause = Selected::pauses_ports(policy);
@@ -158,7 +158,8 @@ impl HeadroomStudy {
         }
     }
 
-    /// A packet of `length` bytes entered or left an ingress queue (port, priority), and the tables show it already.
+    /// Records that a packet of `length` bytes entered or left an ingress queue (port, priority). The tables
+    /// already include it.
     pub fn observe(
         &mut self,
         now: Picos,
@@ -182,7 +183,8 @@ impl HeadroomStudy {
         self.turn(now, port, tables, measured);
     }
 
-    /// The pauses of a port were tested without an arrival or departure: the port or its queues may have turned ON or OFF.
+    /// Records a test of a port's pauses without an arrival or departure: the port or its queues may have turned ON
+    /// or OFF.
     pub fn observe_test(
         &mut self,
         now: Picos,
@@ -194,7 +196,7 @@ impl HeadroomStudy {
         self.turn(now, port, tables, measured);
     }
 
-    /// The run is over: maxima and pauses that have not ended count with what they have so far.
+    /// Ends the run. Maxima and pauses that have not ended count with their values up to now.
     pub fn finish(mut self, now: Picos, measured: &mut Measurements) {
         for port in 0..self.ports.len() {
             self.close(now.to_nanos(), port, measured);
@@ -212,7 +214,7 @@ impl HeadroomStudy {
         }
     }
 
-    /// Closes the interval in which the numbers of OFF queues and ports have been constant.
+    /// Ends the interval in which the numbers of OFF queues and ports were constant.
     fn close(&mut self, now: Nanos, port: usize, measured: &mut Measurements) {
         self.queues_off.close(now, &self.headroom, measured);
         let port = &mut self.ports[port];
@@ -222,8 +224,8 @@ impl HeadroomStudy {
         }
     }
 
-    /// Reads from the tables how much headroom of the switch, of a port and of its queues is in use. All queues of
-    /// the port, because under DSH a packet of one queue can move bytes of the others.
+    /// Reads from the tables how much headroom the switch, a port and its queues use. It reads all queues of the
+    /// port, because under DSH a packet of one queue can move bytes of the others.
     fn read_headroom(
         &mut self,
         now: Picos,
@@ -243,8 +245,8 @@ impl HeadroomStudy {
         study.headroom.moves_to(of_port, measured);
     }
 
-    /// The queues of a port, and the port, are OFF or ON, as the tables have it. All queues of the port, because a departure
-    /// may resume queues of other priorities.
+    /// Updates the state of a port and its queues from the tables. It updates all queues of the port, because a
+    /// departure may resume queues of other priorities.
     fn turn(&mut self, now: Picos, port: u16, tables: &SwitchTables, measured: &mut Measurements) {
         let study = &mut self.ports[usize::from(port)];
         for priority in priority::of_mask(self.lossless) {
@@ -266,9 +268,9 @@ fn is_port_off(policy: Policy, tables: &SwitchTables, port: u16) -> bool {
     Selected::port_use(tables, policy, port.into()).off
 }
 
-/// From the decision to pause the sender of a wire until nothing more can arrive over it: the PAUSE waits for
-/// the frame being sent and crosses the link, the sender may start its last frame when its response time
-/// ends, and that one crosses the link.
+/// Time from the decision to pause the sender of a wire until no more frames can arrive over it: the PAUSE waits
+/// for the frame being sent and crosses the link, the sender may start its last frame when its response time ends,
+/// and that frame crosses the link.
 fn effect(scenario: &Scenario, wire: WireId) -> Picos {
     let fabric = scenario.fabric();
     let wire = fabric.wire(wire);
@@ -280,7 +282,7 @@ fn effect(scenario: &Scenario, wire: WireId) -> Picos {
     frames + wire.delay + wire.delay + response.at(wire.rate)
 }
 
-/// In 1/10000.
+/// A share in units of 1/10000.
 fn share(part: u64, whole: u64) -> u64 {
     part * 10_000 / whole.max(1)
 }
@@ -299,7 +301,8 @@ mod tests {
         assert_eq!(passed, [None, None, None, Some(9), None, None, None, Some(6), None]);
     }
 
-    /// At 100 Gbit/s, with 1 us each way: two of the longest packets, a PAUSE, and 3840 B in which the host obeys.
+    /// At 100 Gbit/s, with 1 us each way: two frames of max length, a PAUSE, and 3840 B within the host's response
+    /// time.
     #[test]
     fn a_pause_has_its_effect_after_frames_as_long_as_they_count() {
         let effect = |more: &str| {
@@ -311,7 +314,7 @@ mod tests {
             super::effect(&scenario.unwrap_or_else(|error| panic!("{error}")), WireId(0))
         };
         let (both_ways, response) = (2_000_000, 307_200);
-        // 1074 B and 60 B, and 24 B around each.
+        // Frames of 1074 B and 60 B, with 24 B of overhead each.
         assert_eq!(effect(""), Picos(2 * 87_840 + 6_720 + both_ways + response));
         let frames = "[frames]\ndata_headers = \"48B\"\nhop_control = \"43B\"\n";
         assert_eq!(effect(frames), Picos(2 * 85_760 + 5_360 + both_ways + response));

@@ -1,5 +1,4 @@
-//! A host at work: flows that start, arrivals and timers are handed to it in order, and what it sends is put onto its
-//! wire.
+//! A running host: it receives commands, arrivals and timers in order, and its frames are sent on its wire.
 
 use std::collections::VecDeque;
 
@@ -26,68 +25,68 @@ use crate::host_settings::HostSettings;
 use crate::partition::Partition;
 use crate::queue_pairs;
 
-/// How a flow ended.
+/// End of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// When its last ACK arrived.
+    /// Arrival of the last ACK.
     pub at: Picos,
-    /// What its sender has counted.
+    /// Counters of the sender.
     pub counts: SenderCounts,
 }
 
-/// What a host is told of its flows and PFC storms.
+/// A command to a host about its flows and PFC storms.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
-    /// To receive a flow.
+    /// Receives a flow.
     Open(ResponderRequest),
-    /// To send a flow.
+    /// Sends a flow.
     Start {
         /// The flow.
         request: FlowRequest,
-        /// Whether changes of what governs its sender are noted.
+        /// True if changes of the sender's state are noted.
         traced: bool,
     },
-    /// To pause the switch until `end`, whatever happens.
+    /// Pauses the switch until `end`, regardless of the host's state.
     BeginStorm {
-        /// The classes, a bit each.
+        /// The classes, one bit each.
         classes: u8,
-        /// When it ends; [`Picos::MAX`]: never.
+        /// End of the storm; [`Picos::MAX`] for never.
         end: Picos,
     },
-    /// No longer to pause classes, a bit each, without end.
+    /// Ends the storms of classes, one bit each.
     #[cfg(feature = "kernel")]
     EndStorm(u8),
-    /// That the sender of a flow of `bytes` bytes has every ACK.
+    /// Ends a flow of `bytes` bytes whose sender has every ACK.
     Close {
         /// The flow.
         flow: u32,
         /// Its queue pair.
         qp: u32,
-        /// How much should have arrived.
+        /// Bytes that should have arrived.
         bytes: u64,
     },
 }
 
 /// A host and its wires.
 pub struct HostNode {
-    /// When the next packet may go.
+    /// Earliest instant of the next packet.
     ready_at: Picos,
-    /// The earliest command.
+    /// Instant of the earliest command.
     command_at: Picos,
     out: Transmitter,
     inward: Receiver,
     /// The host.
     pub host: Host,
-    /// In the order of their instants; equal ones as they were given.
+    /// Commands by instant; commands of one instant in the order given.
     commands: VecDeque<(Picos, Command)>,
     node: NodeId,
-    /// Whether results follow what arrives.
+    /// True if results follow deliveries.
     follows_deliveries: bool,
-    /// Whether flows are traced: then a packet that it sends can be an event.
+    /// True if flows are traced: then a sent packet can be an event.
     traces: bool,
-    /// Whether results follow what pauses of queues hold.
+    /// True if results follow the packets held by pauses of queues.
     follows_held: bool,
-    /// PFC frames that it has sent, in a storm.
+    /// PFC frames sent in storms.
     pfc_sent: Option<Box<PfcSent>>,
     /// The kernel's network stack behind the NIC, in a live fabric.
     stack: Option<Box<Stack>>,
@@ -126,23 +125,23 @@ impl HostNode {
         self.node
     }
 
-    /// PFC frames that it has sent.
+    /// PFC frames sent in storms.
     pub fn pfc_sent(&self) -> PfcSent {
         self.pfc_sent.as_deref().copied().unwrap_or_default()
     }
 
-    /// Its wires: the one that leaves, and the one that comes.
+    /// Its wires: the leaving one and the arriving one.
     pub fn wires(&self) -> (&Transmitter, &Receiver) {
         (&self.out, &self.inward)
     }
 
-    /// The wire that comes, to be changed.
+    /// The arriving wire, for changes.
     #[cfg(feature = "kernel")]
     pub fn inward_mut(&mut self) -> &mut Receiver {
         &mut self.inward
     }
 
-    /// Puts the kernel's network stack behind the NIC.
+    /// Connects the kernel's network stack to the NIC.
     #[cfg(feature = "kernel")]
     pub fn connect_stack(&mut self, to_stack: ToStack) {
         self.stack = Some(Box::new(Stack::new(to_stack)));
@@ -154,7 +153,7 @@ impl HostNode {
         self.stack.as_deref()
     }
 
-    /// A program sends a frame that is too long.
+    /// Counts a program's frame that is too long.
     #[cfg(feature = "kernel")]
     pub fn refuse_of_stack(&mut self) {
         if let Some(stack) = &mut self.stack {
@@ -162,7 +161,7 @@ impl HostNode {
         }
     }
 
-    /// A program sends a frame, now. Returns when the host next has something to do.
+    /// Sends a program's frame now. Returns the instant of the host's next event.
     #[cfg(feature = "kernel")]
     pub fn send_of_stack<W: Wires>(
         &mut self,
@@ -181,20 +180,20 @@ impl HostNode {
         self.next()
     }
 
-    /// The wire that leaves, to be changed.
+    /// The leaving wire, for changes.
     #[cfg(any(test, feature = "kernel"))]
     pub fn out_mut(&mut self) -> &mut Transmitter {
         &mut self.out
     }
 
-    /// Gives a command for `at`.
+    /// Adds a command for `at`.
     pub fn command(&mut self, at: Picos, command: Command) {
         let place = self.commands.partition_point(|(other, _)| *other <= at);
         self.commands.insert(place, (at, command));
         self.command_at = self.commands[0].0;
     }
 
-    /// When it next has something to do.
+    /// Instant of the next event.
     pub fn next(&self) -> Picos {
         self.command_at.min(self.ready_at).min(self.next_timer())
     }
@@ -204,8 +203,8 @@ impl HostNode {
         self.host.next_timer().unwrap_or(Picos::MAX)
     }
 
-    /// Runs all that happens before `end`, and says when the next comes. At an instant commands come first, then the
-    /// arrival, timers and transmissions. A call, so that it has the registers for itself.
+    /// Runs all events before `end`, and returns the instant of the next one. At one instant commands come first,
+    /// then the arrival, timers and transmissions. Not inlined, so that it has all registers.
     #[inline(never)]
     pub fn run<W: Wires>(
         &mut self,
@@ -241,7 +240,7 @@ impl HostNode {
         Ok(later.min(self.next()))
     }
 
-    /// Obeys the first command.
+    /// Executes the first command.
     #[cold]
     fn obey<W: Wires>(&mut self, core: &mut Core<W>) {
         let Some((now, command)) = self.commands.pop_front() else { return };
@@ -276,7 +275,7 @@ impl HostNode {
         }
     }
 
-    /// Forgets the receiving ends of flows that are over, when nothing more is to run.
+    /// Closes the receiving ends of completed flows at the end of a run.
     pub fn close_all<W: Wires>(&mut self, core: &mut Core<W>) {
         self.commands.retain(|(_, command)| matches!(command, Command::Close { .. }));
         while !self.commands.is_empty() {
@@ -342,7 +341,7 @@ impl HostNode {
         Ok(())
     }
 
-    /// Notes what the pauses of queues hold that have begun, where these queues were paused `before`.
+    /// Notes the packets held by pauses of queues that have just begun. `before` are the queues paused before.
     fn note_held<W: Wires>(&self, core: &mut Core<W>, now: Picos, before: QueueSet) {
         for queue in self.host.paused_queues().without(before).iter() {
             for flow in self.host.flows_of(queue) {
@@ -352,7 +351,7 @@ impl HostNode {
         }
     }
 
-    /// Writes down the pauses that it has received.
+    /// Notes the pauses in a received PFC frame.
     fn note_pauses<W: Wires>(&self, core: &mut Core<W>, now: Picos, control: &HopControl) {
         let HopControl::Classes(pauses) = control else { return };
         for class in priority::of_mask(pauses.named) {
@@ -365,7 +364,7 @@ impl HostNode {
         }
     }
 
-    /// Switches repeat their pauses of flows: forgets those that were not repeated.
+    /// Forgets pauses of flows that the switch has not repeated.
     pub fn forget_flow_pauses<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         if self.host.forget_flow_pauses(now) {
             self.kick(core, now);
@@ -373,7 +372,7 @@ impl HostNode {
         }
     }
 
-    /// Its link has gone down or come up: forgets what its neighbour has paused by frames that nothing repeats.
+    /// Forgets pauses that nothing repeats, after the link has gone down or come up.
     pub fn relinked<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         if self.host.forget_all_flow_pauses(now) {
             self.kick(core, now);
@@ -381,7 +380,7 @@ impl HostNode {
         }
     }
 
-    /// Lets it send if its port is free, and finds out when it may send next.
+    /// Sends if the port is free, and computes the instant at which it may send next.
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         if self.out.busy_until <= now {
             if let Some(pauses) = self.host.poll_class_pauses() {
@@ -407,7 +406,7 @@ impl HostNode {
         }
     }
 
-    /// Sends the NIC's next packet, if one may go.
+    /// Sends the NIC's next packet, if one may leave.
     #[inline(always)]
     fn send_packet<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) -> bool {
         let Some(packet) = self.host.poll_transmit(now) else { return false };
@@ -426,7 +425,7 @@ impl HostNode {
         true
     }
 
-    /// Sends a packet of the NIC or a frame of the stack, in turns if both may go.
+    /// Sends a packet of the NIC or a frame of the stack, in turns if both may leave.
     #[cold]
     fn send_in_turn<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         let is_first = self.stack.as_ref().is_some_and(|stack| stack.is_first());
@@ -442,7 +441,7 @@ impl HostNode {
         }
     }
 
-    /// Sends the stack's next frame, if one may go.
+    /// Sends the stack's next frame, if one may leave.
     fn send_of_programs<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) -> bool {
         let next = self.stack.as_mut().and_then(|stack| stack.pop(now, &self.host));
         let Some(StackFrame { frame, length, .. }) = next else { return false };

@@ -1,4 +1,4 @@
-//! What happens in a part of the fabric during a window, to be told to the record in the order of (time, node).
+//! Notes of events in a part of the fabric during a window. The record receives them in the order of (time, node).
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{FlowList, Order, PauseLevel};
@@ -12,16 +12,16 @@ use units::{Bytes, Nanos, Picos};
 
 use super::host_node::Completion;
 
-/// Why a neighbour is told of classes, as far as results have it.
+/// Reason for a message to a neighbour, as results have it.
 #[derive(Clone, Copy, Debug)]
 pub struct Reason {
-    /// Whose occupancy decided.
+    /// Level whose occupancy decided.
     pub level: PauseLevel,
     /// The occupancy in bytes.
     pub occupancy: u64,
     /// The threshold in bytes.
     pub threshold: u64,
-    /// What was free of the shared pool, in bytes.
+    /// Free bytes of the shared pool.
     pub shared_free: u64,
 }
 
@@ -41,49 +41,49 @@ impl From<&Order> for Reason {
 pub struct FlowsTold {
     /// The port at which the neighbour is.
     pub port: u16,
-    /// Their priority.
+    /// Priority of the flows.
     pub priority: u8,
-    /// True if they must stop.
+    /// True if they are paused.
     pub paused: bool,
     /// The flows.
     pub flows: FlowList,
     /// Bytes of the ingress queue.
     pub occupancy: u64,
-    /// The bytes with which they were compared.
+    /// Threshold for this occupancy, bytes.
     pub threshold: u64,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug)]
 pub enum Note {
     /// Payload of a flow arrived in order.
     Delivered {
         /// The flow.
         flow: u32,
-        /// How much.
+        /// Number of bytes.
         bytes: u64,
     },
     /// The last ACK of a flow arrived at its sender.
     Completed {
         /// The flow.
         flow: u32,
-        /// How it ended.
+        /// Result of the flow.
         completion: Completion,
     },
-    /// What governs the sender of a traced flow has changed.
+    /// The state of a traced flow's sender has changed.
     SenderChanged {
         /// The flow.
         flow: u32,
-        /// What it is now. In a box, so that it does not make every note longer.
+        /// The new state. Boxed to keep notes short.
         state: Box<SenderState>,
     },
-    /// A flow's receiver has not what its sender has sent.
+    /// A flow's receiver has not received the bytes that its sender sent.
     Misdelivered {
         /// The flow.
         flow: u32,
-        /// What the receiver has.
+        /// Bytes received.
         delivered: u64,
-        /// What it should have.
+        /// Bytes sent.
         bytes: u64,
     },
     /// A decision to pause or resume classes.
@@ -94,9 +94,9 @@ pub enum Note {
         classes: u8,
         /// Pause, resume or renewal.
         event: ControlEvent,
-        /// Whether the port was a victim, if ports have states.
+        /// True if the port was a victim; `None` if ports have no states.
         victim: Option<bool>,
-        /// Why.
+        /// Reason for the decision.
         reason: Reason,
     },
     /// A decision to pause or resume a queue of a neighbour.
@@ -105,9 +105,9 @@ pub enum Note {
         port: u16,
         /// The neighbour's queue.
         queue: u8,
-        /// Whether it must stop.
+        /// True if the queue is paused.
         paused: bool,
-        /// Why.
+        /// Reason for the decision.
         reason: Reason,
     },
     /// A decision on the rate of a neighbour.
@@ -116,9 +116,9 @@ pub enum Note {
         port: u16,
         /// The priority.
         priority: u8,
-        /// 0: that of the link.
+        /// The rate; 0 for the rate of the link.
         kilobits_per_second: u32,
-        /// Why.
+        /// Reason for the decision.
         reason: Reason,
     },
     /// A decision to pause or resume flows of a neighbour.
@@ -127,12 +127,12 @@ pub enum Note {
     StateChanged {
         /// The port.
         port: u16,
-        /// The priority of the queue, if it is one.
+        /// Priority of the ingress queue; `None` for a port.
         priority: Option<u8>,
-        /// Why.
+        /// Reason for the change.
         change: StateChange,
     },
-    /// A pause of a queue came in, and holds a flow.
+    /// A pause of a queue arrived, and stops a flow.
     Held {
         /// The port of the queue.
         port: u16,
@@ -148,9 +148,9 @@ pub enum Note {
         wire: WireId,
         /// The class.
         priority: u8,
-        /// When the pause ends.
+        /// Instant at which the pause ends.
         until: Nanos,
-        /// What the frame says; `None` if there was none: a watchdog ends the pause.
+        /// Pause time in the frame, quanta; `None` if a watchdog ended the pause without a frame.
         quanta: Option<u16>,
     },
     /// The classes that a watched wire's sender must not send have changed.
@@ -162,16 +162,16 @@ pub enum Note {
     },
     /// A switch dropped a frame.
     Dropped {
-        /// Where it came in.
+        /// Port at which it arrived.
         port: u16,
         /// Its priority, if it is a packet.
         priority: Option<u8>,
-        /// Why.
+        /// Reason for the drop.
         reason: DropReason,
         /// Its length.
         length: u32,
     },
-    /// A fault took a frame.
+    /// A fault lost a frame.
     Lost {
         /// The wire.
         wire: WireId,
@@ -179,12 +179,12 @@ pub enum Note {
         priority: Option<u8>,
         /// Its length.
         length: u32,
-        /// Whether it is a PAUSE.
+        /// True if it is a PAUSE.
         is_pause: bool,
-        /// How: where it arrived, if its FCS was wrong, or else on the wire.
+        /// Place of the loss: at its arrival, if its FCS was wrong, or else on the wire.
         reason: DropReason,
     },
-    /// A switch has detected a PFC storm. In a box, so that it does not make every note longer.
+    /// A switch has detected a PFC storm. Boxed to keep notes short.
     StormDetected(
         #[cfg_attr(
             not(feature = "kernel"),
@@ -200,19 +200,20 @@ pub enum Note {
         port: u16,
         /// The headroom of its ingress queues.
         headroom: Bytes,
-        /// What was measured.
+        /// Result of the measurement; `None` if it is out of date.
         measured: Option<Measurement>,
     },
-    /// What a switch held at most between two samples, if it was more than at both.
+    /// Max occupancy of a switch between two samples, if it exceeds both samples.
     SampledPeak {
-        /// When the earlier sample was.
+        /// Instant of the earlier sample.
         since: Picos,
         /// All bytes.
         total: Bytes,
-        /// Those in headroom.
+        /// Bytes in headroom.
         headroom: Bytes,
     },
-    /// Counters of a switch that a sample found changed. In one note, because they are most of what is noted.
+    /// Counters of a switch that have changed since the last sample. One note for all, because most notes are of
+    /// this kind.
     Sampled(Vec<SampledCounter>),
     /// A queue of a priority that has several holds more or less than at the last sample.
     SampledQueue {
@@ -222,10 +223,10 @@ pub enum Note {
         priority: u8,
         /// The queue.
         queue: u8,
-        /// Its value.
+        /// Bytes that it holds.
         bytes: u64,
     },
-    /// A lossy egress queue holds, or may hold, more or less than at the last sample.
+    /// A lossy egress queue whose occupancy or limit has changed since the last sample.
     SampledLossy {
         /// The port.
         port: u16,
@@ -233,21 +234,21 @@ pub enum Note {
         priority: u8,
         /// The queue.
         queue: u8,
-        /// What it is now. In a box, so that it does not make every note longer.
+        /// The new sample. Boxed to keep notes short.
         sample: Box<LossySample>,
     },
-    /// How flows are spread over the queues of a port, where it differs from the last sample.
+    /// Distribution of flows over the queues of a port, if it has changed since the last sample.
     SampledFlows {
         /// The port.
         port: u16,
-        /// How they are.
+        /// The new distribution.
         flows: FlowUse,
     },
-    /// OFC's tables of a port have other numbers of rows than at the last sample.
+    /// Row counts of a port's OFC tables, if they have changed since the last sample.
     SampledTables {
         /// The port.
         port: u16,
-        /// How many.
+        /// The new row counts.
         rows: TableRows,
     },
     /// A frame is captured.
@@ -256,19 +257,19 @@ pub enum Note {
         interface: u32,
         /// The frame.
         bytes: Box<[u8]>,
-        /// Why it goes no further, in a capture of drops.
+        /// Reason why the frame was dropped, in a capture of drops.
         dropped: Option<DropReason>,
     },
 }
 
-/// A counter that a sample found changed.
+/// A counter that has changed since the last sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampledCounter {
-    /// Which counter.
+    /// Kind of the counter.
     pub kind: QueueKind,
-    /// Of which port, if of one.
+    /// Port of the counter; `None` for a counter of the switch.
     pub port: Option<u16>,
-    /// Of which priority, if of one.
+    /// Priority of the counter, if it has one.
     pub priority: Option<u8>,
     /// Its value.
     pub bytes: u64,
@@ -279,22 +280,22 @@ pub struct SampledCounter {
 pub struct LossySample {
     /// Bytes that it holds.
     pub bytes: u64,
-    /// Bytes that it may hold.
+    /// Max bytes that it may hold.
     pub threshold: Option<u64>,
-    /// How long a packet may wait.
+    /// Max time that a packet may wait.
     pub longest_wait: Option<Nanos>,
     /// Congested queues of its priority, in units of [`ONE_QUEUE`](fabric_core::lossy::state::ONE_QUEUE).
     pub congested: u32,
 }
 
-/// A note, and when and where it was made.
+/// A note with its time and node.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When.
+    /// Time of the event.
     pub at: Picos,
-    /// Where.
+    /// Node of the event.
     pub node: NodeId,
-    /// What.
+    /// The event.
     pub what: Note,
 }
 
@@ -302,11 +303,11 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Journal {
     entries: Vec<Entry>,
-    /// PFC frames by [`ControlEvent`]: PAUSE, renewals, RESUME.
+    /// Numbers of PFC frames by [`ControlEvent`]: PAUSE, renewals, RESUME.
     pub frames: ControlFrames,
 }
 
-/// PFC frames that were queued.
+/// Numbers of queued PFC frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlFrames {
     pauses: u64,
@@ -315,7 +316,7 @@ pub struct ControlFrames {
 }
 
 impl ControlFrames {
-    /// Counts one.
+    /// Counts a frame.
     pub fn count(&mut self, event: ControlEvent) {
         match event {
             ControlEvent::Pause => self.pauses += 1,
@@ -324,7 +325,7 @@ impl ControlFrames {
         }
     }
 
-    /// Tells the record of all.
+    /// Adds the numbers to the record.
     pub fn tell(self, record: &mut Record) {
         record.pause_frames(PauseEvent::Xoff, self.pauses);
         record.pause_frames(PauseEvent::XoffRefresh, self.renewals);
@@ -333,13 +334,13 @@ impl ControlFrames {
 }
 
 impl Journal {
-    /// Something happened at a node.
+    /// Records an event at a node.
     #[inline]
     pub fn note(&mut self, at: Picos, node: NodeId, what: Note) {
         self.entries.push(Entry { at, node, what });
     }
 
-    /// Puts the notes in the order of (time, node); those of a node at an instant stay as they are.
+    /// Sorts the notes by (time, node). Notes of a node at one instant keep their order.
     pub fn sort(&mut self) {
         self.entries.sort_by_key(|entry| (entry.at, entry.node.0));
     }

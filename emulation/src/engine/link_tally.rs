@@ -1,27 +1,27 @@
-//! What each wire carries of each priority: `link_priorities.csv`.
+//! Traffic of each wire and priority: `link_priorities.csv`.
 
 use fabric_core::map_abi::PRIORITIES;
 use topology::WireId;
 
 use crate::datapath::FrameLabel;
 
-/// Frames that have no priority come behind those of all priorities.
+/// Number of counters per wire: one per priority, and the last one for frames without a priority.
 const CLASSES: usize = PRIORITIES + 1;
 
-/// What a wire has carried of a priority.
+/// Traffic of a priority on a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
     /// Frames whose transmission began.
     pub frames: u64,
-    /// Their lengths.
+    /// Bytes of these frames.
     pub bytes: u64,
-    /// Those of them that carried an ECN mark.
+    /// Frames with an ECN mark.
     pub marked: u64,
-    /// Those of them that faults took.
+    /// Frames lost by faults.
     pub lost: u64,
-    /// Those of them that arrived with a wrong FCS.
+    /// Frames that arrived with a wrong FCS.
     pub damaged: u64,
-    /// Packets that came by the wire and that the switch at its end dropped.
+    /// Packets dropped by the switch at the end of the wire.
     pub dropped: u64,
 }
 
@@ -37,17 +37,17 @@ impl LinkCount {
     }
 }
 
-/// Counts of all wires. Nothing here allocates while a run lasts.
+/// Counters of all wires. It does not allocate during a run.
 #[derive(Debug)]
 pub struct LinkTally(Box<[[LinkCount; CLASSES]]>);
 
 impl LinkTally {
-    /// Of so many wires that have carried nothing.
+    /// Zero counters for `wires` wires.
     pub fn new(wires: usize) -> Self {
         Self(vec![[LinkCount::default(); CLASSES]; wires].into())
     }
 
-    /// A frame of `length` bytes is put on a wire.
+    /// Counts a frame of `length` bytes that is sent on a wire.
     pub fn sent(&mut self, wire: WireId, label: &FrameLabel, length: u32) {
         let count = self.of(wire, label);
         count.frames += 1;
@@ -55,14 +55,14 @@ impl LinkTally {
         count.marked += u64::from(matches!(label, FrameLabel::Packet { marked: true, .. }));
     }
 
-    /// A switch drops a frame that came by a wire. A message between neighbours that has no effect is no loss.
+    /// Counts a frame that a switch drops on arrival. A message between neighbours without effect is not counted.
     pub fn dropped(&mut self, wire: WireId, label: &FrameLabel) {
         if let FrameLabel::Packet { .. } = label {
             self.of(wire, label).dropped += 1;
         }
     }
 
-    /// The counts that a frame of a wire belongs to.
+    /// The counters of a frame's priority on a wire.
     pub fn of(&mut self, wire: WireId, label: &FrameLabel) -> &mut LinkCount {
         let class = match label {
             FrameLabel::Packet { priority, .. } => usize::from(*priority),
@@ -71,14 +71,14 @@ impl LinkTally {
         &mut self.0[wire.0 as usize][class]
     }
 
-    /// Adds what another part of the fabric has counted.
+    /// Adds the counters of another part of the fabric.
     pub fn add(&mut self, other: &Self) {
         for (count, more) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
             count.add(more);
         }
     }
 
-    /// What was counted, in the order of wires and priorities; frames without a priority come last.
+    /// All counters that are not zero, by wire and priority; frames without a priority come last.
     pub fn counted(&self) -> impl Iterator<Item = (WireId, Option<u8>, LinkCount)> {
         (0..).map(WireId).zip(&self.0).flat_map(|(wire, counts)| {
             let priorities = (0..PRIORITIES as u8).map(Some).chain([None]);

@@ -1,4 +1,4 @@
-//! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
+//! The engine on the real clock: each window runs when the wall clock reaches it. See [`crate::live`].
 
 mod programs;
 mod storms;
@@ -37,112 +37,113 @@ use crate::partition::Place;
 use storms::StormEvents;
 use waiters::Waiter;
 
-/// Windows that run before programs and users are asked again, while the engine is behind the wall clock.
+/// Max number of windows between two polls of programs and users, while the engine is behind the wall clock.
 const WINDOWS_AT_ONCE: u32 = 16;
-/// In a large fabric they take longer than that; then fewer run.
+/// Max time of these windows. In a large fabric it limits their number.
 const LONGEST_BATCH: Duration = Duration::from_millis(5);
-/// Requests that are obeyed before the fabric goes on.
+/// Max number of requests handled before the fabric goes on.
 const REQUESTS_AT_ONCE: usize = 64;
-/// A trial says how punctual the fabric is if it has so many deadlines,
+/// Min number of deadlines in a trial, as a basis for a statement on punctuality.
 const TRIAL_DEADLINES: u64 = 100;
-/// and goes on for as long as so many windows, so that frames arrive and are answered.
+/// Min number of windows in a trial, so that frames arrive and are acknowledged.
 const TRIAL_WINDOWS: u64 = 2;
-/// How often a trial that has not shown enough in its time looks whether it has.
+/// Interval at which a trial past its time checks whether it has enough deadlines.
 const MOMENT: Duration = Duration::from_millis(1);
-/// An idle fabric looks at least so often at whether it is interrupted, and whether its hosts could send.
+/// Interval at which an idle fabric checks for an interrupt, and checks its hosts' interfaces.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-/// What an engine knows of the live fabric that it is; nothing in a run.
+/// State of a live fabric; empty in a run.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// Who waits for flows, by their numbers.
+    /// Clients that wait for flows, by flow number.
     waiting: BTreeMap<u32, Waiter>,
-    /// Who captures what crosses wires.
+    /// Captures in progress.
     captures: Captures,
-    /// What neighbours hold.
+    /// Pauses received on each wire.
     pub pauses: Option<Pauses>,
-    /// Who hears of PFC storms.
+    /// Recent events of PFC storms, and their subscriber.
     storm_events: Option<StormEvents>,
-    /// Sleeps so far.
+    /// Sleeps up to now.
     sleeps: DeadlineCount,
-    /// How much the clock was set back so far.
+    /// Time by which the clock was set back up to now.
     lost: Duration,
-    /// Whether tasks rest while nothing changes.
+    /// True if tasks rest while nothing changes.
     rests: bool,
-    /// Where results go at the end.
+    /// Folder for results at the end.
     pub folder: Option<PathBuf>,
 }
 
-/// What a live engine works with.
+/// Surroundings of a live engine.
 pub struct Surroundings<'a> {
-    /// Seconds of the wall clock in an emulated second.
+    /// Seconds of the wall clock per emulated second.
     pub dilation: NonZeroU32,
-    /// The emulated instant at which the clock starts; what is due before happens at once.
+    /// Emulated instant at which the clock starts; earlier events run at once.
     pub from: Picos,
-    /// How it ends by itself, if it is a trial.
+    /// Length of a trial; `None` outside of trials.
     pub trial: Option<Trial>,
-    /// Programs.
+    /// Frames of programs.
     pub stacks: &'a mut Stacks,
-    /// Users.
+    /// Requests of users.
     pub desk: &'a mut Desk,
-    /// Ends it.
+    /// Flag that ends the fabric.
     pub interrupted: &'a AtomicBool,
 }
 
-/// How long a trial takes, of the wall clock.
+/// Length of a trial, wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// It ends after this time, once it has shown enough.
+    /// Min length. The trial ends after it, once there are enough deadlines.
     pub least: Duration,
-    /// It ends after this time in any case.
+    /// Max length. The trial ends after it in any case.
     pub most: Duration,
 }
 
-/// Why a live engine no longer follows the clock.
+/// Reason why a live engine ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
-    /// It was told to end, or was a trial.
+    /// A request or interrupt ended it, or it was a trial.
     Told,
-    /// It has lasted as long as it can.
+    /// Max lifetime reached.
     LivedOut,
     /// The substrate broke a promise.
     Failed,
 }
 
-/// How a live engine ended.
+/// Result of a live engine.
 pub struct Ended {
-    /// What it leaves.
+    /// Record, counters and fabric.
     pub finished: Finished<KernelWires>,
-    /// How punctual it was.
+    /// Punctuality from start to end.
     pub fidelity: FidelitySummary,
-    /// Wall time in which there was something to do.
+    /// Wall time in which there was work to do.
     pub busy: Duration,
-    /// Whether it was long enough, as a trial, to say how punctual the fabric is.
+    /// True if a trial had enough deadlines for a statement on punctuality.
     pub has_shown_enough: bool,
-    /// How long it took of the wall clock.
+    /// Time from start to end, wall clock.
     pub took: Duration,
-    /// Why there are no results, if the fabric was to leave some.
+    /// Error that prevented results, if the fabric was to write results.
     pub lost_results: Option<ResultsError>,
 }
 
 impl Engine<'_, KernelWires> {
-    /// Puts the kernel's network stacks behind the NICs.
+    /// Connects the kernel's network stacks to the NICs.
     pub fn connect_stacks(&mut self, stacks: &Stacks) {
         for host in (0..self.scenario.fabric().host_count()).map(HostId) {
             let tap = stacks.tap(host.0 as usize);
-            // An interface that is down, or deleted by its user, receives nothing.
+            // An interface that is down, or was deleted by its user, receives nothing.
             let to_stack = move |frame: &[u8]| drop(tap.deliver(frame));
             self.host_node_mut(host).connect_stack(Box::new(to_stack));
         }
     }
 
-    /// Goes on without results that cannot be written, and says that they were to go to this folder.
+    /// Lets the fabric run on if results cannot be written. `folder` is shown as the intended folder of the
+    /// results.
     pub fn survive_loss_of(&mut self, folder: PathBuf) {
         self.recorder.survives = true;
         self.live.folder = Some(folder);
     }
 
-    /// Runs until its time is over, or a request or an interrupt ends it.
+    /// Runs until a trial ends, a request or an interrupt ends the fabric, or its lifetime is over.
     pub fn run_live(mut self, mut around: Surroundings<'_>) -> Result<Ended, RunError> {
         self.live.rests = true;
         self.live.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
@@ -181,7 +182,7 @@ impl Engine<'_, KernelWires> {
             RunEnd::Interrupted
         };
         let lost_results = self.recorder.lost.take();
-        // From here on nothing goes on without results.
+        // From here on, an error of the record is an error of the engine.
         self.recorder.survives = false;
         let finished = self.finish(end, others_cpu)?;
         Ok(Ended { finished, fidelity, busy, has_shown_enough, took, lost_results })
@@ -197,7 +198,7 @@ impl Engine<'_, KernelWires> {
         let (least, most) = trial.map_or((Duration::MAX, Duration::MAX), |it| (it.least, it.most));
         let began = wall();
         let mut checked = began;
-        // All that lies before it has happened.
+        // All events before this instant have been processed.
         let mut done = Picos::ZERO;
         let mut wait = Duration::ZERO;
         while !interrupted.load(Ordering::Relaxed) {
@@ -205,7 +206,7 @@ impl Engine<'_, KernelWires> {
             if passed >= most || passed >= least && self.has_shown_enough(done, *from) {
                 break;
             }
-            // A trial looks again soon once it has taken as long as it should.
+            // A trial past its min length checks often whether it may end.
             let left = least.saturating_sub(passed).max(MOMENT);
             stacks.wait(wait.min(left), clock).map_err(RunError::Live)?;
             self.live.sleeps = clock.sleeps();
@@ -221,7 +222,7 @@ impl Engine<'_, KernelWires> {
                 break;
             }
             self.take_of_programs(stacks, at);
-            // Whoever asks again and again takes no more than half of the time.
+            // Frequent requests take at most half of the time.
             let served = wall();
             let at_least = served.saturating_duration_since(asked);
             for windows in 1.. {
@@ -246,19 +247,20 @@ impl Engine<'_, KernelWires> {
         Ok(Over::Told)
     }
 
-    /// Whether a trial that began at `from`, and all of which before `done` has happened, says how punctual the fabric is.
+    /// True if a trial that began at `from`, and has processed all events before `done`, had enough deadlines for a
+    /// statement on punctuality.
     fn has_shown_enough(&self, done: Picos, from: Picos) -> bool {
         let has_load = done.0.saturating_sub(from.0) >= TRIAL_WINDOWS * self.longest_window.0;
         has_load && self.deadlines().deadlines >= TRIAL_DEADLINES && self.tally().packet_hops > 0
     }
 
-    /// Whether nothing is under way, and nothing starts by itself any more.
+    /// True if no traffic is in progress and none starts without a request.
     fn has_drained_for_good(&self) -> bool {
         self.stream.next_start().is_none() && self.is_at_rest()
     }
 
-    /// Does some of what users ask for, and says whether there may be more; nothing if that is the end. All who look see the
-    /// same: how it is after the rest.
+    /// Handles some requests. Returns true if there may be more, and `None` after `Stop`. All `Look` requests are
+    /// answered with one view, made after the other requests.
     fn obey_some(&mut self, desk: &mut Desk, at: Picos, clock: &mut RealClock) -> Option<bool> {
         let mut looks = Vec::new();
         let mut has_more = true;
@@ -272,14 +274,14 @@ impl Engine<'_, KernelWires> {
         if !looks.is_empty() {
             let view = Box::new(self.view(clock));
             for answer in looks {
-                // Who asked may have gone.
+                // The client may have gone.
                 let _ = answer.send(view.clone());
             }
         }
         Some(has_more)
     }
 
-    /// Does what a user asks for; nothing if that is the end. Who looks is told later.
+    /// Handles a request; returns `None` after `Stop`. `Look` is answered after the batch.
     fn obey(
         &mut self,
         request: Request,
@@ -315,9 +317,8 @@ impl Engine<'_, KernelWires> {
         Some(())
     }
 
-    /// Runs the next window, which begins at `due`, and says when it ends; nothing if it lies beyond the fabric's life. If it
-    /// is far too late, the clock is set back.
-    /// What the window's nodes do counts as late all the same.
+    /// Runs the next window, which begins at `due`. Returns its end, or `None` if it lies beyond the fabric's
+    /// lifetime. If the window is too late, sets the clock back; its events are still recorded as late.
     fn run_due_window(
         &mut self,
         crew: &Crew<'_, KernelWires>,
@@ -335,7 +336,7 @@ impl Engine<'_, KernelWires> {
         Ok(done)
     }
 
-    /// Runs the next window, and says when it ends; nothing if it lies beyond the fabric's life.
+    /// Runs the next window. Returns its end, or `None` if it lies beyond the fabric's lifetime.
     fn run_next_window(&mut self, crew: &Crew<'_, KernelWires>) -> Result<Option<Picos>, RunError> {
         let Some(mut window) = self.next_window()? else { return Ok(None) };
         self.start_flows(&mut window);
@@ -345,7 +346,7 @@ impl Engine<'_, KernelWires> {
         Ok(Some(window.end))
     }
 
-    /// Schedules tasks again that rest while there is no traffic: when they would have been due without a rest.
+    /// Schedules resting tasks again, at the instants at which they would have been due without a rest.
     fn wake_resting(&mut self, at: Picos) {
         for (task, period) in std::mem::take(&mut self.resting) {
             let next = at.0.div_ceil(period.0).saturating_mul(period.0);
@@ -353,7 +354,7 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// Begins a capture. Whoever asked sees the end of one for which there was no room.
+    /// Begins a capture. If there was no room for it, the client sees a capture that ends at once.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
             self.inward_mut(wire).captures.push((interface, filter));
@@ -363,7 +364,7 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// Ends captures that nobody reads any more.
+    /// Ends captures whose readers have gone.
     fn end_captures(&mut self) {
         for (number, wires) in self.live.captures.remove_over() {
             for wire in wires {
@@ -390,13 +391,14 @@ impl Engine<'_, KernelWires> {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// What all nodes have counted so far.
+    /// Deadlines of all nodes up to now.
     fn deadlines(&self) -> DeadlineCount {
         let of_parts = self.parts.iter().filter_map(|part| part.punctuality.as_deref());
         of_parts.map(Punctuality::count).fold(DeadlineCount::default(), DeadlineCount::and)
     }
 
-    /// Tells whoever follows the live fabric of a note. Whether that was meant for nobody else.
+    /// Passes a note on to captures, pause counters and storm subscribers. Returns true if nothing else needs the
+    /// note.
     pub(super) fn tell_followers(&mut self, entry: &Entry) -> bool {
         match entry.what {
             Note::Captured { interface, ref bytes, dropped } if !self.live.captures.is_empty() => {
@@ -416,8 +418,8 @@ impl<W: Wires> Engine<'_, W> {
         false
     }
 
-    /// Whether a task of the whole fabric that is due now, and every `period`, rests: nothing that it looks at changes until
-    /// something starts. If the next flow is known, the task is scheduled for its start.
+    /// True if a periodic task of the whole fabric, due now, rests because nothing that it reads can change before
+    /// the next traffic. If the start of the next flow is known, schedules the task for it.
     pub(super) fn lets_rest(&mut self, task: Task, period: Picos) -> bool {
         if !self.live.rests || !self.is_at_rest() {
             return false;
@@ -432,7 +434,7 @@ impl<W: Wires> Engine<'_, W> {
         true
     }
 
-    /// Whether no flow is under way, and no frame.
+    /// True if no flow and no frame is under way, frames of programs included.
     fn is_at_rest(&self) -> bool {
         let waits = |node: &HostNode| node.stack().is_some_and(|stack| stack.waiting() > 0);
         self.has_drained_so_far() && !self.parts.iter().any(|part| part.hosts.iter().any(waits))

@@ -1,4 +1,4 @@
-//! How a live fabric is at one instant, and how punctual it is.
+//! State and punctuality of a live fabric at one instant.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::live::lateness::{Meter, Sum};
 use crate::live::view::{HostView, NodeFidelity, PortView, ResultsView, SwitchView, View};
 
 impl Engine<'_, KernelWires> {
-    /// How the fabric is now.
+    /// Current state of the fabric.
     pub(super) fn view(&mut self, clock: &mut RealClock) -> View {
         let fabric = self.scenario.fabric();
         let fidelity = self.fidelity(clock);
@@ -41,7 +41,7 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// How punctual the fabric is.
+    /// Current punctuality of the fabric.
     fn fidelity(&mut self, clock: &mut RealClock) -> Fidelity {
         let (mut sum, now) = (Sum::new(), wall());
         for node in (0..self.nodes()).map(NodeId) {
@@ -52,7 +52,7 @@ impl Engine<'_, KernelWires> {
         clock.fidelity(&sum, self.longest_window)
     }
 
-    /// How punctual the fabric was from its start to its end.
+    /// Punctuality of the fabric from its start to its end.
     pub(super) fn fidelity_summary(&mut self, clock: &mut RealClock) -> FidelitySummary {
         let Fidelity { all, sleeps, dilation, lost_ns, .. } = self.fidelity(clock);
         let fabric = self.scenario.fabric();

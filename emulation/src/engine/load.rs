@@ -1,4 +1,4 @@
-//! The frames that the parts of a fabric take in a window, and when other threads are worth waking for them.
+//! Load of a fabric's parts in frames per window, and the decision to wake other threads.
 
 use scenario::Scenario;
 use units::Picos;
@@ -10,7 +10,8 @@ use super::LONGEST_WINDOW;
 pub struct ThreadUse {
     /// Maximum number of threads; a switch and its hosts share one.
     pub most: usize,
-    /// Minimum number of frames that each thread besides the first must take over in a window; 0 uses threads in every window.
+    /// Min number of frames that each thread besides the first must take over in a window; 0 uses threads in every
+    /// window.
     pub least_frames: usize,
 }
 
@@ -26,9 +27,10 @@ const WEIGHT: u32 = 3;
 
 /// The frames that each part has taken in recent windows.
 ///
-/// Frames on a long wire are not due in a window that is as long as the shortest wire. Finding those that are due would cost
-/// each window a pass over all inboxes, so the next window is expected to have as many as recent ones had on average. The
-/// average decides: waking threads costs the same in every window, and saves time in proportion to the frames.
+/// On a long wire, frames are not due within a window as long as the shortest wire. To find the due ones, each
+/// window would have to scan all inboxes. So the next window is expected to have as many as recent windows had on
+/// average. The average decides: waking threads costs a constant time per window, and saves time in proportion to
+/// the frames.
 #[derive(Debug)]
 pub struct Load {
     parts: Box<[PartLoad]>,
@@ -39,9 +41,9 @@ pub struct Load {
 /// The frames of one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct PartLoad {
-    /// All until now.
+    /// Frames taken up to now.
     taken: u64,
-    /// In a window, on average, in units of a [`FRAME`]th.
+    /// Average number of frames per window, in units of 1/[`FRAME`].
     average: usize,
 }
 
@@ -61,8 +63,9 @@ impl Load {
         }
     }
 
-    /// Decides on waking other threads for the next window. `on_their_way` are the frames on their way to each part, which takes
-    /// no more. The part that takes most needs as long on any number of threads; the time of the others is saved.
+    /// Decides on waking other threads for the next window. `on_their_way` are the frames on their way to each
+    /// part, an upper bound of the frames that it takes. The part that takes the most frames needs as long on any
+    /// number of threads; the time of the other parts is saved.
     pub fn is_worth_threads(&self, on_their_way: impl Iterator<Item = usize>) -> bool {
         if self.parts.len() < 2 {
             return false;

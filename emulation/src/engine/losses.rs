@@ -1,4 +1,4 @@
-//! Lossless packets that switches drop: which limit they met, and what to change.
+//! Lossless packets that switches drop: the limit that they met, and advice.
 
 use fabric_core::drop_reason::DropReason;
 use results::counted;
@@ -10,7 +10,7 @@ use super::transmitter::Transmitter;
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
-    /// The limits that lossless packets met, in the order of switches and reasons.
+    /// Limits that lossless packets met, by switch and reason.
     pub(super) fn limits_reached(&self) -> Vec<String> {
         let headroom = &self.scenario.switch.headroom;
         let forwarded = in_spite_of_pauses(self.forwarded_packets());
@@ -25,14 +25,14 @@ impl<W: Wires> Engine<'_, W> {
         self.recorder.lossless_drops.iter().map(line).collect()
     }
 
-    /// Packets that switches have sent in spite of pauses, as their watchdogs told them.
+    /// Number of packets that watchdogs sent in spite of pauses.
     fn forwarded_packets(&self) -> u64 {
         let histories = self.switches().flat_map(|node| node.switch.storm_histories());
         histories.map(|(_, _, history, _)| history.forwarded.packets).sum()
     }
 }
 
-/// Whether watchdogs may be the cause: how many packets they have forwarded.
+/// A hint at watchdogs as the cause, with the number of packets that they forwarded; empty for zero packets.
 fn in_spite_of_pauses(packets: u64) -> String {
     match packets {
         0 => String::new(),
@@ -43,7 +43,7 @@ fn in_spite_of_pauses(packets: u64) -> String {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Whether faults may be the cause that hold up frames on wires to or from a switch, or slow the ports there.
+    /// A hint at faults as the cause, if they delay frames on wires of a switch or slow its ports; empty otherwise.
     fn late_links(&self, switch: SwitchId) -> &'static str {
         let own = &self.scenario.fabric().switch(switch).ports;
         let is_own = |wire: WireId| own.contains(&wire) || own.contains(&wire.reverse());
@@ -58,7 +58,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// Whether the scenario's faults may be the cause: how many PAUSE frames of the switch they dropped.
+/// A hint at the scenario's faults as the cause, with the number of the switch's PAUSE frames that they dropped.
 fn lost_pauses(frames: Option<u64>) -> String {
     frames.map_or_else(String::new, |frames| {
         format!("; faults took {} of the switch", counted(frames, "PAUSE frame"))

@@ -1,11 +1,11 @@
-//! What the parts have noted in a window, told to the record.
+//! Transfer of the parts' notes of a window to the record.
 
 use super::journal::Note;
 use super::{Engine, RunError, Task};
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
-    /// Tells the record what the parts have noted, in the order of time and of nodes.
+    /// Records the notes of all parts, by time and node.
     pub(super) fn tell_notes(&mut self) -> Result<(), RunError> {
         let mut entries = std::mem::take(&mut self.entries);
         for part in &mut self.parts {
@@ -33,7 +33,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// Writes down what was put on wires.
+    /// Records the frames that were sent on wires.
     #[cold]
     fn tell_wires(&mut self) -> Result<(), RunError> {
         let loggers = self.parts.iter_mut().filter_map(|part| part.core.wire_logger.as_deref_mut());

@@ -5,14 +5,14 @@ use units::Picos;
 
 use super::headroom_study::Passage;
 
-/// The distributions that collect measurements of a state.
+/// Distributions that collect the measurements of a state.
 #[derive(Clone, Copy, Debug)]
 pub struct OffMeasures {
-    /// Mbit/s that come in.
+    /// Arriving traffic, Mbit/s.
     pub arrival_rate: Measure,
-    /// Mbit/s that leave.
+    /// Departing traffic, Mbit/s.
     pub departure_rate: Measure,
-    /// Nanoseconds from OFF to ON.
+    /// Time from OFF to ON, ns.
     pub duration: Measure,
 }
 
@@ -28,9 +28,9 @@ struct Window {
 #[derive(Clone, Copy, Debug)]
 pub struct OffState {
     measures: OffMeasures,
-    /// How long after a PAUSE packets may still come in.
+    /// Max time after a PAUSE in which packets may still arrive.
     effect: Picos,
-    /// When it was decided to pause, in state OFF.
+    /// Instant of the decision to pause; `None` in state ON.
     since: Option<Picos>,
     window: Option<Window>,
 }
@@ -41,12 +41,12 @@ impl OffState {
         Self { measures, effect, since: None, window: None }
     }
 
-    /// Whether it is OFF.
+    /// True in state OFF.
     pub const fn is_off(&self) -> bool {
         self.since.is_some()
     }
 
-    /// A packet of `length` bytes comes or leaves, before it changes the state.
+    /// Counts a packet of `length` bytes that comes or leaves, before it changes the state.
     pub fn count_passage(
         &mut self,
         now: Picos,
@@ -63,7 +63,7 @@ impl OffState {
         }
     }
 
-    /// The state is OFF or ON from `now` on, if it was not before.
+    /// Sets the state from `now` on: OFF or ON.
     pub fn turn(&mut self, off: bool, now: Picos, measured: &mut Measurements) {
         match (off, self.since) {
             (true, None) => {
@@ -79,13 +79,13 @@ impl OffState {
         }
     }
 
-    /// The run is over: a pause that has not ended counts with its length so far.
+    /// Ends the run. A pause that has not ended counts with its length up to now.
     pub fn finish(&mut self, now: Picos, measured: &mut Measurements) {
         self.close_window(now, measured);
         self.turn(false, now, measured);
     }
 
-    /// Takes the rates of a window that ended before `now`.
+    /// Records the rates of a window that ended before `now`.
     fn close_window(&mut self, now: Picos, measured: &mut Measurements) {
         if let Some(window) = self.window.take_if(|window| window.end < now) {
             let rate = |bytes| megabits(bytes, self.effect);
@@ -95,7 +95,7 @@ impl OffState {
     }
 }
 
-/// Mbit/s.
+/// Converts bytes in a span to Mbit/s.
 fn megabits(bytes: u64, span: Picos) -> u64 {
     const BITS_IN_A_MICROSECOND: u128 = 8_000_000;
     (u128::from(bytes) * BITS_IN_A_MICROSECOND / u128::from(span.0)) as u64
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(megabits(1000, Picos(80_000)), 100_000);
     }
 
-    /// A PAUSE that takes 1000 ps must have taken effect after that, not before.
+    /// If a PAUSE takes 1000 ps, its effect begins after these, not before.
     #[test]
     fn what_passes_at_the_end_of_the_window_counts() {
         let of_queues = OffMeasures {

@@ -1,4 +1,4 @@
-//! A part of the fabric: its nodes, and what they need to run by themselves until others can affect them.
+//! A part of the fabric: its nodes, and the state that they need to run on their own through a window.
 
 use std::ops::Range;
 
@@ -18,19 +18,19 @@ use crate::host_settings::HostSettings;
 use crate::live::lateness::Punctuality;
 use crate::partition::{Members, Partition};
 
-/// What happens at nodes at the beginning of a window, before anything else there.
+/// Tasks of nodes at the beginning of a window, before their other events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a task of its own")]
 pub struct Opening {
-    /// Queues are sampled: those of these priorities, a bit each.
+    /// Priorities whose queues are sampled, one bit each; `None` takes no samples.
     pub samples: Option<u8>,
-    /// Switches' thresholds are computed.
+    /// Switches compute their thresholds.
     pub computes: bool,
-    /// Their buffer management counts.
+    /// Buffer managements count congested queues.
     pub counts: bool,
     /// Switches measure their links.
     pub measures: bool,
-    /// Switches announce what they have paused.
+    /// Switches announce their pauses; hosts forget pauses of flows that were not repeated.
     pub announces: bool,
 }
 
@@ -41,23 +41,23 @@ pub struct Window {
     pub start: Picos,
     /// Its end, which is not in it.
     pub end: Picos,
-    /// What happens at its beginning.
+    /// Tasks at its beginning.
     pub opening: Opening,
 }
 
 /// See the module.
 pub struct Part<W: Wires> {
-    /// Ascending.
+    /// Hosts, ascending.
     pub hosts: Vec<HostNode>,
-    /// Ascending.
+    /// Switches, ascending.
     pub switches: Vec<SwitchNode>,
-    /// What they share.
+    /// State that the nodes share.
     pub core: Core<W>,
-    /// Nodes of the next window and their ports whose links have gone down or come up, in no order.
+    /// Nodes and ports whose links have changed before the next window, in no order.
     pub relinked: Vec<(u32, u16)>,
-    /// Whether the nodes of the last window ran in descending order.
+    /// True if the nodes of the last window ran in descending order.
     pub is_backwards: bool,
-    /// How late the nodes of a live fabric are.
+    /// Punctuality of a live fabric's nodes.
     #[cfg(feature = "kernel")]
     pub punctuality: Option<Box<Punctuality>>,
 }
@@ -96,10 +96,10 @@ impl<W: Wires> Part<W> {
         }
     }
 
-    /// Runs all that happens in a window: of one node after the other, since none affects another within it.
+    /// Runs all events of a window, one node after the other: no node affects another one within a window.
     ///
-    /// Every other window begins with the node that ended the last one: of a fabric that does not fit into the processor's
-    /// cache, what lies there then is what that node needs.
+    /// Every other window runs the nodes in descending order. If a fabric does not fit into the processor's cache,
+    /// the cache then holds the data of the nodes that run first.
     pub fn run(&mut self, window: Window) -> Result<(), DatapathError> {
         self.core.begin(window);
         self.is_backwards = !self.is_backwards;
@@ -159,8 +159,8 @@ impl<W: Wires> Part<W> {
         Ok(())
     }
 
-    /// Opens the window at a switch, or at a host if something is announced or its link has changed. Just before the node runs,
-    /// because both load the same rows.
+    /// Opens the window at a switch, or at a host if pauses are announced or its link has changed. Runs just before
+    /// the node, because both load the same rows.
     #[inline(never)]
     fn open(&mut self, index: usize, window: Window) {
         let Window { start, opening, .. } = window;

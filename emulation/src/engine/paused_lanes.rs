@@ -1,4 +1,4 @@
-//! Builds the graph of waiting from the switches' tables as they are now.
+//! Builds the graph of waiting from the current tables of the switches.
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::map_abi::{IngressQueue, class_row};
@@ -15,8 +15,8 @@ use super::wait_graph::{HeldQueue, Lane, OffPort, PausedLane, WaitGraph, Waiting
 use crate::datapath::{FrameId, Wires};
 
 impl<W: Wires> Engine<'_, W> {
-    /// The paused lanes among `wires`, and what waits behind them. `wires` is ascending and joins switches only.
-    /// `port_paused` says since when the sender of a wire has been paused by a port, if it is.
+    /// The paused lanes among `wires`, and the packets behind them. `wires` is ascending and joins switches only.
+    /// `port_paused` returns the start of the pause of a wire's sender by a port, if there is one.
     pub(super) fn wait_graph(
         &self,
         wires: &[u32],
@@ -38,7 +38,7 @@ impl<W: Wires> Engine<'_, W> {
         graph
     }
 
-    /// Whether queues are paused and resumed by what all lossless queues of their port hold.
+    /// True if queues are paused and resumed by the bytes of all lossless queues of their port.
     pub(super) fn thresholds_are_of_ports(&self) -> bool {
         matches!(self.scenario.switch.pause_rule, Some(PauseRule::GPfc { .. }))
     }
@@ -64,7 +64,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// The wire's paused lanes are in `graph` already.
+    /// State of the OFF port behind a wire. The wire's paused lanes must be in `graph` already.
     fn off_port(&self, graph: &WaitGraph, wire: u32, since: Nanos) -> OffPort {
         let lanes = || self.scenario.switch.lossless.iter().map(|class| Lane { wire, class });
         let is_settled =
@@ -73,7 +73,7 @@ impl<W: Wires> Engine<'_, W> {
         OffPort { since, settled: lanes().all(is_settled), held: Bytes(held.sum()) }
     }
 
-    /// Adds the packets in the egress queue of a paused lane to what their ingress queues wait for.
+    /// Adds the packets in the egress queue of a paused lane to the ingress queues that hold them.
     fn add_waiting(&self, graph: &mut WaitGraph, behind: u32) {
         let Lane { wire, class } = graph.lane(behind);
         let (switch, port) = (self.sender(wire), self.fabric_wire(wire).from_port);
@@ -102,7 +102,7 @@ impl<W: Wires> Engine<'_, W> {
             match ingress.waiting.last_mut() {
                 Some(last) if last.behind == behind => {
                     last.bytes.0 += length;
-                    // One queue is in the order of arrivals; the queues of a class together are not.
+                    // One queue is in the order of arrivals; several queues of a class are not.
                     last.since = last.since.min(since);
                 }
                 _ => ingress.waiting.push(Waiting { behind, bytes: Bytes(length), since }),
@@ -110,8 +110,8 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Whether the queue of a lane that is OFF, or its port, could turn ON without a departure of its packets, if
-    /// only `stays` were left of others'.
+    /// True if the OFF queue of a lane, or its port, could turn ON without a departure of its packets, if only
+    /// `stays` were left of other queues' bytes.
     pub(super) fn may_resume(&self, lane: Lane, level: PauseLevel, stays: Stays) -> bool {
         let switch = self.receiving_switch(lane.wire);
         let port = self.fabric_wire(lane.wire).to_port.into();
@@ -125,19 +125,19 @@ impl<W: Wires> Engine<'_, W> {
         Selected::may_resume(&at, level, switch.computed_policy(), stays)
     }
 
-    /// Whether the sender of a lane has been paused, and the pause has not run out.
+    /// True if the sender of a lane is paused and the pause has not expired.
     pub(super) fn is_stopped(&self, lane: Lane) -> bool {
         let port = self.fabric_wire(lane.wire).from_port.into();
         let tables = self.sending_switch(lane.wire).tables();
         tables.pause_expiry(port, Priority::new(lane.class)) > self.now.to_nanos()
     }
 
-    /// Whether the port at the end of a wire is OFF.
+    /// True if the port at the end of a wire is OFF.
     pub(super) fn port_is_off(&self, wire: u32) -> bool {
         self.receiving_switch(wire).port_use(self.fabric_wire(wire).to_port).off
     }
 
-    /// From the reception of a PAUSE until the last frame that may still have started has arrived.
+    /// Time from the reception of a PAUSE until the last frame that may have started has arrived.
     pub(super) fn settling_time(&self, number: u32) -> Picos {
         let (switch, port) = (self.sender(number), self.fabric_wire(number).from_port);
         let (out, _) = self.switch_node(SwitchId(switch)).wires(port);
@@ -145,7 +145,7 @@ impl<W: Wires> Engine<'_, W> {
         Picos::from_nanos(self.response(number)) + out.longest_flight(longest)
     }
 
-    /// How long a PAUSE for a wire may go unanswered.
+    /// Response time of a wire's sender to a PAUSE.
     fn response(&self, wire: u32) -> Nanos {
         let port = self.fabric_wire(wire).from_port.into();
         let row = self.sending_switch(wire).tables().port(port);

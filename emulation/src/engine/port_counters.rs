@@ -1,4 +1,4 @@
-//! What was counted of each port and priority by the run's end: `counters.csv`.
+//! Final counters of each port and priority: `counters.csv`.
 
 use fabric_core::priority::{self, Priority};
 use results::{PortCounters, QueueCounters};
@@ -9,8 +9,7 @@ use super::Engine;
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
-    /// Of all nodes, in the order of (node, port, priority). Those of which nothing was counted are left out: a
-    /// large fabric has many.
+    /// Counters of all nodes, by (node, port, priority). Rows of zeros are left out: a large fabric has many.
     pub(super) fn port_counters(&self) -> Vec<PortCounters> {
         let mut counted = Vec::new();
         for host in self.parts.iter().flat_map(|part| &part.hosts) {

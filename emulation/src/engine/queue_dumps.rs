@@ -7,21 +7,21 @@ use super::{Engine, RunError};
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
-    /// Schedules the next writing of histograms, if there is one before the end.
+    /// Schedules the next writing of histograms, if there is one before the run's end.
     pub(super) fn plan_queue_dump(&mut self) {
         if let Some(at) = self.recorder.record.next_queue_dump() {
             self.agenda.schedule(at, Task::QueueDump);
         }
     }
 
-    /// Writes the histograms that are due, or all that are left if the run `ends` now.
+    /// Writes the histograms that are due, or all remaining ones if the run `ends` now.
     pub(super) fn dump_queues(&mut self, ends: bool) -> Result<(), RunError> {
         let mut lengths = queue_lengths(&mut self.parts);
         Ok(self.recorder.record.queue_dump((self.now, ends), &mut lengths)?)
     }
 }
 
-/// Queue lengths that switches have counted, in the order of their numbers; empty if they do not count.
+/// Queue lengths counted by switches, by switch; empty if they do not count.
 fn queue_lengths<W: Wires>(parts: &mut [Box<super::part::Part<W>>]) -> Vec<&mut QueueLengths> {
     let nodes = parts.iter_mut().flat_map(|part| &mut part.switches);
     let mut lengths: Vec<_> = nodes

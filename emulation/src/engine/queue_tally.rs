@@ -1,4 +1,4 @@
-//! What the queues of a switch have seen: `counters.csv` with `results.queue_counters`.
+//! Counters of a switch's queues: `counters.csv` with `results.queue_counters`.
 
 use fabric_core::map_abi::{PRIORITIES, class_row};
 use fabric_core::priority::{self, Priority};
@@ -8,23 +8,23 @@ use results::QueueCounters;
 use switch_user::switch::{Admitted, Departed};
 use switch_user::tables::SwitchTables;
 
-/// Counters of each (port, priority) of a switch. Nothing here allocates while a run lasts.
+/// Counters of each (port, priority) of a switch. It does not allocate during a run.
 #[derive(Debug)]
 pub struct QueueTally {
-    /// In the order of [`class_row`].
+    /// Counters in the order of [`class_row`].
     counters: Box<[QueueCounters]>,
     /// Bytes that wait to leave.
     waiting: Box<[u64]>,
-    /// By the place of an egress queue at its port: the priority that it belongs to. A packet may be in a queue of another
-    /// priority than its own, and there it counts.
+    /// Priority of each egress queue, by its position at the port. A packet may be in a queue of another priority
+    /// than its own, and counts there.
     owners: Box<[Priority]>,
-    /// Packets that the switch had marked when it was last looked at. It marks one at a time, so the next one to come or
-    /// go is the one that was.
+    /// Number of packets that the switch had marked at the last call. It marks one at a time, so the next packet to
+    /// come or go is the marked one.
     marked: u64,
 }
 
 impl QueueTally {
-    /// Of a switch that holds nothing, with these egress queues of each priority.
+    /// Counters of an empty switch with these egress queues of each priority.
     pub fn new(ports: usize, queues: &QueueRanges) -> Self {
         let rows = ports * PRIORITIES;
         let mut owners = vec![Priority::new(0); places(queues)];
@@ -41,7 +41,7 @@ impl QueueTally {
         }
     }
 
-    /// Of a (port, priority).
+    /// Counters of a (port, priority).
     pub fn of(&self, port: u16, priority: Priority) -> QueueCounters {
         self.counters[class_row(port.into(), priority) as usize]
     }
@@ -50,7 +50,7 @@ impl QueueTally {
         class_row(port.into(), self.owners[queue.place()]) as usize
     }
 
-    /// A packet is buffered; the tables show it.
+    /// Counts an admitted packet. The tables already include it.
     pub fn admitted(&mut self, tables: &SwitchTables, packet: &Admitted) {
         let row = tables.descriptor(packet.slot).expect("a queued slot has a descriptor");
         let priority = row.priority();
@@ -67,7 +67,7 @@ impl QueueTally {
         queue.marked += marked_since(&mut self.marked, tables);
     }
 
-    /// A packet has left, or was dropped when its turn came; the tables show it.
+    /// Counts a packet that has left or was dropped at its turn. The tables no longer include it.
     pub fn departed(&mut self, tables: &SwitchTables, packet: &Departed) {
         let egress = self.row_of(packet.port, packet.queue);
         self.waiting[egress] -= u64::from(packet.length);

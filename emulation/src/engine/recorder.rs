@@ -1,4 +1,4 @@
-//! Tells the record what the parts of a fabric have noted, and keeps what is counted beside it.
+//! Passes the notes of a fabric's parts to the record, and keeps counters beside it.
 
 use std::collections::BTreeMap;
 
@@ -25,33 +25,33 @@ use super::LONGEST_WINDOW;
 use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
 use super::told_flows::ToldFlows;
 
-/// Until when a run has lasted for sure that has come to `time`: nodes may have run on to the end of a window that it does not
-/// reach.
+/// The instant that a run has completely processed when it has reached `time`: nodes may have run on to the end of
+/// an unfinished window.
 fn certain_at(time: Nanos) -> Nanos {
     Nanos(time.0.saturating_sub(LONGEST_WINDOW.to_nanos_ceil().0))
 }
 
-/// The record of a run, and what is counted beside it.
+/// The record of a run, with counters kept beside it.
 pub struct Recorder<'a> {
     scenario: &'a Scenario,
     /// The record.
     pub record: Record,
     /// Lossless packets that switches dropped, by switch and reason.
     pub lossless_drops: BTreeMap<(u32, DropReason), u64>,
-    /// PAUSE frames that faults took, by switch.
+    /// PAUSE frames lost by faults, by switch.
     pub lost_pauses: BTreeMap<u32, u64>,
-    /// What flows' receivers lack.
+    /// Sentences on flows whose receivers lack bytes.
     pub misdelivered: Vec<String>,
-    /// Pauses of flows, as switches have decided on them (OFC).
+    /// Pauses of flows that switches have sent (OFC).
     pub told_flows: ToldFlows,
-    /// Whether the fabric goes on without results that cannot be written.
+    /// True if the fabric continues without results when they cannot be written.
     pub survives: bool,
-    /// Why they could not be.
+    /// Error that made writing fail.
     pub lost: Option<ResultsError>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Nothing has happened.
+    /// A recorder without records.
     pub fn new(scenario: &'a Scenario, record: Record) -> Self {
         Self {
             scenario,
@@ -65,32 +65,33 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Tells the record of one note. Notes come in the order of time.
+    /// Records one note. Notes come in the order of time.
     pub fn tell(&mut self, entry: &Entry) -> Result<(), ResultsError> {
         let told = self.tell_record(entry);
         self.survive(told)
     }
 
-    /// Where switches pause flows: whether one of them has told a neighbour to pause this one since it started.
+    /// True if a switch has paused this flow at a neighbour since the flow started; `None` if switches do not pause
+    /// flows.
     pub fn is_congested(&self, flow: &Flow) -> Option<bool> {
         self.scenario.switch.ofc()?;
         let paused = self.told_flows.paused_at(self.scenario.flow_name(flow));
         Some(paused.is_some_and(|at| at >= flow.start))
     }
 
-    /// Tells the record of a flow that is over.
+    /// Records a flow that is over.
     pub fn flow(&mut self, row: &FlowRow<'_>) -> Result<(), ResultsError> {
         let told = self.record.flow(row);
         self.survive(told)
     }
 
-    /// Tells the record of a circle of waiting that is over.
+    /// Records a cycle of waiting that is over.
     pub fn deadlock(&mut self, row: &DeadlockRow<'_>) -> Result<(), ResultsError> {
         let told = self.record.deadlock(row);
         self.survive(told)
     }
 
-    /// Tells the record of frames that were put on wires, or of a flow that is over.
+    /// Records frames that were sent on wires.
     pub fn wires<'r>(
         &mut self,
         logged: impl Iterator<Item = &'r WireLogRecord>,
@@ -99,7 +100,7 @@ impl<'a> Recorder<'a> {
         self.survive(told)
     }
 
-    /// Gives up the results if they could not be written and the fabric is to go on.
+    /// Gives up the results if writing failed and the fabric is to continue.
     fn survive(&mut self, told: Result<(), ResultsError>) -> Result<(), ResultsError> {
         match told {
             Err(error) if self.survives => {
@@ -199,7 +200,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A class of a PFC frame has crossed a wire, or a watchdog has ended a pause there.
+    /// Records a class of a PFC frame that has crossed a wire, or a watchdog's end of a pause there.
     fn pause_received(
         &mut self,
         entry: &Entry,
@@ -222,7 +223,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// A frame was lost on a wire, or found damaged at its end.
+    /// Records a frame that was lost on a wire, or arrived damaged.
     fn lost(
         &mut self,
         entry: &Entry,
@@ -239,14 +240,14 @@ impl<'a> Recorder<'a> {
         self.record.drop_event(&row)
     }
 
-    /// A PAUSE of a node has not arrived.
+    /// Counts a PAUSE that was lost on the way from a node.
     fn count_lost_pause(&mut self, from: NodeId) {
         if let NodeKind::Switch(SwitchId(switch)) = self.scenario.fabric().node(from).kind {
             *self.lost_pauses.entry(switch).or_default() += 1;
         }
     }
 
-    /// Tells the record of a PFC storm that is over, or that the run's end has found, at `now`.
+    /// Records a PFC storm that is over, or that lasts until the run's end, at `now`.
     pub fn storm(&mut self, node: NodeId, storm: &Storm, now: Picos) -> Result<(), ResultsError> {
         let Self { scenario, record, .. } = self;
         let fabric = scenario.fabric();
@@ -269,7 +270,7 @@ impl<'a> Recorder<'a> {
         record.storm(&row, now.to_nanos())
     }
 
-    /// Tells the record of a decision to pause or resume classes.
+    /// Records a decision to pause or resume classes.
     fn told(
         &mut self,
         entry: &Entry,
@@ -303,7 +304,7 @@ impl<'a> Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Remembers lossless packets that a switch drops, unless that is what the scenario asks for.
+    /// Counts lossless packets that a switch drops, except for drops that the scenario asks for.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
         use drop_reason::DropClass::{Injected, Watchdog};
         if matches!(reason.class(), Injected | Watchdog) {
@@ -329,7 +330,7 @@ fn queue_pause_row<'a>(
     QueuePauseRow { time, node, port, peer, queue, paused, length, threshold }
 }
 
-/// 0 kbit/s: the rate of the link.
+/// Row of a rate; 0 kbit/s stands for the rate of the link.
 fn rate_row<'a>(
     time: Nanos,
     (node, port, peer): (&'a str, u16, &'a str),
@@ -426,12 +427,12 @@ fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
     FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
 }
 
-/// What a capture says of a frame that goes no further.
+/// Comment of a dropped frame in a capture.
 pub fn capture_comment(reason: DropReason) -> String {
     format!("dropped: {}", reason.name())
 }
 
-/// Who is to blame for a drop, as results say it.
+/// Cause of a drop, as named in results.
 pub fn drop_class(reason: DropReason) -> DropClass {
     match reason.class() {
         drop_reason::DropClass::Policy => DropClass::Policy,
@@ -443,7 +444,7 @@ pub fn drop_class(reason: DropReason) -> DropClass {
     }
 }
 
-/// Whose occupancy decides, as results say it.
+/// Level that decided, as named in results.
 pub(super) fn pause_level(level: PauseLevel) -> results::PauseLevel {
     match level {
         PauseLevel::Queue => results::PauseLevel::Queue,
@@ -451,7 +452,7 @@ pub(super) fn pause_level(level: PauseLevel) -> results::PauseLevel {
     }
 }
 
-/// Why a frame is sent, as results say it.
+/// Kind of a control frame, as named in results.
 fn pause_event(event: ControlEvent) -> PauseEvent {
     match event {
         ControlEvent::Pause => PauseEvent::Xoff,

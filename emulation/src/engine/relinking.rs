@@ -1,5 +1,5 @@
-//! Links that go down or come up, where neighbours pause each other by frames that nothing repeats: what was paused through
-//! such a link is over at both of its ends. A pause of a class needs none of this, because it runs out.
+//! Links that go down or come up, where pauses end only with a frame and expire never. When such a link changes,
+//! the pauses made through it end at both of its ends. Pauses of classes need none of this, because they expire.
 
 use scenario::{Outage, Scenario};
 use topology::{NodeId, WireId};
@@ -10,7 +10,7 @@ use super::agenda::Task;
 use crate::datapath::Wires;
 use crate::partition::Place;
 
-/// An outage of a wire, and whether it was down at the last look.
+/// An outage of a wire, with its state at the last check.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     wire: WireId,
@@ -23,15 +23,15 @@ struct Followed {
 pub struct Relinking {
     /// Outages of the scenario's faults, then others.
     outages: Vec<Followed>,
-    /// Number of those of the scenario.
+    /// Number of outages of the scenario.
     #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "live fabrics have others"))]
     of_scenario: usize,
-    /// When something changes next.
+    /// Instant of the next change.
     planned: Option<Picos>,
 }
 
 impl Relinking {
-    /// By the scenario's faults. Nothing is followed where links keep no pauses.
+    /// Outages of the scenario's faults; empty if links keep no pauses.
     pub fn of(scenario: &Scenario) -> Self {
         let faults = scenario.faults.iter().filter(|_| follows(scenario));
         let mut outages = Vec::new();
@@ -44,7 +44,7 @@ impl Relinking {
         Self { of_scenario: outages.len(), outages, planned: None }
     }
 
-    /// The wires that are down and were up at the last look, or the other way round.
+    /// The wires whose state has changed since the last check.
     fn follow(&mut self, now: Picos) -> Vec<WireId> {
         let mut changed = Vec::new();
         for followed in &mut self.outages {
@@ -56,14 +56,14 @@ impl Relinking {
         changed
     }
 
-    /// When one goes down or comes up next, after `now`, or at once if that is asked for.
+    /// Instant of the next change after `now`, or `now` itself if `at_once`.
     fn next_change(&self, now: Picos, at_once: bool) -> Option<Picos> {
         let is_due = |it: &Followed| at_once && it.outage.is_down(now) != it.is_down;
         let next = |it: &Followed| if is_due(it) { Some(now) } else { it.outage.next_change(now) };
         self.outages.iter().filter_map(next).min()
     }
 
-    /// Follows an outage of a wire instead of the one that was set before. Returns whether the wire has changed by that.
+    /// Replaces the outage that was set on a wire. Returns true if this changes the wire's state.
     #[cfg(feature = "kernel")]
     fn set(&mut self, wire: WireId, outage: Option<Outage>, now: Picos) -> bool {
         let mut set = self.outages.split_off(self.of_scenario);
@@ -76,13 +76,13 @@ impl Relinking {
     }
 }
 
-/// Says if links keep pauses that only a frame ends.
+/// True if links keep pauses that only a frame ends.
 fn follows(scenario: &Scenario) -> bool {
     scenario.switch.ofc().is_some()
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Plans the first time that a link goes down.
+    /// Schedules the first change of a link.
     pub(super) fn plan_relinks(&mut self) {
         self.plan_relink(true);
     }
@@ -94,7 +94,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Links go down or come up now, unless something came in between that has planned it anew.
+    /// Handles changes of links that are due, unless another change has replaced the schedule.
     pub(super) fn relink_as_planned(&mut self) {
         if self.relinking.planned != Some(self.now) {
             return;
@@ -105,7 +105,7 @@ impl<W: Wires> Engine<'_, W> {
         self.plan_relink(false);
     }
 
-    /// A user takes a wire of a live fabric down, or up again.
+    /// Takes a wire of a live fabric down, or brings it up, for a user.
     #[cfg(feature = "kernel")]
     pub(super) fn set_outage(&mut self, wire: WireId, outage: Option<Outage>) {
         if !follows(self.scenario) {
@@ -117,7 +117,7 @@ impl<W: Wires> Engine<'_, W> {
         self.plan_relink(false);
     }
 
-    /// Informs the nodes at both ends of a wire before anything else happens there.
+    /// Informs the nodes at both ends of a wire before their other events.
     fn relink(&mut self, wire: WireId) {
         let fabric = self.scenario.fabric();
         let wire = fabric.wire(wire);

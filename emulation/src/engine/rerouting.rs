@@ -1,4 +1,4 @@
-//! Routes around links that are down: the control plane writes other ones between windows.
+//! Routes around links that are down: the control plane writes new routes between windows.
 
 use scenario::{Fault, Outage, Scenario};
 use topology::{SwitchId, WireId};
@@ -9,7 +9,7 @@ use super::agenda::Task;
 use crate::datapath::Wires;
 use crate::switch_settings::RouteTables;
 
-/// An outage of a wire, and how long until switches know of it.
+/// An outage of a wire, with the delay until switches know of it.
 #[derive(Clone, Copy, Debug)]
 struct KnownOutage {
     wire: WireId,
@@ -17,19 +17,19 @@ struct KnownOutage {
     after: Picos,
 }
 
-/// What switches know of links that are down.
+/// Outages of links that switches know of.
 #[derive(Debug, Default)]
 pub struct Rerouting {
-    /// Those of the scenario's faults first.
+    /// Outages of the scenario's faults come first.
     outages: Vec<KnownOutage>,
-    /// How many of them are the scenario's.
+    /// Number of outages of the scenario.
     #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "live fabrics have others"))]
     of_scenario: usize,
-    /// By wire: whether routes avoid it. Empty before the first change.
+    /// True for wires that routes avoid, by wire. Empty before the first change.
     down: Vec<bool>,
-    /// How often routes have changed.
+    /// Number of changes of routes.
     pub changes: u64,
-    /// When they may change next.
+    /// Instant of the next possible change.
     planned: Option<Picos>,
 }
 
@@ -41,7 +41,7 @@ impl KnownOutage {
     fn next_change(&self, now: Picos) -> Option<Picos> {
         let known = match now.0.checked_sub(self.after.0) {
             Some(known) => self.outage.next_change(Picos(known)),
-            // Nothing that happened has been heard of.
+            // Switches do not know of the outage yet.
             None => Some(self.outage.span.from),
         };
         known.map(|at| at + self.after)
@@ -49,7 +49,7 @@ impl KnownOutage {
 }
 
 impl Rerouting {
-    /// By the scenario's faults.
+    /// The outages of the scenario's faults.
     pub fn of(scenario: &Scenario) -> Self {
         let mut outages = Vec::new();
         for fault in &scenario.faults {
@@ -64,17 +64,17 @@ impl Rerouting {
         Self { of_scenario: outages.len(), outages, ..Self::default() }
     }
 
-    /// When switches first hear of something.
+    /// Instant at which switches first learn of an outage.
     fn first_change(&self) -> Option<Picos> {
         self.outages.iter().map(|known| known.outage.span.from + known.after).min()
     }
 
-    /// When they hear of something next, after `now`.
+    /// Instant after `now` at which switches next learn of a change.
     fn next_change(&self, now: Picos) -> Option<Picos> {
         self.outages.iter().filter_map(|known| known.next_change(now)).min()
     }
 
-    /// Follows what switches know at `now`, of this many wires. Whether it is something else than before.
+    /// Updates the wires that switches know to be down at `now`. Returns true if they have changed.
     fn follow(&mut self, now: Picos, wires: usize) -> bool {
         let mut down = vec![false; wires];
         for known in self.outages.iter().filter(|known| known.is_down(now)) {
@@ -87,7 +87,7 @@ impl Rerouting {
         is_new
     }
 
-    /// Follows an outage of a wire instead of the one that was set before.
+    /// Replaces the outage that was set on a wire.
     #[cfg(feature = "kernel")]
     pub fn set(&mut self, wire: WireId, outage: Option<Outage>) {
         let set = self.outages.split_off(self.of_scenario);
@@ -96,7 +96,7 @@ impl Rerouting {
         self.outages.extend(known);
     }
 
-    /// Whether routes avoid a wire.
+    /// True if routes avoid a wire.
     #[cfg(feature = "kernel")]
     pub fn avoids(&self, wire: WireId) -> bool {
         let is_down = |wire: WireId| self.down.get(wire.0 as usize).copied().unwrap_or_default();
@@ -105,15 +105,15 @@ impl Rerouting {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// What was planned is due.
+    /// Handles the scheduled change of routes.
     pub(super) fn reroute_as_planned(&mut self) {
-        // Unless something came in between.
+        // Unless another change has replaced the schedule.
         if self.rerouting.planned == Some(self.now) {
             self.reroute();
         }
     }
 
-    /// Plans the first time that switches hear of a link.
+    /// Schedules the first change that switches learn of.
     pub(super) fn plan_reroutes(&mut self) {
         self.plan_reroute(self.rerouting.first_change());
     }
@@ -125,7 +125,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Gives switches the routes for the links that they know to be down, and plans the next time.
+    /// Gives switches the routes for the links that they know to be down, and schedules the next change.
     pub(super) fn reroute(&mut self) {
         let fabric = self.scenario.fabric();
         if self.rerouting.follow(self.now, fabric.wires().len()) {

@@ -1,4 +1,4 @@
-//! Samples of buffers and queues: a row for each counter that has changed since the last sample.
+//! Samples of buffers and queues: one row for each counter that has changed since the last sample.
 
 use fabric_core::cell::Cell64;
 use fabric_core::lossy::{self, BufferManagement};
@@ -19,13 +19,13 @@ use crate::datapath::FrameId;
 
 /// Counters of one (port, priority): ingress, ingress headroom, ingress shared headroom, egress.
 const PER_PORT_PRIORITY: usize = 4;
-/// Counters of one switch: buffer, shared, private, headroom, lossy.
+/// Counters of one switch: headroom, shared, private, lossy, buffer.
 const PER_SWITCH: usize = 5;
-/// The places of two of them.
+/// Positions of two of them.
 const HEADROOM: usize = 0;
 const BUFFER: usize = 4;
 
-/// The place of the first counter of a priority, at a switch with so many ports.
+/// Position of the first counter of a priority, at a switch with `ports` ports.
 fn of_priority(ports: u16, priority: usize) -> usize {
     PER_SWITCH + usize::from(ports) * (1 + priority * PER_PORT_PRIORITY)
 }
@@ -33,32 +33,32 @@ fn of_priority(ports: u16, priority: usize) -> usize {
 /// The values of a switch's last sample.
 #[derive(Debug)]
 pub struct Sampler {
-    /// Those of the switch, then of each port, then those of each port of the lowest priority and so on: most
-    /// priorities carry nothing, and what carries something lies together.
+    /// Counters of the switch, then of each port, then of each port of the lowest priority and so on: most
+    /// priorities carry no traffic, and counters of used priorities are adjacent.
     last: Box<[u64]>,
-    /// How many had changed then.
+    /// Number of counters that had changed at the last sample.
     changed: usize,
-    /// The last sample of the queues of spread priorities, if there are any.
+    /// Last sample of the queues of spread priorities, if any.
     last_of_queues: Box<[u64]>,
-    /// By port: how flows were spread over its queues; empty unless the scheme gives flows queues.
+    /// Last distribution of flows over the queues, by port; empty unless the scheme gives flows queues.
     last_of_flows: Box<[FlowUse]>,
-    /// By port and priority: the last threshold; empty unless thresholds are sampled.
+    /// Last threshold by port and priority; empty unless thresholds are sampled.
     last_thresholds: Box<[u64]>,
-    /// By port and queue: what was last sampled of a lossy egress queue; empty unless thresholds are sampled.
+    /// Last sample of each lossy egress queue, by port and queue; empty unless thresholds are sampled.
     last_lossy: Box<[LossySample]>,
-    /// By port: the last rows of OFC's tables; empty unless they are sampled.
+    /// Last row counts of OFC's tables, by port; empty unless they are sampled.
     last_of_tables: Box<[TableRows]>,
     ports: u16,
     spread: u8,
-    /// When the last sample was.
+    /// Instant of the last sample.
     sampled: Picos,
-    /// Most bytes buffered, and in headroom, up to then.
+    /// Max bytes buffered, and max bytes in headroom, up to the last sample.
     most: [u64; 2],
 }
 
 impl Sampler {
-    /// All counters zero. `spread` are the priorities whose queues have a table of their own; `results` says what is sampled
-    /// besides.
+    /// All counters zero. `spread` are the priorities whose queues have their own table; `results` lists the
+    /// additional samples.
     pub fn new(switch: &Switch<FrameId>, ports: u16, spread: u8, results: &Results) -> Self {
         let thresholds = results.thresholds;
         let has_tables = results.flow_tables && switch.policy().scheme == SchemeKind::Ofc as u32;
@@ -87,15 +87,15 @@ impl Sampler {
         }
     }
 
-    /// Most bytes buffered, and in headroom, so far.
+    /// Max bytes buffered, and max bytes in headroom, up to now.
     pub fn most(&self, switch: &Switch<FrameId>) -> [u64; 2] {
         let state = switch.tables().state();
         let now = [&state.buffer_max_bytes, &state.headroom_max_bytes].map(Cell64::load);
         std::array::from_fn(|place| self.most[place].max(now[place]))
     }
 
-    /// Notes what was held between the last sample and this one, if it was more than at both. The switch's own maxima
-    /// begin again from here, like watermarks that are read.
+    /// Notes the max occupancy since the last sample, if it exceeds both samples. Resets the switch's maxima, like
+    /// watermarks that are cleared on read.
     fn note_peak(
         &mut self,
         switch: &Switch<FrameId>,
@@ -119,7 +119,7 @@ impl Sampler {
         }
     }
 
-    /// Takes a sample. `classes` are the priorities of which a packet may ever have been buffered.
+    /// Takes a sample. `classes` are all priorities of which packets may have been buffered.
     pub fn sample(
         &mut self,
         switch: &Switch<FrameId>,
@@ -198,7 +198,7 @@ impl Sampler {
         }
     }
 
-    /// The thresholds that have changed, of lossless queues.
+    /// Thresholds of lossless queues that have changed.
     fn thresholds(
         &mut self,
         switch: &Switch<FrameId>,
@@ -253,7 +253,7 @@ impl Sampler {
         }
     }
 
-    /// Samples each lossy egress queue that holds something, or did.
+    /// Samples each lossy egress queue that holds bytes, or did at the last sample.
     fn sample_lossy(
         &mut self,
         switch: &Switch<FrameId>,
@@ -294,8 +294,8 @@ impl Sampler {
     }
 }
 
-/// Rows of OFC's tables by port. A flow counts in `pause_frame_tab` where its packets come in, and in the others where they
-/// leave.
+/// Row counts of OFC's tables, by port. A flow counts in `pause_frame_tab` at its ingress port, and in the other
+/// tables at its egress port.
 fn table_rows(switch: &Switch<FrameId>, ports: u16) -> Vec<TableRows> {
     let (tables, options) = (switch.tables(), ofc::Options::of(switch.policy()));
     let mut rows = vec![[0; 3]; usize::from(ports)];

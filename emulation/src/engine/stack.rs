@@ -1,5 +1,5 @@
-//! The kernel's network stack of a host, behind its NIC: what programs in the host's namespace send and receive. The
-//! NIC sends their frames at its line rate, in turns with its own packets, and stops them while their class is paused.
+//! A host's kernel network stack behind its NIC, used by programs in the host's namespace. The NIC sends their
+//! frames at its line rate, in turns with its own packets, and stops them while their class is paused.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use units::Picos;
 
 use crate::datapath::FrameId;
 
-/// Frames that a NIC keeps for the port, and of each class while that is paused. What programs send in addition waits in their
-/// interface, or is dropped if its class is paused.
+/// Max number of frames that wait in a NIC for the port, and max number per class while it is paused. Further
+/// frames wait in the stack's interface, or are dropped if their class is paused.
 pub const MOST_WAITING: usize = 1024;
 
-/// Receives a frame for the stack.
+/// Passes a frame to the stack.
 pub type ToStack = Box<dyn FnMut(&[u8]) + Send>;
 
 /// A frame of a program.
@@ -21,41 +21,41 @@ pub type ToStack = Box<dyn FnMut(&[u8]) + Send>;
 pub struct StackFrame {
     /// The frame.
     pub frame: FrameId,
-    /// How long it counts.
+    /// Accounted length, bytes.
     pub length: u32,
-    /// By its DSCP.
+    /// Priority from its DSCP.
     pub priority: Priority,
 }
 
 /// See the module.
 pub struct Stack {
     programs: ToStack,
-    /// By priority: frames that wait for the port.
+    /// Frames that wait for the port, by priority.
     queues: [VecDeque<StackFrame>; 8],
     waiting: usize,
-    /// The priority that was served last.
+    /// Priority served last.
     served: u8,
-    /// Whether the last frame that left the port was the stack's.
+    /// True if the last frame that left the port was the stack's.
     had_turn: bool,
-    /// What was counted.
+    /// Counters of the stack.
     pub counters: StackCounters,
 }
 
-/// What a stack has sent and received.
+/// Counters of a stack's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackCounters {
-    /// Frames that programs have sent.
+    /// Frames accepted from programs.
     pub sent: u64,
-    /// Frames that were handed to them.
+    /// Frames passed to programs.
     pub received: u64,
-    /// Frames of programs that were dropped because they are longer than any of the fabric.
+    /// Frames of programs dropped because they exceed the max length of the fabric.
     pub too_long: u64,
-    /// Frames of programs that were dropped because too many of their class waited for the end of its pause.
+    /// Frames of programs dropped because too many of their class waited for the end of its pause.
     pub dropped: u64,
 }
 
 impl Stack {
-    /// Nothing waits.
+    /// An empty stack.
     pub fn new(to_stack: ToStack) -> Self {
         Self {
             programs: to_stack,
@@ -67,12 +67,12 @@ impl Stack {
         }
     }
 
-    /// Frames that wait for the port.
+    /// Number of frames that wait for the port.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Those of them whose classes are not paused at `now`.
+    /// Number of waiting frames whose classes are not paused at `now`.
     pub fn waiting_for_the_port(&self, now: Picos, host: &Host) -> usize {
         if self.waiting < MOST_WAITING {
             return self.waiting;
@@ -81,7 +81,7 @@ impl Stack {
         open.map(|priority| self.queues[priority.index()].len()).sum()
     }
 
-    /// Takes a frame that a program sends, or gives it back if there is no room for it.
+    /// Queues a program's frame, or returns it if the queue is full and its class is paused.
     pub fn enqueue(&mut self, now: Picos, host: &Host, frame: StackFrame) -> Option<FrameId> {
         let queue = &mut self.queues[frame.priority.index()];
         if queue.len() >= MOST_WAITING && host.open_from(frame.priority, now) > now {
@@ -94,23 +94,23 @@ impl Stack {
         None
     }
 
-    /// Hands a frame to the programs.
+    /// Passes a frame to the programs.
     pub fn deliver(&mut self, bytes: &[u8]) {
         self.counters.received += 1;
         (self.programs)(bytes);
     }
 
-    /// Whether it is the stack's turn before the NIC's own packets.
+    /// True if the stack has the turn before the NIC's own packets.
     pub fn is_first(&self) -> bool {
         !self.had_turn
     }
 
-    /// The NIC has sent a packet of its own.
+    /// Records that the NIC has sent its own packet.
     pub fn let_pass(&mut self) {
         self.had_turn = false;
     }
 
-    /// The frame that starts onto the free port at `now`, if one may: of the priorities in turn.
+    /// Takes the frame that starts on the free port at `now`, if one may: priorities take turns.
     pub fn pop(&mut self, now: Picos, host: &Host) -> Option<StackFrame> {
         if self.waiting == 0 {
             return None;
@@ -126,7 +126,7 @@ impl Stack {
         self.queues[next.index()].pop_front()
     }
 
-    /// The earliest instant from `from` on at which [`pop`](Self::pop) has something, if nothing arrives before.
+    /// Earliest instant from `from` on at which [`pop`](Self::pop) returns a frame, if nothing arrives before.
     pub fn next_transmission(&self, from: Picos, host: &Host) -> Picos {
         if self.waiting == 0 {
             return Picos::MAX;

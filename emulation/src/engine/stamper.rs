@@ -1,10 +1,10 @@
-//! What a switch says of its ports in the packets that it sends: docs/telemetry.md.
+//! Telemetry stamps that a switch adds to packets: docs/telemetry.md.
 
 use fabric_core::wire::telemetry::{Measured, RateCode, Stamp};
 use scenario::TelemetrySteps;
 use units::{BitsPerSecond, Bytes, Picos};
 
-/// What stamps tell of each port of a switch.
+/// Creates stamps for each port of a switch.
 #[derive(Debug)]
 pub struct Stamper {
     ports: Box<[Port]>,
@@ -14,19 +14,19 @@ pub struct Stamper {
 #[derive(Debug)]
 struct Port {
     rate: RateCode,
-    /// Bytes on the wire so far.
+    /// Bytes sent on the wire up to now.
     transmitted: u64,
 }
 
 impl Stamper {
-    /// Of a switch that has sent nothing, whose ports have these rates, and which tells bytes in these steps.
+    /// A stamper for a switch that has sent nothing, with these rates of ports and step sizes of byte values.
     pub fn new(rates: impl Iterator<Item = BitsPerSecond>, steps: TelemetrySteps) -> Self {
         let port = |rate| Port { rate: RateCode::nearest(rate), transmitted: 0 };
         Self { ports: rates.map(port).collect(), steps }
     }
 
-    /// Takes note of a frame that a port begins to send, `wire_length` bytes on the wire, `queue` bytes behind it: its
-    /// stamp.
+    /// Counts a frame that a port begins to send, and returns its stamp. `wire_length` are its bytes on the wire,
+    /// `queue` the bytes behind it.
     pub fn transmit(&mut self, now: Picos, port: u16, wire_length: u64, queue: u64) -> Stamp {
         let Port { rate, transmitted } = &mut self.ports[usize::from(port)];
         let down = |bytes: u64, step: Bytes| Bytes(bytes - bytes % step.0);

@@ -1,4 +1,4 @@
-//! A switch at work: it is handed its arrivals and timers in order, and what it sends is put onto wires.
+//! A running switch: it receives arrivals and timers in order, and its frames are sent on wires.
 
 mod unqueued;
 
@@ -30,7 +30,7 @@ use crate::switch_settings::{self, switch_config};
 struct Port {
     out: Transmitter,
     inward: Receiver,
-    /// The lossless classes, a bit each, if deadlocks over the wire out of this port are watched for.
+    /// Lossless classes, one bit each, if the deadlock watch follows the wire out of this port.
     watched: u8,
 }
 
@@ -38,24 +38,24 @@ struct Port {
 pub struct SwitchNode {
     /// The switch.
     pub switch: Switch<FrameId>,
-    /// Ports that are busy and have more to send, by the instants at which they are free: see [`port_key`].
+    /// Busy ports with more to send, by the instants at which they are free: see [`port_key`].
     wakes: BinaryHeap<Reverse<u64>>,
     ports: Box<[Port]>,
     /// Its number among switches.
     pub id: SwitchId,
     node: NodeId,
-    /// What results follow of it.
+    /// Data of the switch that results follow.
     pub followed: Followed,
     sampler: Sampler,
-    /// If packets have telemetry.
+    /// Stamper, if packets have telemetry.
     stamper: Option<Stamper>,
-    /// By port: its queues that were paused one by one when the last hop control frame had come in. Empty unless results
-    /// follow what such pauses hold.
+    /// Queues of each port that were paused one by one after the last hop control frame. Empty unless results
+    /// follow the packets held by such pauses.
     paused: Box<[QueueSet]>,
 }
 
 impl SwitchNode {
-    /// A switch that holds nothing.
+    /// An empty switch.
     pub fn new(
         scenario: &Scenario,
         id: SwitchId,
@@ -94,35 +94,35 @@ impl SwitchNode {
         }
     }
 
-    /// Ports.
+    /// Number of ports.
     pub fn ports(&self) -> u16 {
         self.ports.len() as u16
     }
 
-    /// Both ends of the wires at a port: the one that leaves, and the one that comes.
+    /// Both wire ends at a port: the leaving wire's sender and the arriving wire's receiver.
     pub fn wires(&self, port: u16) -> (&Transmitter, &Receiver) {
         let Port { out, inward, .. } = &self.ports[usize::from(port)];
         (out, inward)
     }
 
-    /// The sending end of the wire at a port, to be changed.
+    /// Sending end of the wire at a port, for changes.
     #[cfg(any(test, feature = "kernel"))]
     pub fn out_mut(&mut self, port: u16) -> &mut Transmitter {
         &mut self.ports[usize::from(port)].out
     }
 
-    /// The receiving end of the wire at a port, to be changed.
+    /// Receiving end of the wire at a port, for changes.
     #[cfg(feature = "kernel")]
     pub fn inward_mut(&mut self, port: u16) -> &mut Receiver {
         &mut self.ports[usize::from(port)].inward
     }
 
-    /// Makes a note whenever what may be sent of `classes` out of a port changes.
+    /// Notes all changes of pauses of `classes` at a port from now on.
     pub fn watch(&mut self, port: u16, classes: u8) {
         self.ports[usize::from(port)].watched = classes;
     }
 
-    /// When its next timer is due or its next busy port is free.
+    /// Instant at which the next timer is due or the next busy port is free.
     pub fn next(&self) -> Picos {
         self.next_timer().min(self.next_wake())
     }
@@ -137,8 +137,8 @@ impl SwitchNode {
         self.wakes.peek().map_or(Picos::MAX, |Reverse(key)| Picos(key >> PORT_BITS))
     }
 
-    /// Runs all that happens before `end`, and says when the next comes. At an instant arrivals come first, then
-    /// timers, then ports that are free; each in the order of their ports. A call, so that it has the registers for itself.
+    /// Runs all events before `end`, and returns the instant of the next one. At one instant arrivals come first,
+    /// then timers, then free ports, each in the order of ports. Not inlined, so that it has all registers.
     #[inline(never)]
     pub fn run<W: Wires>(
         &mut self,
@@ -208,7 +208,7 @@ impl SwitchNode {
         Ok(())
     }
 
-    /// Hands a frame to the switch, and leaves in `outcome` what has become of it.
+    /// Passes a frame to the switch, and writes the result to `outcome`.
     #[inline(always)]
     fn cross<W: Wires>(
         &self,
@@ -225,7 +225,7 @@ impl SwitchNode {
         })
     }
 
-    /// Sends the next frame of a port, if the port is free and has one that may go.
+    /// Sends the next frame of a port, if the port is free and a frame may leave.
     #[inline(always)]
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         if self.switch.has_device_queues() {
@@ -239,7 +239,7 @@ impl SwitchNode {
         }
     }
 
-    /// The same of a port that is free.
+    /// Sends the next frame of a free port, if a frame may leave.
     fn send_next<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         if let Some(control) = self.switch.poll_control(now, port) {
             let rests = self.switch.is_idle(port);
@@ -278,7 +278,7 @@ impl SwitchNode {
         }
     }
 
-    /// Puts a frame onto the wire. If there is `more` to send, the port wakes up when it is free.
+    /// Sends a frame on the wire. If there is `more` to send, the port wakes when it is free.
     #[inline(always)]
     fn transmit<W: Wires>(
         &mut self,
@@ -304,8 +304,8 @@ impl SwitchNode {
         }
     }
 
-    /// Moves packets from a port's egress queues into the FIFO below them while that has room: they depart, whether the
-    /// port is free or not.
+    /// Moves packets from a port's egress queues into the FIFO below them while it has room: they depart even if
+    /// the port is busy.
     #[cold]
     fn fill_device_queue<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         loop {
@@ -325,7 +325,7 @@ impl SwitchNode {
         }
     }
 
-    /// Sends the next packet of a free port's FIFO, and fills the FIFO again.
+    /// Sends the next packet of a free port's FIFO, and refills the FIFO.
     #[cold]
     fn send_staged<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         let Some(Staged { frame, length }) = self.switch.poll_device_queue(port) else { return };
@@ -350,7 +350,7 @@ impl SwitchNode {
         }
     }
 
-    /// Stamps a frame that has left `queue`, if it has telemetry, and counts it in any case.
+    /// Stamps a frame that has left `queue`, if it has telemetry. Counts it in any case.
     #[cold]
     fn stamp_and_count<W: Wires>(
         &mut self,
@@ -370,7 +370,7 @@ impl SwitchNode {
         core.frames.stamp(frame, stamp);
     }
 
-    /// Lets ports send hop control frames that departures have queued there.
+    /// Makes ports send hop control frames that departures have queued there.
     #[cold]
     fn kick_woken<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         self.take_discarded(core, now);
@@ -379,7 +379,7 @@ impl SwitchNode {
         }
     }
 
-    /// A timer is due.
+    /// Handles timers that are due.
     #[cold]
     fn handle_deadline<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
@@ -395,7 +395,7 @@ impl SwitchNode {
         }
     }
 
-    /// Every port asks its neighbour for the link's delay.
+    /// Requests the link's delay from the neighbour of every port.
     pub fn measure_links<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
             let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
@@ -404,7 +404,7 @@ impl SwitchNode {
         }
     }
 
-    /// Every port tells its neighbour what the scheme announces, and goes on with what it has forgotten.
+    /// Sends the scheme's announcements at every port, and resumes flows whose pauses were not repeated.
     pub fn announce<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
             self.switch.announce(port);
@@ -413,7 +413,7 @@ impl SwitchNode {
         }
     }
 
-    /// The link of a port has gone down or come up.
+    /// Handles a link of a port that has gone down or come up.
     pub fn relinked<W: Wires>(&mut self, now: Picos, port: u16, core: &mut Core<W>) {
         self.switch.relinked(port);
         self.kick(core, now, port);
@@ -424,7 +424,7 @@ impl SwitchNode {
         self.sampler.sample(&self.switch, now, self.node, classes, journal);
     }
 
-    /// Most bytes that the switch has buffered, and that were in headroom.
+    /// Max bytes that the switch has buffered, and max bytes in headroom.
     pub fn most_buffered(&self) -> [u64; 2] {
         self.sampler.most(&self.switch)
     }
@@ -441,7 +441,7 @@ impl SwitchNode {
         }
     }
 
-    /// Has a port that does not wake yet wake when it is free.
+    /// Schedules a wake of a port when it is free, unless one is scheduled already.
     #[inline]
     fn push_wake(wakes: &mut BinaryHeap<Reverse<u64>>, out: &mut Transmitter, port: u16) {
         out.wakes = true;

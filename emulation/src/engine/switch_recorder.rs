@@ -1,4 +1,4 @@
-//! Writes down what happens in a switch: notes for the record, pool levels, and measurements that a scenario asks for.
+//! Records events in a switch: notes for the record, pool levels, and measurements that a scenario asks for.
 
 use std::convert::Infallible;
 
@@ -21,26 +21,26 @@ use super::queue_tally::QueueTally;
 use crate::hpcc_options::queue_sampling;
 use crate::switch_settings;
 
-/// What results follow of a switch.
+/// Data of a switch that results follow.
 pub struct Followed {
     /// The switch.
     node: NodeId,
-    /// Whether each packet that it admits and sends has to be looked at.
+    /// True if admitted and sent packets are recorded one by one.
     packets: bool,
-    /// How full its pools were.
+    /// Occupancy of its pools.
     pub occupancy: Option<Box<Occupancy>>,
-    /// What its queues have seen.
+    /// Counters of its queues.
     pub queues: Option<Box<QueueTally>>,
-    /// Its headroom.
+    /// Measurements of its headroom.
     pub study: Option<Box<HeadroomStudy>>,
-    /// Queue lengths of its ports, for files as HPCC's simulator writes them.
+    /// Queue lengths of its ports, for files in the format of HPCC's simulator.
     pub lengths: Option<Box<QueueLengths>>,
-    /// The wire that comes in at each port.
+    /// The arriving wire of each port.
     wires: Box<[WireId]>,
 }
 
 impl Followed {
-    /// What a scenario wants to know of a switch.
+    /// The recordings of a switch that a scenario asks for.
     pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
         let results = &scenario.results;
         let window = crate::run::window(results);
@@ -82,11 +82,11 @@ impl Followed {
 
 /// The observer of a switch.
 pub struct SwitchRecorder<'a> {
-    /// What results follow of it.
+    /// Data of the switch that results follow.
     pub followed: &'a mut Followed,
-    /// Takes the notes.
+    /// Journal for the notes.
     pub journal: &'a mut Journal,
-    /// What is measured of headroom.
+    /// Measurements of headroom.
     pub measured: &'a mut Option<Box<Measurements>>,
 }
 
@@ -105,7 +105,7 @@ impl SwitchRecorder<'_> {
         }
     }
 
-    /// The egress queues of a port hold `change` bytes more than before.
+    /// Adds `change` bytes to the egress queues of a port.
     #[inline]
     fn waiting(&mut self, now: Picos, port: u16, change: i64) {
         if let Some(lengths) = &mut self.followed.lengths {
@@ -153,7 +153,7 @@ impl Observer for SwitchRecorder<'_> {
         packet: Admitted,
     ) -> Result<(), Infallible> {
         if self.followed.packets {
-            // A copy is made here alone: a reference to `packet` itself would keep every packet out of registers.
+            // The copy is made here only: a reference to `packet` itself would keep every packet out of registers.
             self.follow_admitted(now, tables, &{ packet });
         }
         Ok(())
@@ -302,7 +302,7 @@ impl Observer for SwitchRecorder<'_> {
         port: u16,
         priority: Priority,
     ) -> Result<(), Infallible> {
-        // For who follows pauses it ends here.
+        // For followers of pauses, the pause ends here.
         let (wire, priority) = (self.followed.wires[usize::from(port)], priority.number());
         let what = Note::PauseReceived { wire, priority, until: now.to_nanos(), quanta: None };
         self.journal.note(now, self.followed.node, what);

@@ -1,19 +1,19 @@
-//! What happens in a part of the fabric, in numbers.
+//! Counters of a part of the fabric.
 
 use units::Picos;
 
-/// What happens in a part, counted.
+/// Counters of a part.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Frames that have crossed a wire.
     pub packet_hops: u64,
-    /// Frames that faults took at random or by their number.
+    /// Frames lost by faults at random or by number.
     pub injected_losses: u64,
-    /// Frames that were sent while their wire was down.
+    /// Frames sent while their wire was down.
     pub sent_in_vain: u64,
     /// Frames that arrived with a wrong FCS.
     pub damaged: u64,
-    /// The last arrival, or the last frame that a fault took: nothing happens after it in a fabric that drains.
+    /// The last arrival, or the last frame lost by a fault: a fabric that drains has no later event.
     pub last_activity: Picos,
 }
 

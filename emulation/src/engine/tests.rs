@@ -1,4 +1,4 @@
-//! The engine on small fabrics in memory: what it counts, and what its checks say when something is wrong.
+//! The engine on small fabrics in memory: its counters, and the messages of its checks after a failure.
 
 mod books;
 mod faults;
@@ -61,7 +61,7 @@ fn out<'a>(engine: &'a mut Engine<'_, MemoryWires>, name: &str) -> &'a mut Trans
     }
 }
 
-/// Before the first event.
+/// The engine before the first event.
 pub(super) fn engine(scenario: &Scenario) -> Engine<'_, MemoryWires> {
     let fabric = in_memory(scenario).expect("memory for a few switches");
     Engine::new(scenario, fabric, record(scenario, None), &[], ThreadUse::ONE)
@@ -72,10 +72,10 @@ fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
     engine.run(&mut Watch { interrupted: &interrupted, progress: &mut |_| {} })
 }
 
-/// Incasts between four leaves, with PFC, a deadlock's makings, and links of different delays.
+/// Incasts between four leaves, with PFC, routes that allow a deadlock, and links of different delays.
 const LEAVES: &str = include_str!("../../../scenarios/deadlock.toml");
 
-/// What a run leaves does not depend on how long its windows are.
+/// Results of a run do not depend on the length of windows.
 #[test]
 fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
     let text = LEAVES.replace("stop = \"deadlock\"", "").replace("20ms", "60us");
@@ -110,8 +110,8 @@ fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
     }
 }
 
-/// The hops of a flow of 2 MB are more than twice as many as lie between two looks, and less than a hundred
-/// times; those of 1 kB are few.
+/// The hops of a flow of 2 MB are more than twice, and less than a hundred times, the hops between two checks; a
+/// flow of 1 kB has few.
 #[test]
 fn a_run_tells_of_its_progress_now_and_then() {
     let calls = |bytes, interrupted: bool| {

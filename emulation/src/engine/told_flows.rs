@@ -1,5 +1,5 @@
-//! Pauses of flows, as switches have decided on them (OFC), and the flows that a neighbour still holds back because the RESUME
-//! was lost.
+//! Pauses of flows that switches have sent (OFC), and flows that a neighbour still holds back because a RESUME was
+//! lost.
 
 use std::collections::BTreeMap;
 
@@ -29,9 +29,9 @@ struct Told {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct ToldFlows {
-    /// The flow of each name that has started last.
+    /// Flow of each name that has started last.
     flows: BTreeMap<u32, u32>,
-    /// When a switch last told a neighbour to pause the flow of a name.
+    /// Instant of the last pause by any switch, by the flow's name.
     paused: BTreeMap<u32, Picos>,
     told: BTreeMap<Place, Told>,
 }
@@ -42,7 +42,7 @@ impl ToldFlows {
         self.flows.insert(scenario.flow_name(flow), flow.id);
     }
 
-    /// When a switch last told a neighbour to pause the flow of a name.
+    /// Instant at which a switch last paused the flow of a name at a neighbour.
     pub fn paused_at(&self, name: u32) -> Option<Picos> {
         self.paused.get(&name).copied()
     }
@@ -93,7 +93,7 @@ impl ToldFlows {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// The flows under way that wait for a RESUME which was lost.
+    /// Flows in progress that wait for a lost RESUME.
     pub(super) fn unresumed_flows(&self) -> Vec<UnresumedFlow> {
         if self.scenario.switch.ofc().is_none() {
             return Vec::new();
@@ -120,7 +120,8 @@ impl<W: Wires> Engine<'_, W> {
         unresumed
     }
 
-    /// Says if a frame that was due at `at` at a port of a switch may still be on its way: behind one of the port's, if need be.
+    /// True if a frame that was due at `at` at a port of a switch may still be on its way, possibly behind another
+    /// frame of the port.
     fn may_still_come(&self, by: NodeId, port: u16, at: Picos) -> bool {
         let NodeKind::Switch(switch) = self.scenario.fabric().node(by).kind else { return false };
         let node = self.switch_node(switch);
@@ -128,7 +129,7 @@ impl<W: Wires> Engine<'_, W> {
         node.switch.has_control(port) || self.now <= at + flight + flight
     }
 
-    /// Says if the neighbour at an ingress port holds back the flow of a name.
+    /// True if the neighbour at an ingress port holds back the flow of a name.
     fn is_held_back(&self, (by, port, priority, name): Place) -> bool {
         let fabric = self.scenario.fabric();
         let class = Priority::of_bits(priority.into());
@@ -150,7 +151,8 @@ impl<W: Wires> Engine<'_, W> {
             let flow = table.flow(tables, found);
             flow.is_some_and(|flow| flow.has(PAUSED) && !flow.has(RESUMES_NEXT))
         };
-        // A flow that has found no entry stops the whole queue, and so do others for which that is right.
+        // A paused flow without an entry stops the whole queue. This is an error if all flows that are to be paused
+        // have entries.
         let stops_all = || {
             let unnamed = state::class(tables, ports, port_there, class)
                 .is_some_and(|class| class.unnamed_flows.load() != 0);
@@ -161,7 +163,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// The end of a sentence on flows that have not completed.
+/// Final clause of a sentence on flows that have not completed.
 pub fn sentence(unresumed: &[UnresumedFlow]) -> String {
     const SHOWN: usize = 4;
     if unresumed.is_empty() {

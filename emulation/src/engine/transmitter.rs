@@ -1,4 +1,4 @@
-//! The two ends of a wire: when its sending port is free, what becomes of a frame on its way, and what has come in.
+//! The two ends of a wire: its sending port with the fate of frames on the way, and the frames received.
 
 use std::ops::Range;
 
@@ -11,42 +11,42 @@ use crate::datapath::FrameKind;
 use crate::partition::Place;
 use crate::wire_timing::Timing;
 
-/// The sending end of a wire. What every frame needs comes first and fills two cache lines: in a large fabric, other nodes
-/// have displaced them from the cache before the port sends again.
+/// Sending end of a wire. Fields that every frame needs come first and fill two cache lines: in a large fabric,
+/// other nodes have displaced them from the cache before the port sends again.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Transmitter {
-    /// When the port is free again.
+    /// Instant at which the port is free again.
     pub busy_until: Picos,
     /// The wire's timing.
     pub timing: Timing,
-    /// Frames whose transmission began.
+    /// Number of frames whose transmission began.
     pub sent: u64,
-    /// Their bytes, without FCS.
+    /// Bytes of these frames, without FCS.
     pub sent_bytes: u64,
-    /// What goes wrong on it, if anything may.
+    /// Faults on the wire; `None` if there cannot be any.
     faults: Option<Box<Faults>>,
-    /// The instants of which `results.link_bytes` has what was sent; empty without it.
+    /// Time span covered by `results.link_bytes`; empty without it.
     counted: Range<Picos>,
     /// The node at the other end.
     pub to: Place,
-    /// Its port.
+    /// The port of this node.
     pub to_port: u16,
-    /// Whether the sender wakes up when the port is free.
+    /// True if the sender wakes when the port is free.
     pub wakes: bool,
     /// The wire.
     pub wire: WireId,
-    /// Frames and bytes of them whose transmission began in [`counted`](Self::counted).
+    /// Frames whose transmission began in [`counted`](Self::counted), and their bytes.
     window_sent: (u64, u64),
-    /// Frames that faults took.
+    /// Number of frames lost by faults.
     pub lost: u64,
-    /// Interfaces of the capture that record what the wire loses.
+    /// Interfaces of the capture that record frames lost on the wire.
     pub captures: Vec<u32>,
 }
 
 impl Transmitter {
-    /// Of an idle wire that leads to the node at `to`; what it loses is recorded by the interfaces of `captured` that
-    /// name it.
+    /// Sender of an idle wire to the node at `to`. Its lost frames are recorded by the interfaces of `captured`
+    /// that name the wire.
     pub fn new(
         scenario: &Scenario,
         wire: WireId,
@@ -77,7 +77,7 @@ impl Transmitter {
         }
     }
 
-    /// Occupies the port from `now` on for a frame of `length` bytes. Returns when its last bit arrives.
+    /// Occupies the port from `now` on for a frame of `length` bytes. Returns the arrival of its last bit.
     #[inline]
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.timing.serialise(length);
@@ -95,18 +95,18 @@ impl Transmitter {
         }
     }
 
-    /// Whether anything may go wrong on the wire.
+    /// True if faults may affect the wire.
     #[inline]
     pub fn is_faulty(&self) -> bool {
         self.faults.is_some()
     }
 
-    /// Whether a frame was, or may have been, later than its link makes it.
+    /// True if a frame was, or may have been, delayed by faults.
     pub fn may_be_late(&self) -> bool {
         self.longest_flight(0) > self.timing.serialise(0) + self.timing.delay
     }
 
-    /// What `results.link_bytes` has of it at the run's end: bytes on the wire, and what the link carries at most.
+    /// Values of `results.link_bytes` at the run's end: bytes sent on the wire, and the link's capacity in bytes.
     pub fn link_bytes(&self, rate: BitsPerSecond, end: Picos) -> (u64, u64) {
         let (frames, bytes) = self.window_sent;
         let sent = bytes + frames * self.timing.on_the_wire(0);
@@ -115,12 +115,12 @@ impl Transmitter {
         (sent, u64::try_from(capacity).unwrap_or(u64::MAX))
     }
 
-    /// What the frames took that were sent, in bytes on the wire.
+    /// Bytes on the wire of all sent frames, overhead included.
     pub fn sent_on_the_wire(&self) -> u64 {
         self.sent_bytes + self.sent * self.timing.on_the_wire(0)
     }
 
-    /// The same as [`start`](Self::start) where faults look at the frame.
+    /// Sends a frame as in [`start`](Self::start), with the effects of faults.
     ///
     /// # Panics
     /// If the wire is not [faulty](Self::is_faulty).
@@ -132,7 +132,7 @@ impl Transmitter {
         passage
     }
 
-    /// The most time from the beginning of a transmission to its arrival, of a frame of `length` bytes.
+    /// Max time from the beginning of a transmission to the arrival, for a frame of `length` bytes.
     pub fn longest_flight(&self, length: u32) -> Picos {
         match &self.faults {
             None => self.timing.serialise(length) + self.timing.delay,
@@ -140,41 +140,41 @@ impl Transmitter {
         }
     }
 
-    /// What each fault of the scenario has done on the wire, by its number.
+    /// Counters of the scenario's faults on the wire, by the fault's index.
     pub fn tallies(&self) -> impl Iterator<Item = (u32, FaultTally)> {
         self.faults.iter().flat_map(|faults| faults.tallies())
     }
 
-    /// What goes wrong on the wire, to be changed.
+    /// Faults on the wire, for changes.
     #[cfg(feature = "kernel")]
     pub fn faults_mut(&mut self) -> &mut Faults {
         self.faults.get_or_insert_with(|| Box::new(Faults::none(self.timing)))
     }
 
-    /// What goes wrong on the wire, if anything may.
+    /// Faults on the wire; `None` if there cannot be any.
     #[cfg(feature = "kernel")]
     pub fn faults(&self) -> Option<&Faults> {
         self.faults.as_deref()
     }
 }
 
-/// The receiving end of a wire. What every frame in memory needs comes first and fits a cache line.
+/// Receiving end of a wire. Fields that every frame in memory needs come first and fit a cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Receiver {
-    /// Frames that arrived whole.
+    /// Number of frames that arrived undamaged.
     pub received: u64,
-    /// Their bytes, without FCS.
+    /// Bytes of these frames, without FCS.
     pub received_bytes: u64,
     /// Interfaces of the capture, and the filter of each.
     pub captures: Vec<(u32, CaptureFilter)>,
     /// The wire.
     pub wire: WireId,
-    /// Where it begins and ends.
+    /// Both ends of the wire.
     pub ends: WireEnds,
     /// The wire's timing.
     pub timing: Timing,
-    /// Frames that arrived with a wrong FCS.
+    /// Number of frames that arrived with a wrong FCS.
     pub damaged: u64,
 }
 
@@ -185,7 +185,7 @@ const _: () = {
 };
 
 impl Receiver {
-    /// Of an idle wire, recorded by the interfaces of `captured` that name it.
+    /// Receiver of an idle wire. Its frames are recorded by the interfaces of `captured` that name the wire.
     pub fn new(scenario: &Scenario, wire: WireId, captured: &[(WireId, CaptureFilter)]) -> Self {
         let fabric = scenario.fabric();
         Self {
@@ -202,13 +202,13 @@ impl Receiver {
 
 #[cfg(feature = "kernel")]
 impl Receiver {
-    /// What the frames took that arrived, in bytes on the wire.
+    /// Bytes on the wire of all received frames, overhead included.
     pub fn received_on_the_wire(&self) -> u64 {
         self.received_bytes + self.received * self.timing.on_the_wire(0)
     }
 }
 
-/// The instants of which `results.link_bytes` has what was sent.
+/// Time span covered by `results.link_bytes`.
 fn counted(scenario: &Scenario) -> Range<Picos> {
     if !scenario.results.link_bytes {
         return Picos::ZERO..Picos::ZERO;

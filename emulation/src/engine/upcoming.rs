@@ -1,13 +1,13 @@
-//! When each node of a part has something to do next.
+//! Instant of the next event of each node of a part.
 
 use std::ops::Range;
 
 use units::Picos;
 
-/// Nodes of a block. Of a fabric in which little happens, a window looks at the blocks alone.
+/// Nodes per block. If a fabric has few events, a window reads the blocks only.
 const BLOCK: usize = 32;
 
-/// By node: no event of it is earlier. And the first of each block of nodes.
+/// Lower bound of each node's next event, and the min of each block of nodes.
 #[derive(Debug)]
 pub struct Upcoming {
     nodes: Box<[Picos]>,
@@ -15,22 +15,22 @@ pub struct Upcoming {
 }
 
 impl Upcoming {
-    /// Of nodes that have nothing to do.
+    /// No events, for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         let never = |count| vec![Picos::MAX; count].into();
         Self { nodes: never(nodes), blocks: never(nodes.div_ceil(BLOCK)) }
     }
 
-    /// The first instant at which a node has something to do.
+    /// Instant of the first event of any node.
     pub fn first(&self) -> Picos {
         first(&self.blocks)
     }
 
-    /// A node has something to do at `at`, too.
+    /// Adds an event of a node at `at`.
     #[inline]
     pub fn wake(&mut self, node: u32, at: Picos) {
         let node = node as usize;
-        // Mostly something else comes first, and a block is never later than its nodes.
+        // Usually another event comes first, and a block's value is never later than its nodes' values.
         if at < self.nodes[node] {
             self.nodes[node] = at;
             let first = &mut self.blocks[node / BLOCK];
@@ -38,12 +38,12 @@ impl Upcoming {
         }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// No event of the nodes of a block is earlier.
+    /// Lower bound of the next event of a block's nodes.
     pub fn first_of(&self, block: usize) -> Picos {
         self.blocks[block]
     }
@@ -54,19 +54,20 @@ impl Upcoming {
         start..self.nodes.len().min(start + BLOCK)
     }
 
-    /// When a node has something to do next.
+    /// Instant of a node's next event.
     #[inline]
     pub fn at(&self, node: usize) -> Picos {
         self.nodes[node]
     }
 
-    /// What a node that had something to do has to do next.
+    /// Replaces the instant of a node's next event, after its events have run. Call [`settle`](Self::settle) for
+    /// its block afterwards.
     #[inline]
     pub fn set(&mut self, node: usize, at: Picos) {
         self.nodes[node] = at;
     }
 
-    /// Looks through the nodes of a block that were [`set`](Self::set).
+    /// Updates a block after its nodes were [`set`](Self::set).
     pub fn settle(&mut self, nodes: Range<usize>) {
         let block = nodes.start / BLOCK;
         self.blocks[block] = first(&self.nodes[nodes]);

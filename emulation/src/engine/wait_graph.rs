@@ -1,19 +1,19 @@
-//! Who waits for whom among paused queues, at one instant.
+//! The graph of waiting among paused queues, at one instant.
 //!
-//! A node is a paused [`Lane`]. Its egress queue waits until the ingress queue at its other end resumes; under
-//! DSH also until the port of that ingress queue resumes. An ingress queue waits for the paused egress queues
-//! of its switch in which its packets lie. A port waits for those in which packets of any of its lossless
-//! classes lie. So an edge leads from a paused lane to each paused lane that holds packets for whose departure
-//! it waits.
+//! A node is a paused [`Lane`]. Its egress queue waits until the ingress queue at its other end resumes; under DSH
+//! also until the port of that ingress queue resumes. An ingress queue waits for the paused egress queues of its
+//! switch that hold its packets. A port waits for paused egress queues that hold packets of any of its lossless
+//! classes. So an edge leads from a paused lane to each paused lane that holds packets for whose departure it
+//! waits.
 //!
-//! A queue that is OFF turns ON when one of its packets departs (`fabric_core::scheme`), a port when a packet of any
-//! of its lossless classes does. A port also does, and a queue if the switch tests them then, when its pause is
-//! renewed. By then the switch's other ports may have drained, so that the threshold is higher and it is at or below
-//! X_on. So the caller of [`stuck`](WaitGraph::stuck) says whether a queue or port could resume without a departure of
-//! its own packets if only stuck bytes were left in the shared pool.
+//! A queue that is OFF turns ON when one of its packets departs (`fabric_core::scheme`), a port when a packet of
+//! any of its lossless classes departs. A port, and a queue if the switch tests it then, may also turn ON when its
+//! pause is renewed: by then the switch's other ports may have drained, so that the threshold is higher and the
+//! occupancy at or below X_on. So the caller of [`stuck`](WaitGraph::stuck) says if a queue or port could resume
+//! without a departure of its packets if only stuck bytes were left in the shared pool.
 //!
-//! Under G-PFC a queue that is OFF turns ON by what all lossless queues of its port hold, so it waits for packets of all of
-//! them.
+//! Under G-PFC a queue that is OFF turns ON by the bytes of all lossless queues of its port, so it waits for
+//! packets of all of them.
 
 use std::collections::BTreeMap;
 
@@ -37,75 +37,75 @@ pub struct Lane {
 pub struct PausedLane {
     /// The lane.
     pub lane: Lane,
-    /// When the PAUSE that still stops it was received.
+    /// Reception of the PAUSE that still stops it.
     pub since: Nanos,
-    /// Whether nothing more can arrive over it before it resumes.
+    /// True if no more frames can arrive over it before it resumes.
     pub settled: bool,
-    /// Whether its ingress queue is OFF, and not only the port of that queue.
+    /// True if its ingress queue is OFF, false if only the queue's port is.
     pub queue_off: bool,
 }
 
 /// A port that is OFF (DSH, Section IV-E).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OffPort {
-    /// Since when the sender has been paused by it.
+    /// Start of the sender's pause by the port.
     pub since: Nanos,
-    /// Whether nothing more of any lossless class can arrive before one of them resumes.
+    /// True if no more frames of any lossless class can arrive before one of them resumes.
     pub settled: bool,
-    /// All that its lossless ingress queues hold.
+    /// Bytes of all its lossless ingress queues.
     pub held: Bytes,
 }
 
-/// What a lossless ingress queue holds, some of it in paused egress queues.
+/// Occupancy of a lossless ingress queue that has packets in paused egress queues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldQueue {
     /// Its switch.
     pub switch: u32,
-    /// All that it holds.
+    /// All bytes of the queue.
     pub held: Bytes,
-    /// The part of it that counts as shared buffer.
+    /// Bytes that count as shared buffer.
     pub shared: Bytes,
-    /// The part of it that lies in paused egress queues.
+    /// Bytes in paused egress queues.
     pub waiting: Vec<Waiting>,
 }
 
 /// Packets of one ingress queue in one paused egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The egress queue's place in the graph.
+    /// Position of the egress queue in the graph.
     pub behind: u32,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: Bytes,
-    /// When the first of them came in.
+    /// Arrival of the first of these packets.
     pub since: Nanos,
 }
 
-/// All that is paused between switches, and what waits behind it.
+/// All paused lanes between switches, and the packets behind them.
 #[derive(Clone, Debug, Default)]
 pub struct WaitGraph {
-    /// Ascending by lane.
+    /// Paused lanes, ascending.
     pub paused: Vec<PausedLane>,
     /// Ports that are OFF, by the wire that leads to them.
     pub ports: BTreeMap<u32, OffPort>,
     /// Ingress queues that have packets in paused egress queues, by the lane that leads to them.
     pub ingress: BTreeMap<Lane, HeldQueue>,
-    /// Whether thresholds of queues are of their whole port (G-PFC).
+    /// True if thresholds apply to all queues of a port together (G-PFC).
     pub counts_by_port: bool,
 }
 
 impl WaitGraph {
-    /// The place of a lane, if it is paused.
+    /// Position of a lane, if it is paused.
     pub fn place(&self, lane: Lane) -> Option<u32> {
         self.paused.binary_search_by_key(&lane, |paused| paused.lane).ok().map(|place| place as u32)
     }
 
-    /// The lane in a place.
+    /// The lane at a position.
     pub fn lane(&self, place: u32) -> Lane {
         self.paused[place as usize].lane
     }
 
-    /// Why each member of a cycle waits for the next: because its ingress queue is OFF and has packets there, or
-    /// otherwise because its port is OFF.
+    /// Level at which each member of a cycle waits for the next: the queue level if its ingress queue is OFF and
+    /// has packets there, otherwise the port level.
     pub fn levels(&self, cycle: &[u32]) -> Vec<PauseLevel> {
         let next = cycle.iter().cycle().skip(1);
         let level = |(&place, &next)| {
@@ -117,7 +117,7 @@ impl WaitGraph {
         cycle.iter().zip(next).map(level).collect()
     }
 
-    /// A shortest cycle through a lane as places, from the lowest lane on.
+    /// A shortest cycle through a lane, as positions, from the lowest lane on.
     pub fn cycle_through(&self, lane: Lane) -> Option<Vec<u32>> {
         let edges: Vec<Vec<u32>> = self
             .paused
@@ -130,7 +130,7 @@ impl WaitGraph {
         Some(cycle)
     }
 
-    /// Whether each of these lanes waits for the next, and the last for the first.
+    /// True if each of these lanes waits for the next one, and the last for the first.
     pub fn is_cycle(&self, lanes: &[Lane]) -> bool {
         let next = lanes.iter().cycle().skip(1);
         lanes.iter().zip(next).all(|(&lane, &next)| {
@@ -141,8 +141,8 @@ impl WaitGraph {
         })
     }
 
-    /// When the last edge of a cycle arose: the latest of its pauses and of the arrivals of the packets that make
-    /// each member wait for the next.
+    /// Instant at which the last edge of a cycle arose: the latest of its pauses and of the arrivals of the packets
+    /// that make each member wait for the next one.
     pub fn onset(&self, cycle: &[u32]) -> Nanos {
         let next = cycle.iter().cycle().skip(1);
         cycle
@@ -158,12 +158,11 @@ impl WaitGraph {
             .unwrap_or_default()
     }
 
-    /// Which lanes can never resume: the largest set of lanes, each paused by a queue or port that gets no
-    /// more packets and whose packets all wait behind lanes of the set. So no packet of these queues and ports
-    /// departs.
+    /// The lanes that can never resume: the largest set of lanes, each paused by a queue or port that gets no more
+    /// packets and whose packets all wait behind lanes of the set. So no packet of these queues and ports departs.
     ///
-    /// `may_resume` says whether the queue of a lane, or its port, could turn ON without a departure of
-    /// its own packets if only these bytes were left of others'.
+    /// `may_resume` returns true if the queue of a lane, or its port, could turn ON without a departure of its
+    /// packets if only these bytes of other queues were left.
     pub fn stuck(&self, may_resume: impl Fn(Lane, PauseLevel, Stays) -> bool) -> Vec<bool> {
         let mut stuck = vec![true; self.paused.len()];
         loop {
@@ -219,7 +218,7 @@ impl WaitGraph {
         held == port.held.0 && !may_resume(lane, PauseLevel::Port, stays())
     }
 
-    /// Bytes of a switch's shared pool that are never given back: those of ingress queues from which no packet
+    /// Bytes of a switch's shared pool that are never released: bytes of ingress queues from which no packet
     /// departs. All other bytes may leave.
     fn shared_that_stays(&self, switch: u32, stuck: &[bool]) -> Bytes {
         let queues = self.ingress.values().filter(|queue| queue.switch == switch);
@@ -232,7 +231,7 @@ impl WaitGraph {
         self.ingress.range(Lane { wire, class: 0 }..=Lane { wire, class: u8::MAX })
     }
 
-    /// What a paused lane waits for: since when, and the places of egress queues.
+    /// Edges of a paused lane: the instant since which it waits, and the position of an egress queue.
     fn edges(&self, paused: &PausedLane) -> impl Iterator<Item = (Nanos, u32)> {
         let lane = paused.lane;
         let port = self.ports.get(&lane.wire);
@@ -253,7 +252,7 @@ impl HeldQueue {
         waiting.map(|waiting| waiting.bytes.0).sum()
     }
 
-    /// The part of them that is in the shared pool, at least.
+    /// Min bytes of the stuck packets that are in the shared pool.
     fn stuck_shared_bytes(&self, stuck: &[bool]) -> u64 {
         let elsewhere = self.held.0 - self.shared.0;
         self.stuck_bytes(stuck).saturating_sub(elsewhere)
@@ -282,7 +281,7 @@ mod tests {
         HeldQueue { switch, held, shared: held, waiting }
     }
 
-    /// Wires 10, 11, .., each to a switch of the same number, one class, queues OFF.
+    /// Wires 10, 11, .., each to the switch with this number, one class, queues OFF.
     fn graph(nodes: &[Held<'_>]) -> WaitGraph {
         let mut graph = WaitGraph::default();
         for (place, &held) in (0..).zip(nodes) {
@@ -431,7 +430,7 @@ mod tests {
         assert_eq!(ring.levels(&[0, 1]), [PauseLevel::Port, PauseLevel::Queue]);
     }
 
-    /// Without departures of its own a port resumes when others make room; what is stuck makes none.
+    /// A port can resume without departures of its packets if others make room; stuck bytes make none.
     #[test]
     fn a_port_may_resume_by_room_that_others_make() {
         const HOST: Lane = Lane { wire: 7, class: 5 };
@@ -454,7 +453,8 @@ mod tests {
         assert_eq!(elsewhere.stuck(at_least(70)), [false; 4]);
     }
 
-    /// Port 10 has 5 bytes of class 3 behind class 5 of wire 11; port 11 has 40 of class 5 and 2 of class 3 behind wire 10.
+    /// Port 10 has 5 bytes of class 3 behind class 5 of wire 11; port 11 has 40 of class 5 and 2 of class 3 behind
+    /// wire 10.
     #[test]
     fn a_queue_may_wait_for_what_others_of_its_port_hold() {
         let mut ring = graph(&[(0, &[(2, 5)]), (0, &[(0, 40)])]);

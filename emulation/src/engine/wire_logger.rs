@@ -1,4 +1,4 @@
-//! What is put on the wires of a part during a window, for `wire_log.bin`.
+//! Log of frames on the wires of a part during a window, for `wire_log.bin`.
 
 use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::priority;
@@ -15,11 +15,11 @@ use crate::datapath::{FrameId, FrameKind, FrameLabel};
 #[derive(Debug, Default)]
 pub struct WireLogger {
     records: Vec<Logged>,
-    /// By frame: since when it is ready, and the queue that it left. Stale of frames that are no packets.
+    /// Instant since which each frame is ready, and the queue that it left. Stale for frames other than packets.
     frames: Vec<(Picos, u8)>,
 }
 
-/// A record, and the end of its wire at which it was made.
+/// A record, with the end of its wire at which it was made.
 #[derive(Debug)]
 struct Logged {
     record: WireLogRecord,
@@ -35,19 +35,19 @@ pub enum WireEnd {
     Receiver,
 }
 
-/// When a record began; its wire, its kind, the end of the wire, and its place among the records.
+/// Key of a record: its beginning, wire, kind, the end of the wire, and its index.
 type Key = (Picos, u32, LoggedKind, WireEnd, u32);
 
-/// What all parts have logged in a window.
+/// Records of all parts in a window.
 #[derive(Debug, Default)]
 pub struct Gathered {
     records: Vec<Logged>,
-    /// Sorted in place of the records, which are long.
+    /// Sort keys, because records are too long to be moved.
     keys: Vec<Key>,
 }
 
 impl Gathered {
-    /// Takes what loggers have, in place of what it has.
+    /// Replaces the content with the records of these loggers.
     pub fn gather<'a>(&mut self, loggers: impl Iterator<Item = &'a mut WireLogger>) {
         self.records.clear();
         for logger in loggers {
@@ -64,32 +64,32 @@ impl Gathered {
         self.keys.sort_unstable();
     }
 
-    /// The records in the order of their beginnings and wires. No two frames begin at one instant on one wire. At one instant the node
-    /// at either end of it may drop packets; each has logged its own in order. So the order does not depend on the partition, nor on
-    /// which node runs first.
+    /// The records ordered by beginning and wire. No two frames begin at one instant on one wire. At one instant
+    /// the nodes at both ends of a wire may drop packets; each has logged its own drops in order. So the order does
+    /// not depend on the partition, nor on which node runs first.
     pub fn in_order(&self) -> impl Iterator<Item = &WireLogRecord> {
         self.keys.iter().map(|&(.., place)| &self.records[place as usize].record)
     }
 }
 
 impl WireLogger {
-    /// A frame comes in at a node.
+    /// Records the arrival of a frame at a node.
     #[inline]
     pub fn came(&mut self, frame: FrameId, at: Picos) {
         *self.of(frame) = (at, 0);
     }
 
-    /// A host has made a packet that was ready since an instant, if that is known.
+    /// Records a packet made by a host, with the instant since which it was ready, if known.
     pub fn made(&mut self, frame: FrameId, ready: Option<Picos>) {
         *self.of(frame) = (ready.unwrap_or(Picos::MAX), 0);
     }
 
-    /// A packet has left an egress queue.
+    /// Records that a packet has left an egress queue.
     pub fn left(&mut self, frame: FrameId, queue: QueueId) {
         self.of(frame).1 = queue.number();
     }
 
-    /// A frame is put on a wire, and arrives unless a fault takes it.
+    /// Records a frame that is sent on a wire, and that arrives unless a fault loses it.
     pub fn sent(
         &mut self,
         now: Picos,
@@ -139,7 +139,8 @@ impl WireLogger {
         self.records.push(Logged { record, end: WireEnd::Sender });
     }
 
-    /// A switch, at an end of a wire, drops a packet that came by it, or was to leave by it. Other frames are not of a flow.
+    /// Records a packet that a switch drops at an end of a wire: on arrival there, or before departure. Frames
+    /// without a flow are not recorded.
     pub fn dropped(
         &mut self,
         now: Picos,
@@ -175,7 +176,7 @@ impl WireLogger {
     }
 }
 
-/// When the last of the pauses ends that a PFC frame begins where it arrives.
+/// End of the last pause that a PFC frame begins at its receiver.
 fn last_end(arrives: Picos, rate: BitsPerSecond, pauses: ClassPauses) -> Picos {
     if arrives == Picos::MAX {
         return arrives;

@@ -1,11 +1,11 @@
-//! How much slower than the wall clock a fabric has to be so that it is punctual under load: tried out on the fabric
-//! itself, before anybody uses it.
+//! Calibration of the dilation: the factor by which a fabric must run slower than the wall clock to be punctual
+//! under load. It is tried on the fabric itself, before the fabric is used.
 //!
-//! A trial is the live fabric with the load that its scenario declares, without storms, for a moment. Its load are the scenario's flows
-//! from the first one on; without any, every host sends to another one at the rate of its link, in the longest packets.
-//! The first trial is not dilated. What it takes of the wall clock for an emulated second says where to go on: at the first
-//! of the steps 1, 2, 3, 5, 7, 10, 20 .. at which the machine has a fifth of its time left. The first trial that is
-//! punctual decides.
+//! A trial is a short run of the live fabric under the load that its scenario declares, without storms. The load
+//! are the scenario's flows from the first one on. Without flows, every host sends to another one at the rate of
+//! its link, in packets of max length. The first trial is not dilated. The wall time that it needs per emulated
+//! second determines the second dilation: the first of the steps 1, 2, 3, 5, 7, 10, 20 .. at which the machine is
+//! idle for a fifth of its time. The first punctual trial decides.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -26,56 +26,56 @@ use crate::datapath::kernel::KernelWires;
 use crate::engine::{self, Ended, Engine, Finished, RunError, Surroundings};
 use crate::run::{self, Threads};
 
-/// How long a trial takes, of the wall clock.
+/// Length of a trial, wall clock.
 const TRIAL: Duration = Duration::from_millis(150);
-/// If too little happens in that time, as where it is shorter than the delay of a wire, the trial goes on for so long.
+/// Max length of a trial in which too little happens in [`TRIAL`], for example because a wire has a longer delay.
 const LONGEST_TRIAL: Duration = Duration::from_secs(5);
-/// The time that a packet-hop takes is said of so many of them.
+/// Min number of packet-hops for reporting the time per packet-hop.
 const TELLING_HOPS: u64 = 1000;
-/// No more trials than that; the last one decides even if it was not punctual.
+/// Max number of trials. The last one decides even if it was not punctual.
 const MOST_TRIALS: usize = 12;
-/// Which part of its time the machine may be busy, in percent.
+/// Max load of the machine, percent of its time.
 const MOST_BUSY_PERCENT: u128 = 80;
-/// The steps of a dilation within a power of ten.
+/// Steps of the dilation within a power of ten.
 const STEPS: [u32; 5] = [1, 2, 3, 5, 7];
-/// More than any trial transfers.
+/// Size of a flow that no trial completes.
 const ENDLESS: Bytes = Bytes(1_000_000_000_000);
 
-/// What was tried, and what follows.
+/// The trials of a calibration, which determine the dilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// In order; at least one.
+    /// Trials in order; at least one.
     trials: Vec<Trial>,
     load: Load,
 }
 
-/// What is on the fabric in a trial.
+/// Load of the fabric in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
-    /// The scenario's flows.
+    /// Flows of the scenario.
     Flows,
-    /// Every host sends to another.
+    /// Every host sends to another one.
     HostLinks,
 }
 
-/// How the fabric was at one dilation.
+/// Measurements of a trial at one dilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trial {
     dilation: NonZeroU32,
-    /// Whether it was punctual.
+    /// True if the fabric was punctual.
     is_good: bool,
-    /// Whether enough happened to say so.
+    /// True if the trial had enough deadlines for `is_good` to be meaningful.
     has_shown_enough: bool,
-    /// Time of the wall clock.
+    /// Length of the trial, wall clock.
     took: Duration,
-    /// Time of the wall clock in which there was something to do.
+    /// Part of `took` in which the engine was busy.
     busy: Duration,
-    /// The emulated time in which that was.
+    /// Emulated time of the trial, ns.
     emulated_ns: u64,
     packet_hops: u64,
 }
 
-/// What calibration works with.
+/// The live fabric's surroundings during a calibration.
 pub(super) struct Around<'a> {
     pub stacks: &'a mut Stacks,
     pub desk: &'a mut Desk,
@@ -83,13 +83,13 @@ pub(super) struct Around<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// A fabric as new, and what it can do.
+/// The fabric as new, and its calibration.
 pub(super) struct Tried {
     pub fabric: Deployed<KernelWires>,
     pub calibration: Calibration,
 }
 
-/// Finds out at which dilation a fabric is punctual.
+/// Finds the dilation at which a fabric is punctual.
 pub(super) fn calibrate(
     scenario: &Scenario,
     mut fabric: Deployed<KernelWires>,
@@ -104,7 +104,7 @@ pub(super) fn calibrate(
         fabric = renewed;
         trials.push(trial);
         match trial.next_dilation() {
-            // With a larger one there is even less to see.
+            // At a larger dilation even less would happen in a trial.
             Some(next) if !trial.is_good && trial.has_shown_enough => dilation = next,
             _ => break,
         }
@@ -112,16 +112,16 @@ pub(super) fn calibrate(
     Ok(Tried { fabric, calibration: Calibration { trials, load } })
 }
 
-/// What is on the fabric in a trial, and the scenario of that.
+/// The load of trials, and the scenario that generates it.
 fn loaded(scenario: &Scenario) -> (Load, Scenario) {
     let load = if scenario.workloads.is_empty() { Load::HostLinks } else { Load::Flows };
     let mut scenario = scenario.clone().on_demand(load == Load::Flows, false);
-    // They only take load away.
+    // Storms only reduce the load.
     scenario.storms.clear();
     (load, scenario)
 }
 
-/// Has the load on the fabric for a moment. Leaves the fabric as new.
+/// Runs a trial, and returns its result with the fabric as new.
 fn try_out(
     scenario: &Scenario,
     fabric: Deployed<KernelWires>,
@@ -131,7 +131,7 @@ fn try_out(
     dilation: NonZeroU32,
 ) -> Result<(Trial, Deployed<KernelWires>), Error> {
     let Around { stacks, desk, handle, interrupted } = around;
-    // Nobody waits for flows that do not end.
+    // Nobody reads the results of endless flows.
     let (nobody, _) = mpsc::channel();
     if load == Load::HostLinks {
         let asked = handle.ask(Request::Send(orders(scenario), nobody));
@@ -165,7 +165,7 @@ fn try_out(
     Ok((trial, run::renew(scenario, wires, switches)))
 }
 
-/// Every host sends to the one half of all further.
+/// Orders from every host to the host half of all hosts further on.
 fn orders(scenario: &Scenario) -> Vec<Order> {
     let hosts = scenario.fabric().host_count();
     let priority = scenario.switch.lossless.iter().next().unwrap_or(0);
@@ -179,8 +179,8 @@ fn orders(scenario: &Scenario) -> Vec<Order> {
 }
 
 impl Trial {
-    /// The first step above this dilation at which the machine has some of its time left; nothing if there is none, or no time
-    /// has passed to tell.
+    /// The first step above this dilation at which the machine is not too busy. `None` if all steps are too small,
+    /// or if no emulated time has passed.
     fn next_dilation(&self) -> Option<NonZeroU32> {
         let enough = (u128::from(nanos(self.busy)) * 100)
             .checked_div(u128::from(self.emulated_ns) * MOST_BUSY_PERCENT)?;
@@ -189,7 +189,7 @@ impl Trial {
     }
 }
 
-/// The first step of at least this much.
+/// The first step of at least `least`.
 fn step_from(least: u32) -> Option<NonZeroU32> {
     let decades = std::iter::successors(Some(1_u32), |decade| decade.checked_mul(10));
     let mut steps = decades.flat_map(|decade| STEPS.map(|step| step.checked_mul(decade)));
@@ -197,7 +197,7 @@ fn step_from(least: u32) -> Option<NonZeroU32> {
 }
 
 impl Calibration {
-    /// Seconds of the wall clock in an emulated second.
+    /// Seconds of the wall clock per emulated second.
     pub fn dilation(&self) -> NonZeroU32 {
         self.last().dilation
     }
@@ -207,7 +207,7 @@ impl Calibration {
     }
 }
 
-/// What was chosen, and why.
+/// The chosen dilation, and the reason for it.
 impl fmt::Display for Calibration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Trial { dilation, is_good, has_shown_enough, took, busy, emulated_ns, packet_hops } =

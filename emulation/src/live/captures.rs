@@ -1,4 +1,4 @@
-//! Captures of a live fabric: who gets what crosses which wires.
+//! Captures of frames on wires of a live fabric.
 
 use std::collections::BTreeMap;
 use std::sync::Weak;
@@ -14,7 +14,7 @@ use super::desk::CapturedFrame;
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Captures {
-    /// By number.
+    /// Captures by number.
     all: BTreeMap<u16, LiveCapture>,
 }
 
@@ -22,12 +22,13 @@ pub struct Captures {
 struct LiveCapture {
     wires: Vec<WireId>,
     sink: SyncSender<CapturedFrame>,
-    /// How many frames were lost. Gone with whoever reads.
+    /// Counts the lost frames. The capture ends once its reader has dropped the counter.
     reader: Weak<AtomicU64>,
 }
 
 impl Captures {
-    /// Adds one, if there is room. Returns the interfaces by which [`take`](Self::take) knows its wires.
+    /// Adds a capture, if there is room. Returns an interface number for each wire, for use with
+    /// [`take`](Self::take).
     pub fn add(
         &mut self,
         wires: Vec<WireId>,
@@ -41,12 +42,12 @@ impl Captures {
         Some(interfaces)
     }
 
-    /// Whether there is none.
+    /// True if there are no captures.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// A frame was recorded by an interface.
+    /// Passes on a frame that an interface has recorded.
     pub fn take(&mut self, interface: u32, time: Nanos, bytes: &[u8], dropped: Option<DropReason>) {
         let [wire_low, wire_high, low, high] = interface.to_le_bytes();
         let wire = u16::from_le_bytes([wire_low, wire_high]).into();
@@ -59,7 +60,7 @@ impl Captures {
         }
     }
 
-    /// Forgets those that nobody reads any more. Returns their wires, and their numbers by [`number_of`].
+    /// Removes captures whose readers have gone. Returns their wires, and their numbers as in [`number_of`].
     pub fn remove_over(&mut self) -> Vec<(u16, Vec<WireId>)> {
         let over = self.all.extract_if(.., |_, capture| capture.reader.strong_count() == 0);
         over.map(|(number, capture)| (number, capture.wires)).collect()
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(frames.try_iter().map(|frame| frame.lost).collect::<Vec<_>>(), [2]);
         assert_eq!(others.try_iter().map(|frame| frame.wire).collect::<Vec<_>>(), [1]);
         assert!(captures.remove_over().is_empty(), "both are read");
-        // No frame has to come for it to be noticed.
+        // The end is noticed even if no frame arrives.
         drop((frames, reader));
         assert_eq!(captures.remove_over(), [(0, vec![WireId(7)])]);
         assert!(captures.remove_over().is_empty() && !captures.is_empty());

@@ -11,13 +11,14 @@ use super::lateness::{Meter, SPELL, Sum};
 
 pub use results::GOOD_LATENESS;
 
-/// Beyond this much of the wall clock the emulated clock gives up catching up: it is set back, and the time is counted.
+/// Max lateness, wall clock, for which the emulated clock catches up. Beyond it, the clock is set back and the lost
+/// time is counted.
 const MOST_LATE: Duration = Duration::from_millis(20);
 
-/// How emulated time follows from the wall clock, until the clock is set back.
+/// Relation of emulated time to the wall clock, until the clock is set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// At this instant of the wall clock emulated time was `begin`, if the clock had never been set back.
+    /// Instant of the wall clock at which emulated time was `begin`, if the clock had never been set back.
     origin: Instant,
     begin: Picos,
     dilation: u32,
@@ -27,59 +28,59 @@ pub struct Pace {
 #[derive(Debug)]
 pub struct RealClock {
     pace: Pace,
-    /// How much the emulated clock was set back, of the wall clock.
+    /// Total time by which the emulated clock was set back, wall clock.
     lost: Duration,
     lost_in_last: Duration,
     lost_in_current: Duration,
     spell_began: Instant,
-    /// How late sleeps ended.
+    /// Lateness with which sleeps ended.
     sleeps: Meter,
-    /// Time of the wall clock in which there was nothing to do.
+    /// Wall time in which there was nothing to do.
     rested: Duration,
 }
 
-/// What a live fabric says of its punctuality.
+/// Punctuality of a live fabric.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Whether programs see the fabric as it is: see [`is_good`], which judges the last one or two seconds.
+    /// True if programs see the fabric as it is: see [`is_good`], which judges the last one or two seconds.
     pub is_good: bool,
-    /// Seconds of the wall clock in an emulated second.
+    /// Seconds of the wall clock per emulated second.
     pub dilation: u32,
-    /// How long windows are: what is due in a window is done once its beginning has come, and so up to this much early, in
-    /// nanoseconds of emulated time.
+    /// Length of windows, ns of emulated time. An event is processed once its window has begun, so up to this much
+    /// early.
     pub window_ns: u64,
-    /// Deadlines in the last one or two seconds.
+    /// Lateness of deadlines in the last one or two seconds.
     pub recent: Lateness,
-    /// The same since the fabric is up.
+    /// Lateness of deadlines since the fabric came up.
     pub all: Lateness,
-    /// Sleeps of the engine that nobody has ended, or that ended late, in the last one or two seconds, by how late they ended.
-    /// Most of an idle fabric's end with nothing due: the engine looks up five times a second.
+    /// Lateness of the engine's sleeps in the last one or two seconds, without sleeps that were interrupted in
+    /// time. In an idle fabric most sleeps end with nothing due: the engine wakes five times a second.
     pub recent_sleeps: Lateness,
-    /// The same since the fabric is up.
+    /// Lateness of sleeps since the fabric came up.
     pub sleeps: Lateness,
-    /// How much the emulated clock was set back in the last one or two seconds because the machine could not keep up, in
-    /// nanoseconds of the wall clock.
+    /// Time by which the emulated clock was set back in the last one or two seconds because the machine could not
+    /// keep up, ns of the wall clock.
     pub recently_lost_ns: u64,
-    /// The same since the fabric is up.
+    /// Time by which the emulated clock was set back since the fabric came up, ns of the wall clock.
     pub lost_ns: u64,
 }
 
 impl Pace {
-    /// The emulated time at an instant of the wall clock.
+    /// Emulated time at an instant of the wall clock.
     fn emulated(self, wall: Instant) -> Picos {
         let passed = wall.saturating_duration_since(self.origin).as_nanos() * 1000;
         let passed = u64::try_from(passed / u128::from(self.dilation)).unwrap_or(u64::MAX);
         Picos(self.begin.0.saturating_add(passed))
     }
 
-    /// How late it is at `now` for what was due at `due`, in nanoseconds of emulated time.
+    /// Lateness at `now` of an event that was due at `due`, ns of emulated time.
     pub fn lateness_ns(self, now: Instant, due: Picos) -> u64 {
         self.emulated(now).0.saturating_sub(due.0) / 1000
     }
 }
 
 impl RealClock {
-    /// Emulated time is `begin` now. An emulated second takes `dilation` seconds.
+    /// Starts a clock whose emulated time is `begin` now. An emulated second takes `dilation` seconds.
     pub fn start(dilation: NonZeroU32, begin: Picos) -> Self {
         let now = wall();
         Self {
@@ -93,17 +94,17 @@ impl RealClock {
         }
     }
 
-    /// How its time follows from the wall clock, until it is set back.
+    /// Relation of emulated time to the wall clock, until the clock is set back.
     pub fn pace(&self) -> Pace {
         self.pace
     }
 
-    /// The emulated time.
+    /// Emulated time.
     pub fn now(&self) -> Picos {
         self.pace.emulated(wall())
     }
 
-    /// How long it is until an emulated instant, by the wall clock.
+    /// Wall time until an emulated instant; zero if the instant has passed.
     pub fn until(&self, instant: Picos) -> Duration {
         let Pace { origin, begin, dilation } = self.pace;
         let emulated = u128::from(instant.0.saturating_sub(begin.0));
@@ -113,7 +114,7 @@ impl RealClock {
         Duration::from_nanos(wall_ns).saturating_sub(passed)
     }
 
-    /// What was due at an instant is done from `now` on. If that is far too late, the clock is set back.
+    /// Starts to process events that were due at `due`. If they are too late, sets the clock back.
     pub fn serve(&mut self, now: Instant, due: Picos) {
         let late = self.pace.emulated(now).0.saturating_sub(due.0) / 1000;
         let late = Duration::from_nanos(late.saturating_mul(self.pace.dilation.into()));
@@ -125,7 +126,7 @@ impl RealClock {
         }
     }
 
-    /// A sleep of `asked` that began at `began` has ended at `now`; `in_full` if nobody else has ended it.
+    /// Records a sleep of `asked` from `began` until `now`. `in_full` is true if the timer ended the sleep.
     pub fn slept(&mut self, now: Instant, began: Instant, asked: Duration, in_full: bool) {
         let slept = now.saturating_duration_since(began);
         self.rested += slept;
@@ -135,17 +136,17 @@ impl RealClock {
         }
     }
 
-    /// Sleeps since the start.
+    /// Number of sleeps since the start, and number of late ones.
     pub fn sleeps(&self) -> DeadlineCount {
         self.sleeps.count()
     }
 
-    /// Time of the wall clock in which there was nothing to do.
+    /// Wall time in which there was nothing to do.
     pub fn rested(&self) -> Duration {
         self.rested
     }
 
-    /// How much it was set back so far, of the wall clock.
+    /// Total time by which the clock was set back, wall clock.
     pub fn lost(&self) -> Duration {
         self.lost
     }
@@ -160,7 +161,7 @@ impl RealClock {
         }
     }
 
-    /// What it says of itself, with the deadlines of all nodes, and the length of windows.
+    /// Punctuality of the fabric, with the deadlines of all nodes and the length of windows.
     pub fn fidelity(&mut self, deadlines: &Sum, window: Picos) -> Fidelity {
         let now = wall();
         self.begin_spells(now);
@@ -181,12 +182,12 @@ impl RealClock {
     }
 }
 
-/// A span in nanoseconds.
+/// Converts a span to nanoseconds.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The instant of the wall clock.
+/// Current instant of the wall clock.
 #[expect(clippy::disallowed_methods, reason = "it is the real clock")]
 pub fn wall() -> Instant {
     Instant::now()
@@ -245,7 +246,7 @@ mod tests {
             assert_eq!(clock.lost_in_last + clock.lost_in_current, recent, "{spells}");
         }
         assert_eq!(clock.lost(), lost);
-        // Or long past at once.
+        // One long step also ends both spells.
         let later = begin + SPELL * 10;
         clock.serve(later, Picos::ZERO);
         clock.begin_spells(later + SPELL * 2);

@@ -1,4 +1,4 @@
-//! What users ask of a live fabric, from other threads.
+//! Requests of users to a live fabric, from other threads.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -14,98 +14,99 @@ use units::{Bytes, Nanos, Picos};
 use super::impairment::{ImpairmentChange, LinkState};
 use super::view::{View, WireView};
 
-/// A request, and where its answer goes.
+/// A request with the channel for its answer.
 #[derive(Debug)]
 pub enum Request {
-    /// How the fabric is.
+    /// Reads the state of the fabric.
     Look(Sender<Box<View>>),
-    /// Flows, all at once. Each is answered when its last ACK has arrived, or at once if there is no number for it.
+    /// Starts flows, all at once. Each is answered when its last ACK has arrived, or at once if no flow number is
+    /// free.
     Send(Vec<Order>, Sender<Result<Delivery, NoNumber>>),
-    /// Takes wires down, or up again.
+    /// Takes wires down, or brings them up.
     SetLinks {
         /// The wires.
         wires: Vec<WireId>,
-        /// Whether they carry frames.
+        /// New state of the wires.
         state: LinkState,
-        /// Whether routes avoid their links while they are down.
+        /// True if routes avoid the links while they are down.
         reroute: bool,
-        /// Answered once it is so: a sentence if it cannot be.
+        /// Answered once the state has changed, or with an error message.
         done: Sender<Result<(), String>>,
     },
-    /// A host's NIC begins to pause its switch without end.
+    /// Starts a PFC storm: a host's NIC pauses its switch without end.
     Storm {
         /// The host.
         host: HostId,
-        /// The classes, a bit each.
+        /// The classes, one bit each.
         classes: u8,
-        /// How long, of emulated time; `None`: until that is ended.
+        /// Length of the storm in emulated time; `None` for a storm without end.
         span: Option<Picos>,
-        /// Answered once it does.
+        /// Answered once the storm has started.
         done: Sender<()>,
     },
-    /// It no longer does. Answered with the classes whose storms this has ended.
+    /// Ends storms of a host. Answered with the classes whose storms have ended.
     EndStorm {
         /// The host.
         host: HostId,
-        /// The classes, a bit each.
+        /// The classes, one bit each.
         classes: u8,
-        /// Answered at once; their RESUME may still wait for the port.
+        /// Answered at once; the RESUME frames may still wait for the port.
         ended: Sender<u8>,
     },
-    /// Changes what goes wrong on wires.
+    /// Changes the impairments of wires.
     Impair {
         /// The wires.
         wires: Vec<WireId>,
-        /// What changes, on each of them.
+        /// Change on each of the wires.
         change: ImpairmentChange,
-        /// How the wires then are, in the same order.
+        /// Answered with the new state of the wires, in the same order.
         done: Sender<Vec<WireView>>,
     },
-    /// What crosses wires, as it arrives at their ends, or is dropped there or on its way, until `reader` is gone.
-    /// Frames for which the channel has no room are lost, and counted: a capture never holds the fabric up.
+    /// Captures frames at the ends of wires, and frames dropped there or on the wire, until `reader` is dropped.
+    /// Frames for which the channel has no room are lost and counted: a capture never delays the fabric.
     Capture {
         /// The wires, at most 65,536.
         wires: Vec<WireId>,
-        /// Which frames.
+        /// Filter of captured frames.
         filter: CaptureFilter,
-        /// Where they go.
+        /// Channel for captured frames.
         sink: SyncSender<CapturedFrame>,
-        /// Counts the lost frames. Gone with whoever reads.
+        /// Counts the lost frames. The capture ends once its reader has dropped the counter.
         reader: Weak<AtomicU64>,
     },
-    /// The fabric is no longer needed.
+    /// Ends the fabric.
     Stop,
 }
 
-/// A frame that has crossed a wire.
+/// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedFrame {
-    /// The wire's place in the request.
+    /// Index of the wire in the request.
     pub wire: u32,
-    /// When its last bit arrived.
+    /// Emulated time at which its last bit arrived.
     pub time: Nanos,
     /// The frame, without FCS.
     pub bytes: Box<[u8]>,
-    /// Why it goes no further, in a capture of drops.
+    /// Reason why the frame was dropped, in a capture of drops.
     pub dropped: Option<DropReason>,
-    /// Frames that the capture has lost before it.
+    /// Number of frames that the capture has lost before this one.
     pub lost: u64,
 }
 
-/// A flow that is asked for.
+/// A requested flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// The sender.
     pub source: HostId,
     /// The receiver; not the sender.
     pub destination: HostId,
-    /// Above zero.
+    /// Payload, above zero.
     pub bytes: Bytes,
     /// 0 to 7.
     pub priority: u8,
 }
 
-/// A flow that is done.
+/// A completed flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Its number.
@@ -114,82 +115,82 @@ pub struct Delivery {
     pub src: String,
     /// The receiver's name.
     pub dst: String,
-    /// What it has transferred.
+    /// Payload, bytes.
     pub bytes: u64,
     /// Its priority.
     pub priority: u8,
-    /// From its start to its last ACK, in nanoseconds of emulated time.
+    /// Flow completion time, from its start to its last ACK, ns of emulated time.
     pub fct_ns: u64,
-    /// What it would have taken alone.
+    /// Flow completion time without other traffic, ns of emulated time.
     pub ideal_ns: u64,
     /// `fct_ns / ideal_ns`.
     pub slowdown: f64,
-    /// Packets that were sent again.
+    /// Number of packets that were sent again.
     pub retransmitted_packets: u64,
-    /// How punctual the fabric was meanwhile. The flow itself takes as long however late the fabric is.
+    /// Punctuality of the fabric during the flow. `fct_ns` is exact even if the fabric is late.
     pub fidelity: Meanwhile,
 }
 
-/// How punctual a fabric was while a flow was under way: what programs saw of it.
+/// Punctuality of a fabric during a flow, as programs saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meanwhile {
-    /// Whether programs saw the fabric as it was: see [`results::is_good`].
+    /// True if programs saw the fabric as it was: see [`results::is_good`].
     pub is_good: bool,
-    /// Deadlines of all nodes.
+    /// Number of deadlines of all nodes.
     pub deadlines: u64,
-    /// Those that were met too late.
+    /// Number of deadlines that were met too late.
     pub late: u64,
-    /// Sleeps of the engine.
+    /// Number of sleeps of the engine.
     pub sleeps: u64,
-    /// Those that ended too late.
+    /// Number of sleeps that ended too late.
     pub late_sleeps: u64,
-    /// How much the emulated clock was set back, in nanoseconds of the wall clock.
+    /// Time by which the emulated clock was set back, ns of the wall clock.
     pub lost_ns: u64,
 }
 
-/// A flow was not started: a fabric has numbers for so many flows.
+/// Error: the flow was not started, because all flow numbers of the fabric are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoNumber;
 
-/// Where requests come in.
+/// Receiving end of requests.
 #[derive(Debug)]
 pub struct Desk {
     requests: Receiver<Request>,
 }
 
-/// What reaches a live fabric.
+/// Handle for requests to a live fabric.
 #[derive(Clone, Debug)]
 pub struct Handle {
     requests: Sender<Request>,
     waker: Arc<Waker>,
 }
 
-/// The fabric is gone.
+/// Error: the fabric is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the fabric is gone")]
 pub struct Gone;
 
 impl Desk {
-    /// A desk, and what reaches it; `waker` ends the wait of whoever serves it.
+    /// Creates a desk and its handle. `waker` wakes the thread that serves the desk.
     pub(super) fn new(waker: Waker) -> (Self, Handle) {
         let (sender, requests) = mpsc::channel();
         (Self { requests }, Handle { requests: sender, waker: Arc::new(waker) })
     }
 
-    /// The next request, if there is one.
+    /// The next request, if any.
     pub fn take(&mut self) -> Option<Request> {
         self.requests.try_recv().ok()
     }
 }
 
 impl Handle {
-    /// Asks for something.
+    /// Sends a request.
     pub fn ask(&self, request: Request) -> Result<(), Gone> {
         self.requests.send(request).map_err(|_| Gone)?;
         self.waker.wake().map_err(|_| Gone)
     }
 
-    /// How the fabric is.
+    /// Reads the state of the fabric.
     pub fn look(&self) -> Result<Box<View>, Gone> {
         let (sender, answer) = mpsc::channel();
         self.ask(Request::Look(sender))?;

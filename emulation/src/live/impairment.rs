@@ -1,25 +1,25 @@
-//! What users set on the wires of a live fabric: losses, damage, delays, a lower rate, and whether they carry frames.
+//! Impairments of a live fabric's wires: loss, damage, delay, a lower rate, and link state.
 
 use scenario::{Flap, Outage, Span};
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
-/// What is set on a wire; zero is nothing.
+/// Impairments of a wire; zero means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Impairment {
     /// Probability that a frame vanishes, in millionths.
     pub loss_millionths: u32,
     /// Probability that a frame arrives with a wrong FCS, in millionths.
     pub corrupt_millionths: u32,
-    /// By how much each frame arrives later, in picoseconds.
+    /// Additional delay of each frame, ps.
     pub delay_ps: u64,
-    /// The most by which a frame arrives later than that, in picoseconds.
+    /// Max of the random delay added to `delay_ps`, ps.
     pub jitter_ps: u64,
-    /// The rate at which the port sends, in bit/s, if not at the link's.
+    /// Rate at which the port sends, bit/s; 0 for the rate of the link.
     pub rate_bps: u64,
 }
 
-/// Settings that change; the others stay as they are.
+/// A change of impairments; `None` leaves a setting unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImpairmentChange {
@@ -36,7 +36,7 @@ pub struct ImpairmentChange {
 }
 
 impl ImpairmentChange {
-    /// Takes every setting away.
+    /// Removes all impairments.
     pub const CLEAR: Self = Self {
         loss_millionths: Some(0),
         corrupt_millionths: Some(0),
@@ -45,7 +45,7 @@ impl ImpairmentChange {
         rate_bps: Some(0),
     };
 
-    /// The same, and then `later`.
+    /// Combines two changes; `later` takes precedence.
     #[must_use]
     pub fn and_then(self, later: Self) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl ImpairmentChange {
         }
     }
 
-    /// What is then set where `before` was.
+    /// Impairments after the change.
     pub fn of(self, before: Impairment) -> Impairment {
         Impairment {
             loss_millionths: self.loss_millionths.unwrap_or(before.loss_millionths),
@@ -69,27 +69,27 @@ impl ImpairmentChange {
     }
 }
 
-/// Whether wires carry frames.
+/// State of wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LinkState {
-    /// They do.
+    /// They carry frames.
     Up,
-    /// They lose them all.
+    /// They lose all frames.
     Down,
-    /// They lose them from time to time.
+    /// They go down periodically.
     Flap {
-        /// From one time that they go down to the next, in picoseconds, at least [`scenario::LEAST_PERIOD`].
+        /// Time between two times that they go down, ps, at least [`scenario::LEAST_PERIOD`].
         period_ps: u64,
-        /// How long they then stay down: above zero and less than the period.
+        /// Time for which they stay down: above zero and below the period, ps.
         down_for_ps: u64,
-        /// How often they go down before they stay up; without end if that is not said.
+        /// Number of times that they go down before they stay up; `None` for no end.
         times: Option<u64>,
     },
 }
 
 impl LinkState {
-    /// When wires are down that get into this state at `now`, if they ever are.
+    /// The outages of wires that enter this state at `now`; `None` if they stay up.
     pub fn outage(self, now: Picos) -> Option<Outage> {
         let until_end = Span { from: now, until: Picos::MAX };
         match self {

@@ -1,4 +1,4 @@
-//! How late deadlines are met, node by node.
+//! Lateness of deadlines, for each node.
 
 use std::time::{Duration, Instant};
 
@@ -8,19 +8,19 @@ use units::Picos;
 
 use super::clock::{Pace, nanos, wall};
 
-/// Recent is what lies in the last one to two of these, of the wall clock.
+/// Period of the wall clock. Recent values cover the current period and the one before.
 pub(super) const SPELL: Duration = Duration::from_secs(1);
-/// Lateness beyond this, in nanoseconds, counts as this: the clock is set back long before.
+/// Max recorded lateness, ns; longer values count as this one. The clock is set back long before.
 const MOST_NS: u64 = 60_000_000_000;
 /// With one significant digit a histogram takes 4 kB, and values are at most 1/16 too high.
 const DIGITS: u8 = 1;
 
-/// The lateness of what is done, since the start and recently.
+/// Counts of lateness, since the start and recently.
 #[derive(Debug)]
 pub struct Meter {
     all: Histogram<u64>,
     all_late: u64,
-    /// Of the spell that runs, and of the one before.
+    /// Histogram of the current spell; `last` has the spell before.
     current: Histogram<u64>,
     current_late: u64,
     last: Histogram<u64>,
@@ -33,7 +33,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 impl Meter {
-    /// Nothing was due yet.
+    /// A meter without records.
     pub fn new() -> Self {
         Self {
             all: histogram(),
@@ -46,7 +46,7 @@ impl Meter {
         }
     }
 
-    /// Something is done now that was due `late_ns` nanoseconds of emulated time ago.
+    /// Records an event that is processed `late_ns` nanoseconds of emulated time after it was due.
     pub fn record(&mut self, now: Instant, late_ns: u64) {
         if now.saturating_duration_since(self.spell_began) >= SPELL {
             self.begin_spell(now);
@@ -58,7 +58,7 @@ impl Meter {
         self.current_late += is_late;
     }
 
-    /// Ends the spell that runs, and the one before it if that is long past.
+    /// Begins a spell. The current spell becomes the last one, or is dropped if it is long over.
     #[cold]
     fn begin_spell(&mut self, now: Instant) {
         let is_long_past = now.saturating_duration_since(self.spell_began) >= 2 * SPELL;
@@ -72,7 +72,7 @@ impl Meter {
         self.spell_began = now;
     }
 
-    /// Since the start.
+    /// Counts since the start.
     pub fn count(&self) -> DeadlineCount {
         DeadlineCount { deadlines: self.all.len(), late: self.all_late }
     }
@@ -80,7 +80,7 @@ impl Meter {
 
 const ALIKE: &str = "all have the same bounds";
 
-/// Meters of several nodes together.
+/// Sum of the meters of several nodes.
 #[derive(Debug)]
 pub struct Sum {
     all: (Histogram<u64>, u64),
@@ -88,12 +88,12 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Of no meters.
+    /// An empty sum.
     pub fn new() -> Self {
         Self { all: (histogram(), 0), recent: (histogram(), 0) }
     }
 
-    /// Of one meter, whose spells go on until `now`.
+    /// The sum of one meter, whose spells last until `now`.
     pub fn of(meter: &mut Meter, now: Instant) -> Self {
         let mut sum = Self::new();
         sum.add(meter, now);
@@ -112,12 +112,12 @@ impl Sum {
         self.recent.1 += meter.last_late + meter.current_late;
     }
 
-    /// Since the start.
+    /// Lateness since the start.
     pub fn all(&self) -> Lateness {
         lateness(&self.all)
     }
 
-    /// In the last one or two seconds.
+    /// Lateness in the last one or two seconds.
     pub fn recent(&self) -> Lateness {
         lateness(&self.recent)
     }
@@ -133,26 +133,26 @@ fn lateness((histogram, late): &(Histogram<u64>, u64)) -> Lateness {
     }
 }
 
-/// The meters of the nodes of a part, and the clock that they read.
+/// Meters of the nodes of a part, with the clock that they use.
 #[derive(Debug)]
 pub struct Punctuality {
     pace: Pace,
-    /// By node of the part.
+    /// Meters by node of the part.
     meters: Box<[Meter]>,
 }
 
 impl Punctuality {
-    /// Of so many nodes.
+    /// Meters for `nodes` nodes.
     pub fn new(pace: Pace, nodes: usize) -> Self {
         Self { pace, meters: (0..nodes).map(|_| Meter::new()).collect() }
     }
 
-    /// The clock was set back.
+    /// Sets the new pace after the clock was set back.
     pub fn set_pace(&mut self, pace: Pace) {
         self.pace = pace;
     }
 
-    /// A node has done all that it has to do in a window, the first of which was due at `due`.
+    /// Records that a node has processed its events of a window, the first of which was due at `due`.
     pub fn met(&mut self, node: usize, due: Picos) {
         let now = wall();
         self.meters[node].record(now, self.pace.lateness_ns(now, due));
@@ -163,7 +163,7 @@ impl Punctuality {
         &mut self.meters[node]
     }
 
-    /// What all nodes have counted.
+    /// Counts of all nodes since the start.
     pub fn count(&self) -> DeadlineCount {
         self.meters.iter().map(Meter::count).fold(DeadlineCount::default(), DeadlineCount::and)
     }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((sum.all().deadlines, sum.all().late), (3, 1));
         assert_eq!(sum.all(), sum.recent());
         assert!((300_000..320_000).contains(&sum.all().most_ns), "{sum:?}");
-        // Then nothing is due for long.
+        // Nothing is due for a long time after that.
         let sum = Sum::of(&mut meter, at(2200));
         assert_eq!((sum.recent().deadlines, sum.recent().late), (1, 0));
         let sum = Sum::of(&mut meter, at(5000));

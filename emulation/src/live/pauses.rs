@@ -1,4 +1,4 @@
-//! What neighbours hold: the PAUSE frames that have come over each wire, and for how long they have stopped a priority.
+//! PAUSE frames received on each wire, and the time for which they paused each priority.
 
 use topology::WireId;
 use units::Nanos;
@@ -8,18 +8,18 @@ const PRIORITIES: usize = 8;
 /// See the module.
 #[derive(Debug)]
 pub struct Pauses {
-    /// By wire and priority.
+    /// Pauses by wire and priority.
     wires: Vec<[Pause; PRIORITIES]>,
 }
 
-/// What has come over one wire for one priority.
+/// Pauses of one priority, received on one wire.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pause {
-    /// Frames that stop it, renewals among them.
+    /// Number of PAUSE frames for the priority, renewals included.
     frames: u64,
-    /// How long it was stopped, before `since`.
+    /// Paused time before `since`.
     held: Nanos,
-    /// Since when it has been stopped, and until when, unless another frame says otherwise.
+    /// Start and end of the last pause, unless another frame changes it.
     since: Nanos,
     until: Nanos,
 }
@@ -37,22 +37,22 @@ impl Pause {
 }
 
 impl Pauses {
-    /// None has come over any of so many wires.
+    /// No pauses, on `wires` wires.
     pub fn new(wires: usize) -> Self {
         Self { wires: vec![[Pause::default(); PRIORITIES]; wires] }
     }
 
-    /// A PFC frame has come over a wire, and stops a priority until `until`; a RESUME until now.
+    /// Records a PFC frame that pauses a priority until `until`; for a RESUME, `until` is not after `now`.
     pub fn receive(&mut self, wire: WireId, priority: u8, now: Nanos, until: Nanos) {
         self.wires[wire.0 as usize][usize::from(priority)].receive(now, until);
     }
 
-    /// By priority: frames that have come over a wire and stop it.
+    /// Number of PAUSE frames received on a wire, by priority.
     pub fn frames(&self, wire: WireId) -> [u64; PRIORITIES] {
         self.wires[wire.0 as usize].map(|pause| pause.frames)
     }
 
-    /// By priority: how many nanoseconds what has come over a wire has stopped it.
+    /// Paused time by priority, ns, from PFC frames received on the wire.
     pub fn held_ns(&self, wire: WireId, now: Nanos) -> [u64; PRIORITIES] {
         self.wires[wire.0 as usize].map(|pause| pause.held_at(now).0)
     }
@@ -72,7 +72,7 @@ mod tests {
         pauses.receive(WireId(1), 3, Nanos(200), Nanos(400));
         pauses.receive(WireId(1), 3, Nanos(350), Nanos(350));
         assert_eq!(held(&pauses, 900), 250);
-        // A RESUME of what is not paused changes nothing; the next pause counts from its own beginning.
+        // A RESUME of a priority that is not paused changes nothing; the next pause counts from its start.
         pauses.receive(WireId(1), 3, Nanos(500), Nanos(500));
         pauses.receive(WireId(1), 3, Nanos(800), Nanos(1000));
         assert_eq!(held(&pauses, 900), 350);

@@ -1,4 +1,4 @@
-//! The kernel stacks of all hosts: what they have sent, and what wakes whoever waits for it.
+//! Kernel stacks of all hosts: the frames that they send, and the waits for these frames.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -12,58 +12,58 @@ use netns::Tap;
 
 use super::clock::{RealClock, wall};
 
-/// Frames of one host that are taken in one go.
+/// Max number of frames taken from a host at once.
 pub const AT_ONCE: usize = 64;
 
-/// No limit, for `poll`.
+/// `poll` without a time limit.
 const FOR_EVER: libc::c_int = -1;
 
 /// See the module.
 pub struct Stacks {
-    /// By host.
+    /// Interfaces of the stacks, by host.
     taps: Vec<Arc<Tap>>,
     poll: Poll,
-    /// Ends a sleep.
+    /// Timer that ends a sleep.
     timer: OwnedFd,
     events: Events,
-    /// Hosts that may have more to send, in the order in which they were found.
+    /// Hosts that may have frames to send, in the order in which they were found.
     ready: Vec<usize>,
-    /// By host: whether it is among them.
+    /// True for hosts in `ready`, by host.
     is_ready: Box<[bool]>,
-    /// Whether one of them has, and need not wait.
+    /// True if a host in `ready` has more frames and need not wait.
     has_more: bool,
-    /// How it is waited.
+    /// Method of waiting.
     waiting: Waiting,
-    /// Room for the longest frame of the fabric, and a byte more.
+    /// Buffer for the longest frame of the fabric, and one more byte.
     buffer: Vec<u8>,
 }
 
-/// How it is waited for what is due next, and for programs.
+/// Method of waiting for the next due event and for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
     /// The thread sleeps. The machine may wake it up late.
     #[default]
     Sleep,
-    /// It looks again and again, and keeps a processor busy.
+    /// The thread polls without sleeping and keeps a processor busy.
     Spin,
 }
 
-/// What a program has sent.
+/// A frame sent by a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent<'a> {
-    /// A frame.
+    /// A frame of valid length.
     Frame {
         /// Its bytes.
         bytes: &'a [u8],
-        /// By its DSCP.
+        /// The frame's priority, from its DSCP.
         priority: u32,
     },
-    /// One that is longer than any of the fabric: its user has raised the MTU.
+    /// A frame longer than the max of the fabric: the user has raised the MTU.
     TooLong,
 }
 
 impl Stacks {
-    /// Those behind these interfaces, by host. No frame of the fabric is longer than `longest` bytes.
+    /// The stacks behind these interfaces, by host. No frame of the fabric is longer than `longest` bytes.
     pub fn new(taps: Vec<Tap>, longest: usize, waiting: Waiting) -> io::Result<Self> {
         let poll = Poll::new()?;
         let taps: Vec<Arc<Tap>> = taps.into_iter().map(Arc::new).collect();
@@ -80,7 +80,7 @@ impl Stacks {
         Ok(Self { taps, poll, timer, events, ready, is_ready, has_more: true, waiting, buffer })
     }
 
-    /// What ends a wait from another thread; there is one.
+    /// The waker, which ends a wait from another thread. Call it once.
     pub fn waker(&self) -> io::Result<Waker> {
         Waker::new(self.poll.registry(), Token(self.taps.len()))
     }
@@ -90,7 +90,8 @@ impl Stacks {
         Arc::clone(&self.taps[host])
     }
 
-    /// Waits until a program sends something, the waker is used, or the time is over, and tells the clock.
+    /// Waits until a program sends a frame, the waker wakes the thread, or the time is over. Records the sleep in
+    /// the clock.
     pub fn wait(&mut self, time: Duration, clock: &mut RealClock) -> io::Result<()> {
         if time.is_zero() || self.has_more {
             return self.look().map(drop);
@@ -115,10 +116,10 @@ impl Stacks {
         Ok(())
     }
 
-    /// Sleeps until something is to be seen, or the time is over, which it tells.
+    /// Sleeps until a descriptor is readable or the time is over. Returns true if the time is over.
     ///
-    /// A timer ends the sleep, and not a time limit of `ppoll`, which the kernel lets end late by up to 0.1 % of it, so that it
-    /// can end several at once.
+    /// A timer ends the sleep instead of the timeout of `ppoll`: the kernel may end that up to 0.1 % late, in order
+    /// to end several at once.
     fn sleep(&self, time: Duration) -> io::Result<bool> {
         set(&self.timer, time)?;
         let readable = |descriptor: &dyn AsRawFd| libc::pollfd {
@@ -127,13 +128,13 @@ impl Stacks {
             revents: 0,
         };
         let mut descriptors = [readable(&self.poll), readable(&self.timer)];
-        // An interrupted wait is a short one.
+        // An interrupted wait ends early.
         // SAFETY: two descriptors outlive the call.
         let seen = unsafe { libc::poll(descriptors.as_mut_ptr(), 2, FOR_EVER) };
         Ok(seen == 1 && descriptors[1].revents != 0)
     }
 
-    /// Looks which programs have sent something; says whether there was anything to see.
+    /// Polls for programs that have sent frames. Returns true if there were events.
     fn look(&mut self) -> io::Result<bool> {
         match self.poll.poll(&mut self.events, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -149,19 +150,19 @@ impl Stacks {
         Ok(!self.events.is_empty())
     }
 
-    /// How many hosts may have something to send.
+    /// Number of hosts in `ready`.
     pub fn ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// The number of one of them.
+    /// Number of the host at an index of `ready`.
     pub fn ready_host(&self, place: usize) -> usize {
         self.ready[place]
     }
 
-    /// What a host sends next; nothing if that is all.
+    /// The next frame from a host; `None` after the last one.
     pub fn receive(&mut self, host: usize) -> Option<Sent<'_>> {
-        // An interface that its user has deleted sends nothing any more.
+        // An interface that its user has deleted sends nothing.
         let Ok(Some(length)) = self.taps[host].receive(&mut self.buffer) else {
             self.is_ready[host] = false;
             return None;
@@ -173,8 +174,8 @@ impl Stacks {
         Some(Sent::Frame { bytes, priority: priority(bytes) })
     }
 
-    /// What is ready has been taken; `has_more`: some host may have more to send, and need not wait for anything in the
-    /// fabric.
+    /// Removes hosts without more frames from `ready`. `has_more` is true if some host may have more frames and
+    /// need not wait for an event in the fabric.
     pub fn taken(&mut self, has_more: bool) {
         self.has_more = has_more;
         let is_ready = &self.is_ready;
@@ -182,7 +183,7 @@ impl Stacks {
     }
 }
 
-/// A timer that can be waited for together with other descriptors.
+/// A timer that can be polled together with other descriptors.
 fn timer() -> io::Result<OwnedFd> {
     let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
     // SAFETY: takes no pointer.
@@ -193,13 +194,13 @@ fn timer() -> io::Result<OwnedFd> {
     }
 }
 
-/// Lets a timer expire in `time`, which is above zero. That it has expired before is forgotten.
+/// Sets a timer to expire in `time`, which is above zero. Clears an earlier expiry.
 fn set(timer: &OwnedFd, time: Duration) -> io::Result<()> {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     let once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let it_value = libc::timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
     let setting = libc::itimerspec { it_interval: once, it_value };
-    // SAFETY: the setting outlives the call, which is to tell nothing.
+    // SAFETY: the setting outlives the call, which has no output.
     match unsafe {
         libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const setting, std::ptr::null_mut())
     } {
@@ -208,7 +209,7 @@ fn set(timer: &OwnedFd, time: Duration) -> io::Result<()> {
     }
 }
 
-/// The priority of a frame: the class selector of its DSCP, 0 of what is not IPv4.
+/// Priority of a frame: the class selector of its DSCP; 0 if the frame is not IPv4.
 fn priority(frame: &[u8]) -> u32 {
     let ether_type = frame.get(ethernet::ETHER_TYPE_AT..ethernet::LEN);
     if ether_type != Some(&ethernet::ETHER_TYPE_IPV4.to_be_bytes()) {
@@ -228,7 +229,7 @@ mod tests {
         let stacks = Stacks::new(Vec::new(), 100, Waiting::Sleep).unwrap();
         let waker = stacks.waker().unwrap();
         let began = wall();
-        // The second one, too, although the timer has expired.
+        // The second sleep is in full, too, although the timer has expired before.
         for sleeps in 1..=2 {
             assert!(stacks.sleep(time).unwrap());
             assert!(wall().saturating_duration_since(began) >= time * sleeps);

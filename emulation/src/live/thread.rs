@@ -1,29 +1,29 @@
-//! What the threads that run a live fabric ask of the system.
+//! Scheduling of the threads that run a live fabric.
 
 use std::io;
 
-/// The lowest of the priorities for real time: above all ordinary threads.
+/// Lowest real-time priority: above all ordinary threads.
 const LOWEST_OF_REAL_TIME: libc::c_int = 1;
 
-/// How the threads of a fabric compete with others for the machine's processors.
+/// Scheduling priority of a fabric's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// As any thread: they may have to wait until others have had their turn, some milliseconds.
+    /// Ordinary scheduling: threads may wait some milliseconds for other threads.
     #[default]
     Ordinary,
-    /// Before all ordinary ones (`SCHED_RR`). Niceness would not do: where sessions are scheduled as groups, it counts only
-    /// within the session.
+    /// Real-time scheduling (`SCHED_RR`): the threads run before all ordinary ones. Niceness would not suffice:
+    /// where sessions are scheduled as groups, it counts only within the session.
     RealTime,
 }
 
-/// The calling thread, and those that it starts as long as this exists, compete as they should.
+/// Sets the priority of the calling thread, and of threads it starts, until it is dropped.
 #[derive(Debug)]
 pub struct Hurry {
     priority: Priority,
 }
 
 impl Hurry {
-    /// From now on.
+    /// Sets the priority.
     pub fn begin(priority: Priority) -> io::Result<Self> {
         if priority == Priority::RealTime {
             set_scheduling(libc::SCHED_RR, LOWEST_OF_REAL_TIME)?;
@@ -41,7 +41,8 @@ impl Drop for Hurry {
     }
 }
 
-/// By the system call: musl's function of this name refuses, because POSIX means processes by it.
+/// Uses the system call directly: musl's function of this name always fails, because POSIX defines it for
+/// processes.
 fn set_scheduling(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // SAFETY: 0 is the calling thread, and the kernel reads one number, the priority, which outlives the call.
     match unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) } {

@@ -1,4 +1,4 @@
-//! How a live fabric is at one instant.
+//! The state of a live fabric at one instant.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,124 +14,124 @@ use super::impairment::Impairment;
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// Emulated time since the fabric is up.
+    /// Emulated time since the fabric came up, ns.
     pub emulated_ns: u64,
-    /// How well it keeps up with the wall clock.
+    /// Punctuality of the fabric.
     pub fidelity: Fidelity,
-    /// Flows that are under way.
+    /// Number of flows in progress.
     pub active_flows: u64,
-    /// Flows that are done.
+    /// Number of completed flows.
     pub completed_flows: u64,
-    /// Frames that have crossed a wire.
+    /// Number of frames that have crossed a wire, counted on each wire.
     pub packet_hops: u64,
-    /// Where results go at the end, if the fabric leaves some.
+    /// Results that the fabric will write, if any.
     pub results: Option<ResultsView>,
-    /// In the order of the scenario.
+    /// Switches in the order of the scenario.
     pub switches: Vec<SwitchView>,
-    /// In the order of the scenario.
+    /// Hosts in the order of the scenario.
     pub hosts: Vec<HostView>,
-    /// What watchdogs have told of PFC storms lately, the latest last.
+    /// Recent events of PFC storms, the latest last.
     pub storm_events: Vec<StormEvent>,
 }
 
-/// What users and faults make of a wire.
+/// State of a wire, as set by users and faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireView {
-    /// Whether it carries frames.
+    /// True if it carries frames.
     pub is_up: bool,
-    /// Whether it goes down and comes up by itself.
+    /// True if it goes down and up periodically.
     pub is_flapping: bool,
-    /// Whether routes avoid its link.
+    /// True if routes avoid its link.
     pub is_avoided: bool,
-    /// What is set on it.
+    /// Impairments of the wire.
     pub impairment: Impairment,
-    /// Frames that were lost on it.
+    /// Number of frames lost on it.
     pub lost_frames: u64,
-    /// Frames that arrived at its end with a wrong FCS.
+    /// Number of frames that arrived at its end with a wrong FCS.
     pub damaged_frames: u64,
 }
 
-/// The results that a fabric leaves.
+/// Results that a fabric will write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultsView {
-    /// The folder that they go to.
+    /// Folder for the results.
     pub folder: String,
-    /// Why there will be none after all.
+    /// Reason why there will be no results, if writing failed.
     pub stopped: Option<String>,
 }
 
-/// How punctual a node is.
+/// Punctuality of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFidelity {
-    /// Whether 99 of 100 deadlines were met soon enough in the last one or two seconds.
+    /// True if 99 % of the deadlines in the last one or two seconds were met soon enough.
     pub is_good: bool,
-    /// Deadlines in that time.
+    /// Lateness in the last one or two seconds.
     pub recent: Lateness,
-    /// Deadlines since the fabric is up.
+    /// Lateness since the fabric came up.
     pub all: Lateness,
 }
 
-/// A switch.
+/// State of a switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchView {
     /// Its name.
     pub name: String,
-    /// Bytes that it holds.
+    /// Buffered bytes.
     pub buffer_bytes: u64,
-    /// The most that it has held.
+    /// Max buffered bytes.
     pub most_buffer_bytes: u64,
-    /// Bytes that it can hold.
+    /// Capacity of the buffer, bytes.
     pub capacity_bytes: u64,
-    /// Packets that were marked by ECN.
+    /// Number of packets marked by ECN.
     pub ecn_marked: u64,
-    /// Frames that were dropped, by reason.
+    /// Number of dropped frames, by reason.
     pub drops: BTreeMap<String, u64>,
-    /// How punctual it is.
+    /// Punctuality of the switch.
     pub fidelity: NodeFidelity,
-    /// By number.
+    /// Ports by number.
     pub ports: Vec<PortView>,
-    /// The ports and priorities that have seen PFC storms; empty without a watchdog.
+    /// Ports and priorities with past or present PFC storms; empty without a watchdog.
     pub storms: Vec<StormView>,
 }
 
-/// A port and a priority that have seen PFC storms.
+/// Storms of a priority at a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StormView {
     /// The port.
     pub port: u16,
-    /// The neighbour there.
+    /// Name of the neighbour at the port.
     pub peer: String,
     /// The priority.
     pub priority: u8,
-    /// Whether there is a storm now.
+    /// True during a storm.
     pub is_present: bool,
-    /// Storms that were detected.
+    /// Number of detected storms.
     pub detected: u64,
-    /// Storms that are over.
+    /// Number of storms that are over.
     pub restored: u64,
-    /// What all of them have cost.
+    /// Packets dropped and forwarded in all of these storms.
     pub counts: StormCounts,
 }
 
-/// What has become of packets in storms.
+/// Packets dropped and forwarded in storms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StormCounts {
-    /// Packets that were to leave by the port and were dropped.
+    /// Packets that were dropped on departure from the port.
     pub egress_dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub egress_dropped_bytes: u64,
-    /// Packets that came in by the port and were dropped.
+    /// Packets that were dropped on arrival at the port.
     pub ingress_dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub ingress_dropped_bytes: u64,
     /// Packets that were sent in spite of pauses.
     pub forwarded_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub forwarded_bytes: u64,
 }
 
 impl StormCounts {
-    /// What was dropped on the way out and on the way in, and what was forwarded.
+    /// Counters of packets dropped on departure, dropped on arrival, and forwarded.
     pub(crate) const fn of([egress, ingress, forwarded]: [Traffic; 3]) -> Self {
         Self {
             egress_dropped_packets: egress.packets,
@@ -160,26 +160,26 @@ impl fmt::Display for StormCounts {
     }
 }
 
-/// What a watchdog tells of a PFC storm.
+/// Start or end of a PFC storm, as detected by a watchdog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StormEvent {
-    /// When, in nanoseconds of emulated time.
+    /// Emulated time, ns.
     pub time_ns: u64,
     /// The switch.
     pub switch: String,
     /// The port.
     pub port: u16,
-    /// The neighbour there, who pauses it without end.
+    /// Name of the neighbour at the port, which pauses it without end.
     pub peer: String,
     /// The priority.
     pub priority: u8,
-    /// "drop", "forward" or "alert".
+    /// Action of the watchdog: "drop", "forward" or "alert".
     pub action: String,
-    /// Whether the storm is over; otherwise it has been detected.
+    /// True at the end of the storm, false at its detection.
     pub is_over: bool,
-    /// What waited when it was detected.
+    /// Number of packets that waited when the storm was detected.
     pub waiting_packets: u64,
-    /// What it has cost so far.
+    /// Packets dropped and forwarded in the storm up to now.
     pub counts: StormCounts,
 }
 
@@ -202,89 +202,89 @@ impl fmt::Display for StormEvent {
     }
 }
 
-/// A port of a switch.
+/// State of a switch's port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortView {
-    /// The node at the other end.
+    /// Name of the neighbour.
     pub peer: String,
-    /// The name of the wire out of the port.
+    /// Name of the wire that leaves the port.
     pub wire: String,
-    /// Line rate in bit/s.
+    /// Line rate, bit/s.
     pub rate_bps: u64,
-    /// Frames whose transmission has begun.
+    /// Number of frames whose transmission has begun.
     pub sent_frames: u64,
-    /// Frames that have come in.
+    /// Number of frames received.
     pub received_frames: u64,
-    /// The wire out of the port.
+    /// State of the wire that leaves the port.
     #[serde(flatten)]
     pub wire_state: WireView,
-    /// The time that frames out of the port have taken, in bytes: their own, and those around them on the wire.
+    /// Time that sent frames occupied the wire, in bytes: their lengths and the overhead of each frame.
     pub sent_bytes: u64,
-    /// The same of frames that have come in.
+    /// Time that received frames occupied the wire, in bytes, counted as in `sent_bytes`.
     pub received_bytes: u64,
-    /// Packets that wait to be sent.
+    /// Number of packets in the egress queues.
     pub queued_packets: u64,
-    /// Bytes that wait to be sent, by priority.
+    /// Bytes in the egress queues, by priority.
     pub queued_bytes: [u64; 8],
-    /// Bytes in the buffer that came in at the port, by priority.
+    /// Buffered bytes that arrived at the port, by priority.
     pub ingress_bytes: [u64; 8],
-    /// Priorities that the neighbour has paused.
+    /// Priorities paused by the neighbour.
     pub paused: Vec<u8>,
-    /// PAUSE frames of the neighbour, by the priorities that they stop; renewals count.
+    /// Number of PAUSE frames from the neighbour, by priority, renewals included.
     pub pause_frames: [u64; 8],
-    /// How long they have stopped each priority, in nanoseconds of emulated time.
+    /// Paused time by priority, ns of emulated time.
     pub paused_ns: [u64; 8],
-    /// If the scheme has victims (SPFC), the lossless priorities in which what comes in is a victim's: all or none of them,
-    /// unless each has a state of its own.
+    /// Lossless priorities whose arriving packets are victims, if the scheme has victims (SPFC): all or none,
+    /// unless each priority has its own state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub victim: Option<Vec<u8>>,
 }
 
-/// A host.
+/// State of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostView {
     /// Its name.
     pub name: String,
     /// Its IPv4 address.
     pub address: String,
-    /// The switch at the other end of its link.
+    /// Name of its switch.
     pub peer: String,
-    /// The name of the wire to it.
+    /// Name of the wire to its switch.
     pub wire: String,
-    /// The link's rate in bit/s.
+    /// Rate of the link, bit/s.
     pub rate_bps: u64,
-    /// Frames that its NIC has sent.
+    /// Number of frames that its NIC has sent.
     pub sent_frames: u64,
-    /// Frames that came in.
+    /// Number of frames received.
     pub received_frames: u64,
-    /// The wire to its switch.
+    /// State of the wire to its switch.
     #[serde(flatten)]
     pub wire_state: WireView,
-    /// The time that frames of its NIC have taken, in bytes: their own, and those around them on the wire.
+    /// Time that sent frames occupied the wire, in bytes: their lengths and the overhead of each frame.
     pub sent_bytes: u64,
-    /// The same of frames that came in.
+    /// Time that received frames occupied the wire, in bytes, counted as in `sent_bytes`.
     pub received_bytes: u64,
-    /// Frames that programs have sent.
+    /// Number of frames sent by programs.
     pub program_frames_sent: u64,
-    /// Frames that programs were handed.
+    /// Number of frames delivered to programs.
     pub program_frames_received: u64,
-    /// Frames of programs that wait for the port.
+    /// Number of programs' frames that wait for the port.
     pub program_frames_waiting: u64,
-    /// Frames of programs that were dropped because they are longer than any of the fabric.
+    /// Number of programs' frames dropped because they exceed the max length of the fabric.
     pub program_frames_too_long: u64,
-    /// Frames of programs that were dropped while their priority was paused, because too many waited.
+    /// Number of programs' frames dropped because too many waited while their priority was paused.
     pub program_frames_dropped: u64,
-    /// How punctual it is.
+    /// Punctuality of the host.
     pub fidelity: NodeFidelity,
-    /// Priorities that the switch has paused.
+    /// Priorities paused by the switch.
     pub paused: Vec<u8>,
-    /// PAUSE frames of the switch, by the priorities that they stop; renewals count.
+    /// Number of PAUSE frames from the switch, by priority, renewals included.
     pub pause_frames: [u64; 8],
-    /// How long they have stopped each priority, in nanoseconds of emulated time.
+    /// Paused time by priority, ns of emulated time.
     pub paused_ns: [u64; 8],
-    /// Priorities that the host pauses without end.
+    /// Priorities in which the host has a PFC storm.
     pub storms: Vec<u8>,
-    /// PFC frames that it has sent for storms.
+    /// Number of PFC frames sent for storms.
     pub pfc_frames_sent: u64,
 }
 

@@ -18,7 +18,7 @@ use units::Bytes;
 
 /// A RoCEv2 host on an interface of this machine and namespace, by AF_XDP.
 ///
-/// All that is not RoCEv2 or PFC goes on to the kernel's stack. Hosts agree on queue pairs by TCP.
+/// Traffic other than RoCEv2 and PFC goes to the kernel's stack. Hosts agree on queue pairs by TCP.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -33,38 +33,39 @@ struct HostArguments {
     /// The interface.
     #[arg(long)]
     interface: String,
-    /// Its IPv4 address. Default: the first that it has.
+    /// Its IPv4 address. Default: the interface's first address.
     #[arg(long)]
     address: Option<Ipv4Addr>,
-    /// The MAC address of the neighbour to which all packets go. Default: whom the kernel's routes and ARP name.
+    /// MAC address of the neighbour to which all packets go. Default: the neighbour from the kernel's routes and
+    /// ARP.
     #[arg(long, value_name = "MAC", value_parser = station)]
     gateway_mac: Option<[u8; 6]>,
-    /// The rate of its link, to which it paces what it sends.
+    /// Rate of the link, to which the host paces what it sends.
     #[arg(long, default_value = "1Gbps")]
     rate: String,
-    /// Payload of a full packet; 60 bytes less than the MTU at most. Both ends need the same. Default 1000B.
+    /// Payload of a full packet, at least 60 bytes less than the MTU. Both ends need the same value. Default 1000B.
     #[arg(long, value_name = "SIZE")]
     payload: Option<String>,
-    /// How losses are repaired, go-back-n or selective-repeat. Both ends need the same. Default go-back-n.
+    /// Repair of losses: go-back-n or selective-repeat. Both ends need the same value. Default go-back-n.
     #[arg(long, value_name = "KIND")]
     reliability: Option<String>,
-    /// Who sets the rate: none, which is line rate, dcqcn, dctcp or timely. Default none.
+    /// Congestion control: none (line rate), dcqcn, dctcp or timely. Default none.
     #[arg(long, value_name = "KIND")]
     congestion_control: Option<String>,
     /// Sets a key of the section `[host]` of a scenario, such as `host.transport.dcqcn.profile=paper`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Runs XDP in front of the stack instead of in the driver: for an interface without native XDP.
+    /// Runs XDP in front of the stack instead of in the driver, for an interface without native XDP.
     #[arg(long)]
     generic: bool,
-    /// Prints what it has done as a line of JSON.
+    /// Prints the report as a line of JSON.
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Sends to a host that receives, and says how long it took.
+    /// Sends to a receiving host and prints how long the transfers took.
     Send {
         /// The receiver's IPv4 address.
         #[arg(long)]
@@ -72,26 +73,26 @@ enum Command {
         /// Payload of each flow.
         #[arg(long, default_value = "1MB", value_parser = quantity::parse::<Bytes>)]
         bytes: Bytes,
-        /// The priority of its packets.
+        /// Priority of the packets, 0 to 7.
         #[arg(long, default_value_t = 3, value_parser = between(0u8, 7))]
         priority: u8,
-        /// How many flows start at once, 1 to 256.
+        /// Number of flows that start at once, 1 to 256.
         #[arg(long, default_value_t = 1, value_parser = between(1u32, 256))]
         count: u32,
-        /// The TCP port at which the receiver listens.
+        /// TCP port on which the receiver listens.
         #[arg(long, default_value_t = agreement::PORT)]
         port: u16,
     },
-    /// Receives until a signal ends it, or all transfers have come.
+    /// Receives until a signal arrives or all transfers have completed.
     Receive {
-        /// How many transfers it takes. Default: as many as come.
+        /// Number of transfers to receive. Default: no limit.
         #[arg(long)]
         count: Option<u64>,
-        /// The TCP port at which it listens.
+        /// TCP port on which to listen.
         #[arg(long, default_value_t = agreement::PORT)]
         port: u16,
     },
-    /// The process beside a host that puts back what the host has changed, should the host be killed.
+    /// Guardian of a host: restores the interface's settings if the host is killed.
     #[command(hide = true)]
     Restore,
 }
@@ -161,7 +162,7 @@ fn settings(arguments: &HostArguments) -> Result<Settings, Error> {
     })
 }
 
-/// Prints what was done. That nobody reads it does not change it.
+/// Prints the report. Ignores failed writes: the transfers are over.
 fn print<T: Serialize + Display>(as_json: bool, report: &T) {
     let text = if as_json {
         serde_json::to_string(report).expect("a report is plain data")

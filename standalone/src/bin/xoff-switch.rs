@@ -12,7 +12,7 @@ use switch_user::hook::XdpHook;
 
 /// A lossless Ethernet switch on interfaces of this machine and namespace, in eBPF.
 ///
-/// SIGUSR1 has it print what it has counted; SIGINT and SIGTERM end it, and it prints that once more.
+/// On SIGUSR1 it prints its counters. On SIGINT and SIGTERM it prints them and ends.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -22,13 +22,13 @@ struct Arguments {
     /// Sets a key of the file, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Runs XDP in front of the stack instead of in the driver: for interfaces without native XDP.
+    /// Runs XDP in front of the stack instead of in the driver, for interfaces without native XDP.
     #[arg(long)]
     generic: bool,
-    /// Prints what is counted as a line of JSON.
+    /// Prints the counters as a line of JSON.
     #[arg(long)]
     json: bool,
-    /// Prints the JSON Schema of the file, and ends.
+    /// Prints the JSON Schema of the file and ends.
     #[arg(long)]
     schema: bool,
 }
@@ -58,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     switch::run(&settings, hook, started, report)
 }
 
-/// Prints a line. That nobody reads it does not end a switch.
+/// Prints a line. Ignores failed writes: a closed pipe does not end a switch.
 fn print(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
 }

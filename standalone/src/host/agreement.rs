@@ -1,8 +1,9 @@
-//! What two hosts agree on before a transfer: queue pair numbers, first PSNs and sizes.
+//! The agreement of two hosts before a transfer: queue pair numbers, first PSNs and sizes.
 //!
-//! The sender connects to the receiver's TCP port, which belongs to the kernel's stack, and both write one line of JSON at a
-//! time: [`Offer`] and [`Answer`], then, when all is acknowledged, [`Done`] and [`Delivered`]. A queue pair has the same
-//! number at both ends; the receiver chooses it. If the connection ends before, the receiver forgets the queue pairs.
+//! The sender connects to the receiver's TCP port, which belongs to the kernel's stack, and both write one line of
+//! JSON at a time: [`Offer`] and [`Answer`], then, when all is acknowledged, [`Done`] and [`Delivered`]. The
+//! receiver chooses the number of a queue pair, which both ends use. If the connection ends early, the receiver
+//! forgets the queue pairs.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -17,28 +18,28 @@ use crate::Error;
 use crate::clock::Countdown;
 use crate::wait::Waiter;
 
-/// Where receivers listen, by default.
+/// Default TCP port of receivers.
 pub const PORT: u16 = 18_515;
-/// Of this protocol.
+/// Version of this protocol.
 pub const VERSION: u32 = 1;
-/// Longer lines are of somebody else.
+/// Max length of a line, bytes. Longer lines come from another program.
 const LONGEST_LINE: usize = 64 * 1024;
-/// Flows in an offer.
+/// Max number of flows in an offer.
 pub const MOST_FLOWS: usize = 256;
 
 /// Queue pairs of transfers: 0 and 1 are InfiniBand's own, and numbers have 24 bits.
 pub const QUEUE_PAIRS: RangeInclusive<u32> = 2..=0x00ff_ffff;
 
-/// What the sender wants to send.
+/// Offer of a sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// [`VERSION`].
     pub version: u32,
     /// The sender's address in RoCEv2 packets.
     pub address: Ipv4Addr,
-    /// Most payload bytes in a packet.
+    /// Max payload of a packet, bytes.
     pub payload: u16,
-    /// How losses are repaired, as `host.transport.reliability` names it.
+    /// Repair of losses, named as in `host.transport.reliability`.
     pub reliability: String,
     /// The flows.
     pub flows: Vec<OfferedFlow>,
@@ -55,33 +56,33 @@ pub struct OfferedFlow {
     pub source_port: u16,
 }
 
-/// What the receiver says to that.
+/// Answer of the receiver to an offer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The queue pairs of the flows are open.
     Open {
-        /// Their numbers.
+        /// One queue pair number per flow.
         queue_pairs: Vec<u32>,
     },
-    /// It takes none.
+    /// The receiver refuses the offer.
     Refused {
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
 }
 
-/// The sender has the last ACK of each flow.
+/// The sender's message once it has the last ACK of each flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// How many flows.
+    /// Number of flows.
     pub flows: u32,
 }
 
-/// What the receiver has got.
+/// The receiver's answer to [`Done`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivered {
-    /// By flow: payload bytes in order.
+    /// Payload bytes received in order, by flow.
     pub bytes: Vec<u64>,
 }
 
@@ -93,7 +94,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Around a stream.
+    /// A connection over a stream.
     pub fn new(stream: TcpStream) -> Self {
         Self { stream, read: Vec::new() }
     }
@@ -103,15 +104,15 @@ impl Connection {
         &self.stream
     }
 
-    /// Writes a line. A stream that does not wait takes it whole or fails.
+    /// Writes a line. A nonblocking stream takes all of it or returns an error.
     pub fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         self.stream.write_all(&line)
     }
 
-    /// Reads a line, or as much of it as there is: `Ok(None)` if it is not whole yet, an error if the other end is gone or
-    /// has written something else.
+    /// Reads a line, or the available part of it. Returns `Ok(None)` if the line is not complete yet, and an error
+    /// if the other end has closed the connection or sent an invalid line.
     pub fn try_read<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
@@ -132,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// Waits for a line on a stream that does not wait, unless a signal comes.
+    /// Reads a line from a nonblocking stream, waiting for it until a signal arrives.
     pub fn read<T: DeserializeOwned>(
         &mut self,
         most: Duration,

@@ -1,9 +1,9 @@
-//! Checksums of what an interface's stack sends, computed by the stack while a host is there.
+//! Checksums of packets that an interface's stack sends, computed in software while a host runs.
 //!
-//! A veth has no hardware that would finish a checksum, and a switch in XDP would forward the packet without one. A
-//! process that is killed cannot put that back, so another one does: this binary again (`xoff-host restore`), which reads a
-//! pipe that ends with the host. Host and guardian hold one lock, until the last of the two has ended. So the next host finds the
-//! interface as it was.
+//! A veth has no hardware that would complete a checksum, and a switch in XDP would forward the packet without one.
+//! A process that is killed cannot restore the setting, so another one does: this binary (`xoff-host restore`),
+//! which reads a pipe that ends with the host. Host and guardian share a lock, held until both have ended, so that
+//! the next host finds the interface in its original state.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,11 +17,11 @@ use crate::Error;
 use crate::interface::{Interface, set_transmit_checksums};
 use crate::wait::Waiter;
 
-/// How often a host looks whether a guardian is done, and how many times: 3 s.
+/// Polling of a guardian that is still running: interval, and number of polls, 3 s in total.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 300;
 
-/// See the module. What was there before comes back when it is dropped.
+/// See the module. Dropping it restores the setting.
 #[derive(Debug)]
 pub struct SoftwareChecksums {
     interface: String,
@@ -30,8 +30,8 @@ pub struct SoftwareChecksums {
 }
 
 impl SoftwareChecksums {
-    /// Starts the process that puts things back; `None` if the interface leaves nothing to hardware. The guardian of a host
-    /// that was killed has to be done first.
+    /// Starts the guardian. Returns `None` if the interface leaves no checksums to hardware. Waits until the
+    /// guardian of a host that was killed has ended.
     pub fn prepare(interface: &Interface, waiter: &mut Waiter) -> Result<Option<Self>, Error> {
         let lock = take_lock(interface, waiter)?;
         if !interface.transmit_checksums().unwrap_or(false) {
@@ -41,21 +41,22 @@ impl SoftwareChecksums {
         let shared = OwnedFd::from(lock.try_clone().map_err(failed)?);
         let mut command = Command::new("/proc/self/exe");
         command.arg0("xoff-host").args(["--interface", &interface.name, "restore"]);
-        // Ctrl-C does not reach it, and nobody who reads what the host prints waits for it. It prints nothing itself, so
-        // its standard output is where it holds the lock.
+        // Ctrl-C must not reach the guardian, and readers of the host's output must not wait for it. The guardian
+        // prints nothing, so its standard output is the descriptor of the lock.
         command.process_group(0).stdin(Stdio::piped()).stdout(shared).stderr(Stdio::null());
         let guardian = command.spawn().map_err(failed)?;
         Ok(Some(Self { interface: interface.name.clone(), guardian, _lock: lock }))
     }
 
-    /// Has the stack compute them.
+    /// Makes the stack compute checksums.
     pub fn begin(&self) {
-        // Where the driver refuses it, the hardware does them.
+        // If the driver refuses it, the hardware computes them.
         let _ = set_transmit_checksums(&self.interface, false);
     }
 }
 
-/// A name that one socket of the namespace can have; it goes with the last descriptor of the socket.
+/// Takes a socket name of which the namespace has only one. The name is free again once the last descriptor of the
+/// socket is closed.
 fn take_lock(interface: &Interface, waiter: &mut Waiter) -> Result<UnixDatagram, Error> {
     let failed = |source| Error::System { step: "lock its interface", source };
     let name = format!("xoff-host checksums of {}", interface.name);
@@ -67,7 +68,7 @@ fn take_lock(interface: &Interface, waiter: &mut Waiter) -> Result<UnixDatagram,
         }
         waiter.wait([], LOOK_INTERVAL).map_err(failed)?.or_end()?;
     }
-    // A host that runs has it.
+    // A running host has the lock.
     Err(Error::Taken(interface.name.clone()))
 }
 
@@ -80,7 +81,7 @@ impl Drop for SoftwareChecksums {
     }
 }
 
-/// Waits until standard input ends, and with it the host, and leaves checksums to an interface again.
+/// Waits until standard input ends, and with it the host, then leaves checksums to the interface again.
 pub fn restore_at_end(interface: &str) -> ExitCode {
     let _ = io::copy(&mut io::stdin(), &mut io::sink());
     match set_transmit_checksums(interface, true) {

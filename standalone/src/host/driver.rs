@@ -1,4 +1,4 @@
-//! What moves frames and time at a host that stands alone.
+//! The driver of a standalone host: it moves frames and time.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -20,36 +20,36 @@ use crate::lateness::{Lateness, Pace};
 use crate::neighbours::{self, NeighbourTable};
 use crate::wait::{SPIN, Signals, Waiter};
 
-/// Frames that are taken at once.
+/// Max number of frames taken at once.
 const BATCH: usize = 64;
-/// How often a host looks whether its interface is there.
+/// Interval at which a host checks its interface.
 const HOUSEKEEPING: Picos = Picos(200_000_000_000);
-/// Time between two looks for a neighbour.
+/// Interval at which a host polls the kernel for a neighbour.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a driver is made of.
+/// Parts of a driver.
 pub(super) struct Parts {
     /// The host.
     pub host: Host,
     /// Its configuration.
     pub config: HostConfig,
-    /// Its way in and out.
+    /// Socket that sends and receives its frames.
     pub socket: af_xdp::Socket,
     /// The time.
     pub clock: Clock,
     /// Its interface.
     pub interface: Interface,
-    /// The MTU that its packets need.
+    /// Min MTU of the interface for the host's packets, bytes.
     pub least_mtu: u64,
-    /// What hands frames to the socket, as long as it is here.
+    /// Program that passes frames to the socket while this value lives.
     pub _program: HostProgram,
-    /// What it waits by.
+    /// Waits for descriptors and signals.
     pub waiter: Waiter,
     /// The neighbour to which all packets go.
     pub gateway: Option<[u8; 6]>,
-    /// Neighbours by the addresses that they lead to.
+    /// Neighbours by destination address.
     pub stations: BTreeMap<u32, [u8; 6]>,
-    /// What has the stack compute checksums, as long as it is here.
+    /// Keeps the stack computing checksums while this value lives.
     pub _checksums: Option<SoftwareChecksums>,
 }
 
@@ -59,7 +59,7 @@ pub struct Driver {
     pace: Pace,
     housekeeping: Picos,
     departures: Lateness,
-    /// Frames that were no packet, or whose bytes were not those that were sent.
+    /// Frames that did not parse as packets, or whose ICRC or payload was wrong.
     unreadable: u64,
     not_sent: u64,
 }
@@ -86,12 +86,12 @@ impl Driver {
         &self.parts.config
     }
 
-    /// Its address.
+    /// Its IPv4 address.
     pub fn address(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.parts.config.address)
     }
 
-    /// Its interface.
+    /// Name of its interface.
     pub fn interface(&self) -> &str {
         &self.parts.interface.name
     }
@@ -101,8 +101,8 @@ impl Driver {
         self.parts.clock.now()
     }
 
-    /// Finds the neighbour through which packets go to an address, in so many looks. Nothing else happens meanwhile, but a
-    /// signal ends it.
+    /// Finds the neighbour through which packets go to an address, polling up to `looks` times. It blocks the host
+    /// meanwhile; a signal ends it.
     pub(super) fn find_station(&mut self, destination: Ipv4Addr, looks: u32) -> Result<(), Error> {
         let Parts { interface, gateway, stations, waiter, .. } = &mut self.parts;
         let mut found = *gateway;
@@ -127,7 +127,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes what has come in, runs timers and sends what may go. Returns when the next is due.
+    /// Processes frames that have arrived, runs timers and sends frames that may leave. Returns the next due
+    /// instant.
     pub(super) fn run_once(&mut self) -> Result<Picos, Error> {
         let now = self.now();
         for _ in 0..BATCH {
@@ -153,7 +154,7 @@ impl Driver {
         Ok(next.into_iter().flatten().min().unwrap_or(Picos::MAX))
     }
 
-    /// Waits until a frame has come in, one of `others` can be read, a signal comes or an instant has come.
+    /// Waits until a frame arrives, one of `others` is readable, a signal arrives or an instant is reached.
     pub(super) fn wait(
         &mut self,
         others: impl IntoIterator<Item = RawFd>,
@@ -169,7 +170,7 @@ impl Driver {
         signals.map_err(|source| Error::System { step: "wait", source })
     }
 
-    /// What it waits by, for whoever waits for something else.
+    /// The waiter, for callers that wait for something else.
     pub(super) fn waiter(&mut self) -> &mut Waiter {
         &mut self.parts.waiter
     }
@@ -191,7 +192,7 @@ impl Driver {
         true
     }
 
-    /// Sends a frame, if one may go.
+    /// Sends a frame, if one may leave. Returns true if it did.
     fn send_next(&mut self, now: Picos) -> Result<bool, Error> {
         if let Some(response) = self.parts.host.poll_link_delay(now) {
             self.send_link_delay(now, &response)?;
@@ -226,11 +227,11 @@ impl Driver {
     fn occupy(&mut self, now: Picos, length: u64) {
         let HostConfig { frame_time, link_rate, .. } = self.parts.config;
         let due = self.pace.occupy(now, frame_time.serialise(link_rate, length));
-        // It has just gone.
+        // The frame has just left.
         self.departures.record(due, self.now());
     }
 
-    /// A frame that the interface drops is lost like any other; an interface that is gone is the end.
+    /// A frame that the interface drops counts as lost; a missing interface ends the host.
     fn check_sent(&mut self, sent: Result<(), af_xdp::Error>) -> Result<(), Error> {
         match sent {
             Ok(()) => Ok(()),
@@ -253,7 +254,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What was counted so far.
+    /// Counters up to now.
     pub(super) fn report(&self) -> DriverReport {
         let socket = self.parts.socket.statistics();
         DriverReport {

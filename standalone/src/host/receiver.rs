@@ -15,9 +15,9 @@ use super::driver::Driver;
 use super::report::ReceiverReport;
 use crate::Error;
 
-/// A PSN has 24.
+/// A PSN has 24 bits.
 const PSN_BITS: u32 = 0x00ff_ffff;
-/// Senders at a time.
+/// Max number of concurrent senders.
 const MOST_SENDERS: usize = 256;
 /// A connection without an offer is closed after this time, 10 s.
 const OFFER_PATIENCE: Picos = Picos(10_000_000_000_000);
@@ -26,16 +26,16 @@ const GRACE: Picos = Picos(200_000_000_000);
 /// A transfer that gets no bytes makes room for a new sender after this time, 60 s.
 const TRANSFER_PATIENCE: Picos = Picos(60_000_000_000_000);
 
-/// Looks for a new sender's neighbour, 150 ms: the senders that there are wait meanwhile. The sender has just sent TCP, so
-/// the kernel mostly knows it.
+/// Number of polls for a new sender's neighbour, 150 ms in total: other senders wait meanwhile. The sender has just
+/// sent TCP segments, so the kernel usually knows the neighbour.
 const LOOKS: u32 = 4;
 
-/// How a host receives.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receiving {
-    /// Where it listens.
+    /// TCP port on which the receiver listens.
     pub port: u16,
-    /// How many transfers it takes before it ends; `None` for as many as come.
+    /// Number of transfers before the receiver ends; `None` for no limit.
     pub count: Option<u64>,
 }
 
@@ -47,28 +47,28 @@ struct Sender {
     quiet: Quiet,
 }
 
-/// Since when a sender has been quiet.
+/// Time since a sender last made progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Quiet {
-    /// When it connected, or when its transfer last got bytes, as far as that was looked at.
+    /// Instant at which it connected, or at which its transfer was last seen to have received bytes.
     since: Picos,
-    /// Bytes of its transfer then; `None` before its offer.
+    /// Bytes of its transfer at that instant; `None` before its offer.
     delivered: Option<u64>,
 }
 
 impl Quiet {
-    /// Returns true if the sender makes room for a new one.
+    /// True if the sender may be closed for a new one.
     fn may_go(self, now: Picos) -> bool {
         let patience = if self.delivered.is_some() { TRANSFER_PATIENCE } else { GRACE };
         now >= self.since + patience
     }
 
-    /// Returns true if the sender has made no offer in time.
+    /// True if the sender has made no offer in time.
     fn is_late(self, now: Picos) -> bool {
         self.delivered.is_none() && now >= self.since + OFFER_PATIENCE
     }
 
-    /// Notes how many bytes the transfer has got.
+    /// Records the bytes that the transfer has received.
     fn note(&mut self, now: Picos, delivered: u64) {
         if self.delivered != Some(delivered) {
             *self = Self { since: now, delivered: Some(delivered) };
@@ -76,13 +76,14 @@ impl Quiet {
     }
 }
 
-/// The place of the sender that has been quiet for longest, among those that make room. Senders without an offer go first.
+/// The index of the sender that has been quiet for longest, among senders that may be closed. Senders without an
+/// offer come first.
 fn quietest(all: impl IntoIterator<Item = Quiet>, now: Picos) -> Option<usize> {
     let may_go = all.into_iter().enumerate().filter(|(_, quiet)| quiet.may_go(now));
     may_go.min_by_key(|(_, it)| (it.delivered.is_some(), it.since)).map(|(place, _)| place)
 }
 
-/// Senders, and what they have brought.
+/// Senders, and totals of their transfers.
 struct Senders {
     all: Vec<Sender>,
     next_queue_pair: u32,
@@ -90,7 +91,7 @@ struct Senders {
     report: ReceiverReport,
 }
 
-/// Receives until a signal comes, or all transfers that were asked for have come. Calls `started` once it listens.
+/// Receives until a signal arrives or all requested transfers have completed. Calls `started` once it listens.
 pub fn receive(
     driver: &mut Driver,
     receiving: &Receiving,
@@ -114,11 +115,11 @@ pub fn receive(
     };
     loop {
         let due = driver.run_once()?;
-        // Nobody else asks for them.
+        // A receiver does not use the host's events.
         while driver.host().poll_event().is_some() {}
         let waits_for_senders = senders.accept(driver, &listener)?;
         match senders.listen(driver) {
-            // As when it comes while the host waits for packets.
+            // A signal ends the loop here as it does while the host waits for packets.
             Err(Error::Interrupted) => break,
             attended => attended?,
         }
@@ -136,8 +137,8 @@ pub fn receive(
 }
 
 impl Senders {
-    /// Takes new senders. Returns false if a new one could not be taken now, so that the listener is not waited for until the
-    /// host looks again.
+    /// Accepts new senders. Returns false if accepting failed: then the listener is not waited for until the host
+    /// next tries.
     fn accept(&mut self, driver: &mut Driver, listener: &TcpListener) -> Result<bool, Error> {
         self.close_late(driver);
         loop {
@@ -154,13 +155,13 @@ impl Senders {
                     self.all.push(Sender { connection, queue_pairs, expected, quiet });
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
-                // The one that came is gone again, or the process has no descriptor for it.
+                // The connection has already gone, or the process has no free descriptor.
                 Err(_) => return Ok(false),
             }
         }
     }
 
-    /// Closes connections that have had their time to make an offer.
+    /// Closes connections that made no offer in time.
     fn close_late(&mut self, driver: &mut Driver) {
         let now = driver.now();
         while let Some(place) = self.all.iter().position(|sender| sender.quiet.is_late(now)) {
@@ -168,7 +169,7 @@ impl Senders {
         }
     }
 
-    /// Has the quietest sender make room, if one may go.
+    /// Closes the quietest sender, if one may be closed. Returns true if it did.
     fn make_room(&mut self, driver: &mut Driver) -> bool {
         let now = driver.now();
         for sender in self.all.iter_mut().filter(|sender| sender.quiet.delivered.is_some()) {
@@ -182,14 +183,14 @@ impl Senders {
         })
     }
 
-    /// Forgets a sender, with the transfer that it has not ended.
+    /// Removes a sender and abandons its unfinished transfer.
     fn leave(&mut self, driver: &mut Driver, place: usize) {
         let gone = self.all.swap_remove(place);
         self.report.abandoned += gone.queue_pairs.len() as u64;
         close(driver, &gone.queue_pairs);
     }
 
-    /// Reads what senders say.
+    /// Reads and answers messages of senders.
     fn listen(&mut self, driver: &mut Driver) -> Result<(), Error> {
         let mut place = 0;
         while place < self.all.len() {
@@ -199,7 +200,7 @@ impl Senders {
                     continue;
                 }
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                // The connection is over, one way or another.
+                // The connection is over, regularly or with an error.
                 Ok(false) | Err(_) => {}
             }
             self.leave(driver, place);
@@ -207,7 +208,7 @@ impl Senders {
         Ok(())
     }
 
-    /// Answers what a sender says, if it says something; false if that was all.
+    /// Answers a sender's message, if there is one. Returns false after the last message.
     fn attend(&mut self, driver: &mut Driver, place: usize) -> Result<bool, Error> {
         if self.all[place].queue_pairs.is_empty() {
             let offer = self.all[place].connection.try_read::<Offer>().map_err(lost)?;
@@ -256,7 +257,7 @@ impl Senders {
         Ok(Answer::Open { queue_pairs: self.all[place].queue_pairs.clone() })
     }
 
-    /// Why an offer is not accepted.
+    /// Reason to refuse an offer; `None` to accept it.
     fn refusal(&self, driver: &Driver, offer: &Offer) -> Option<String> {
         let Offer { version, payload, reliability, flows, .. } = offer;
         let own = driver.config().payload;
@@ -291,7 +292,7 @@ fn lost(error: io::Error) -> Error {
     Error::Peer(format!("the sender is gone: {error}"))
 }
 
-/// Forgets queue pairs, and says what each has got.
+/// Closes queue pairs and returns the bytes that each has received.
 fn close(driver: &mut Driver, queue_pairs: &[u32]) -> Vec<u64> {
     let host = driver.host();
     queue_pairs.iter().map(|qp| host.close_responder(*qp).unwrap_or(0)).collect()

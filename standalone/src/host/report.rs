@@ -1,4 +1,4 @@
-//! What a host has counted, as text and as JSON.
+//! Reports of a host, as text and as JSON.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::lateness::Late;
 
-/// What any host has counted.
+/// Counters of any host, since its start.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct DriverReport {
     /// Data packets sent, retransmissions included.
@@ -27,15 +27,15 @@ pub struct DriverReport {
     pub pauses_received: u64,
     /// PFC frames received that only resume.
     pub resumes_received: u64,
-    /// Frames that were no packet, or whose ICRC or payload was not what was sent.
+    /// Frames that did not parse as packets, or whose ICRC or payload was wrong.
     pub unreadable: u64,
     /// Frames that the interface did not take.
     pub not_sent: u64,
-    /// Frames that came in and that the socket had no room for.
+    /// Received frames for which the socket had no room.
     pub socket_losses: u64,
-    /// From the instant at which the NIC could have sent a frame until it did.
+    /// Lateness of departures: from the instant at which the NIC could have sent a frame until it did.
     pub departures_late: Late,
-    /// Time that the NIC stood still because the process was too late, and that it did not make up for.
+    /// Time that the NIC stood still because the process was late, and did not make up for, ns.
     pub lost_ns: u64,
 }
 
@@ -66,14 +66,14 @@ impl fmt::Display for DriverReport {
     }
 }
 
-/// A transfer that is over.
+/// A finished transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Transfer {
-    /// Payload.
+    /// Payload, bytes.
     pub bytes: u64,
-    /// From its start to its last ACK.
+    /// Flow completion time, from its start to its last ACK, ns.
     pub fct_ns: u64,
-    /// Payload bits in a second of that.
+    /// Payload bits per second over the flow completion time.
     pub goodput_bps: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
@@ -81,16 +81,16 @@ pub struct Transfer {
     pub notifications: u64,
 }
 
-/// What `send` has done.
+/// Report of `send`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SenderReport {
-    /// To whom.
+    /// IPv4 address of the receiver.
     pub to: Ipv4Addr,
-    /// By flow.
+    /// Transfers, by flow.
     pub transfers: Vec<Transfer>,
-    /// By flow: payload bytes that the receiver says it has.
+    /// Payload bytes that the receiver has reported, by flow.
     pub delivered_bytes: Vec<u64>,
-    /// What the host has counted.
+    /// Counters of the host.
     pub host: DriverReport,
 }
 
@@ -107,16 +107,16 @@ impl fmt::Display for SenderReport {
     }
 }
 
-/// What `receive` has done.
+/// Report of `receive`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReceiverReport {
-    /// Transfers that came whole.
+    /// Transfers that completed.
     pub transfers: u64,
-    /// Their payload bytes.
+    /// Payload bytes of completed transfers.
     pub delivered_bytes: u64,
-    /// Transfers whose sender went away before they were whole.
+    /// Transfers whose sender left before they completed.
     pub abandoned: u64,
-    /// What the host has counted.
+    /// Counters of the host.
     pub host: DriverReport,
 }
 

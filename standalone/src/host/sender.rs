@@ -22,32 +22,32 @@ use crate::Error;
 use crate::clock::Countdown;
 use crate::wait::Waiter;
 
-/// Looks for the neighbour: 5 s.
+/// Number of polls for the neighbour, 5 s in total.
 const LOOKS: u32 = 100;
-/// How long the receiver may take to answer.
+/// Max time until the receiver answers.
 const ANSWER: Duration = Duration::from_secs(10);
-/// A transfer of which nothing is acknowledged for so long has failed.
+/// A transfer without an acknowledgement for this time has failed, 10 s.
 const NO_PROGRESS: Picos = Picos(10_000_000_000_000);
-/// Source ports of flows: the dynamic ones.
+/// Source ports of flows: the dynamic range.
 const FIRST_PORT: u16 = 49_152;
 const PORTS: u64 = 16_384;
 
-/// What is to be sent.
+/// Settings of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// To whom.
+    /// IPv4 address of the receiver.
     pub to: Ipv4Addr,
-    /// Where the receiver listens.
+    /// TCP port on which the receiver listens.
     pub port: u16,
     /// Payload bytes of each flow.
     pub bytes: u64,
-    /// Flows, all at once.
+    /// Number of flows, which start at once.
     pub count: u32,
-    /// Their priority.
+    /// Priority of the flows.
     pub priority: Priority,
 }
 
-/// Sends, and says how long it took.
+/// Sends the flows and reports how long they took.
 pub fn send(
     driver: &mut Driver,
     sending: &Sending,
@@ -110,7 +110,7 @@ fn lost(error: io::Error) -> Error {
     Error::Peer(format!("the receiver is gone: {error}"))
 }
 
-/// Connects to the receiver, by a stream that does not wait.
+/// Connects to the receiver with a nonblocking stream.
 fn connect(sending: &Sending, waiter: &mut Waiter) -> Result<Connection, Error> {
     let Sending { to, port, .. } = *sending;
     let unreachable = |error: io::Error| {
@@ -141,7 +141,7 @@ fn connect(sending: &Sending, waiter: &mut Waiter) -> Result<Connection, Error> 
     Ok(Connection::new(socket.into()))
 }
 
-/// Flows that differ from each other, and from those of the last process.
+/// Flows whose ports and PSNs differ from each other and from flows of the previous process.
 fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
     let entropy = u64::from(std::process::id()) << 32 | u64::from(address.to_bits());
     let flow = |number: u32| {
@@ -156,7 +156,7 @@ fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
     (0..sending.count).map(flow).collect()
 }
 
-/// Has the receiver open queue pairs.
+/// Makes the receiver open queue pairs and returns their numbers.
 fn agree(
     connection: &mut Connection,
     driver: &mut Driver,
@@ -170,7 +170,7 @@ fn agree(
         reliability: reliability.to_owned(),
         flows: flows.to_vec(),
     };
-    // It may be longer than what the stream takes at once.
+    // The offer may be longer than the stream's buffer.
     connection.stream().set_nonblocking(false).map_err(lost)?;
     connection.stream().set_write_timeout(Some(ANSWER)).map_err(lost)?;
     connection.write(&offer).map_err(lost)?;
@@ -188,7 +188,7 @@ fn agree(
     Ok(queue_pairs)
 }
 
-/// Whether these are numbers of so many queue pairs.
+/// True if `numbers` are `count` distinct, valid queue pair numbers.
 fn are_queue_pairs(numbers: &[u32], count: usize) -> bool {
     let distinct: BTreeSet<&u32> = numbers.iter().collect();
     let are_distinct = distinct.len() == numbers.len() && numbers.len() == count;
@@ -209,7 +209,7 @@ fn request(sending: &Sending, flow: u32, offered: &OfferedFlow, qp: u32) -> Flow
     }
 }
 
-/// Nothing comes from a receiver before all is done, except its end.
+/// Checks that the receiver has not closed the connection: until the transfers are over, a receiver sends nothing.
 fn check_receiver(connection: &mut Connection, transfers: bool) -> Result<(), Error> {
     match connection.try_read::<Delivered>() {
         Ok(Some(_)) => Err(Error::Peer("the receiver speaks before its turn".into())),

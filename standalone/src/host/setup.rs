@@ -1,4 +1,4 @@
-//! From options to a host at work.
+//! Setup of a running host from its options.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -23,18 +23,18 @@ const HOST: HostId = HostId(0);
 /// Frames of its UMEM, 16 MiB: at 1 Gbit/s full packets fill it in 50 ms.
 const FRAMES: u32 = 4096;
 
-/// What a host is.
+/// Settings of a host.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its interface.
     pub interface: String,
-    /// Its IPv4 address; the first of its interface by default.
+    /// Its IPv4 address. `None` takes the first address of the interface.
     pub address: Option<Ipv4Addr>,
-    /// The neighbour to which all packets go; by default whom the kernel's routes name.
+    /// MAC address of the neighbour to which all packets go. `None` takes the neighbours from the kernel's routes.
     pub gateway: Option<[u8; 6]>,
     /// NIC and transport.
     pub host: StandaloneHost,
-    /// Where XDP runs.
+    /// Hook at which XDP runs.
     pub hook: XdpHook,
 }
 
@@ -68,10 +68,10 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         station: interface.station,
         ..of_scenario.config(HOST)
     };
-    // From here on, signals do not end the process before it has put back what it changes.
+    // From here on, signals do not end the process before it has restored the settings it changes.
     let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
     let host = Host::new(config, &of_scenario.transports(HOST));
-    // Before there is anything that a process which this one starts could keep.
+    // Prepared before any descriptor is open that the guardian could inherit.
     let checksums = SoftwareChecksums::prepare(&interface, &mut waiter)?;
     let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
         .map_err(|error| Error::of_loading(Node::Host, error))?;

@@ -1,14 +1,14 @@
-//! When the buffer management of lossy priorities counts congested queues.
+//! Schedule on which the buffer management of lossy priorities counts congested queues.
 
 use units::Picos;
 
-/// Counts are due once in a period as long as something waits, and once more after that: a switch in which nothing waits
-/// sleeps, and what comes next finds no queue that was congested.
+/// Counts are due once per period while packets wait, and once more after that. A switch without waiting packets
+/// sleeps, and its next packet finds no congested queue.
 #[derive(Debug)]
 pub struct Counting {
     period: Option<Picos>,
     due: Picos,
-    /// Whether nothing has waited since the last count.
+    /// True if no packet has waited since the last count.
     rests: bool,
 }
 
@@ -18,7 +18,7 @@ impl Counting {
         Self { period, due: Picos::ZERO, rests: false }
     }
 
-    /// Whether to count now. `is_idle`: nothing waits.
+    /// True if a count is due now. `is_idle` returns true if no packet waits.
     pub fn is_due(&mut self, now: Picos, is_idle: impl FnOnce() -> bool) -> bool {
         let Some(period) = self.period else { return false };
         let is_idle = is_idle();
@@ -30,7 +30,7 @@ impl Counting {
         true
     }
 
-    /// When to count next.
+    /// Instant of the next count; `None` if no count is due.
     pub fn next(&self, is_idle: bool) -> Option<Picos> {
         (self.period.is_some() && !(self.rests && is_idle)).then_some(self.due)
     }

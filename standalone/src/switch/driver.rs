@@ -1,4 +1,4 @@
-//! What moves frames and time at a switch that stands alone.
+//! The driver of a standalone switch: it moves frames and time.
 
 use std::io;
 
@@ -25,24 +25,24 @@ use crate::interface::Look;
 use crate::lateness::Lateness;
 use crate::neighbours::NeighbourTable;
 
-/// Frames that are taken in one turn: eBPF leaves alone what comes in meanwhile.
+/// Max number of frames taken in one turn. Arrivals during a turn are left alone by eBPF.
 const BATCH: usize = 64;
 
-/// What a driver is made of.
+/// Parts of a driver.
 pub struct Parts {
     /// The program that is attached to the ports.
     pub program: StandaloneProgram,
     /// The switch.
     pub switch: Switch<u32>,
-    /// What sends frames.
+    /// Socket that sends frames.
     pub socket: PacketSocket,
     /// The time.
     pub clock: Clock,
     /// The ports.
     pub ports: Vec<Port>,
-    /// How long frames occupy ports.
+    /// Computes how long frames occupy ports.
     pub frame_time: FrameTime,
-    /// When congested lossy queues are counted, if they are.
+    /// Schedule on which congested lossy queues are counted.
     pub counting: Counting,
 }
 
@@ -50,7 +50,7 @@ pub struct Parts {
 pub struct Driver {
     parts: Parts,
     frames: Frames,
-    /// Frames that leave when the turn is over: port, frame, and since when it could have left.
+    /// Frames to send at the end of the turn: port, frame, and the instant from which it could have left.
     outbox: Vec<(u16, u32, Picos)>,
     /// Hop control frames of the last arrival; a field so that its memory is reused.
     orders: Vec<(Order, Option<u32>)>,
@@ -91,10 +91,10 @@ impl Driver {
         &self.parts.program
     }
 
-    /// Takes what has come in, lets packets depart whose time has come, and sends them. Returns when the next is due.
+    /// Processes frames that have arrived, sends packets whose time has come, and returns the next due instant.
     pub fn run_once(&mut self) -> Result<Picos, Error> {
         self.parts.program.begin_turn();
-        // From here on no arrival is later.
+        // No arrival of this turn is later than `now`.
         let now = self.parts.clock.now();
         let worked = self.take_turn(now);
         self.parts.program.end_turn();
@@ -109,7 +109,7 @@ impl Driver {
             let Some(at) = self.take_arrival(now)? else { break };
             heard = (taken == BATCH).then_some(at);
         }
-        // A whole batch: more may have come in.
+        // After a full batch, more frames may have arrived.
         self.parts.switch.set_backlog(heard);
         let Parts { switch, counting, .. } = &mut self.parts;
         if counting.is_due(now, || (0..self.counts.ports()).all(|port| switch.is_idle(port))) {
@@ -128,7 +128,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes one frame out of the ring, if there is one, and says when it came in.
+    /// Takes one frame from the ring, if there is one, and returns its arrival time.
     fn take_arrival(&mut self, now: Picos) -> Result<Option<Picos>, Error> {
         self.orders.clear();
         let frame = self.frames.add();
@@ -144,7 +144,7 @@ impl Driver {
             return Ok(None);
         };
         let port = u16::try_from(header.port).unwrap_or(u16::MAX);
-        // What eBPF left alone may have come in since.
+        // Frames that eBPF left alone may have arrived since.
         let at = Picos::from_nanos(Nanos(header.time_ns)).min(now);
         self.arrivals.record(at, self.parts.clock.now());
         let outcome = self.outcome(now, &header, frame)?;
@@ -168,7 +168,7 @@ impl Driver {
         Ok(Some(at))
     }
 
-    /// What became of a frame. The pipeline runs now, if it was not eBPF's turn when the frame came in.
+    /// The outcome of a frame's arrival. If eBPF left the frame alone, the pipeline runs now.
     fn outcome(&mut self, now: Picos, header: &Header, frame: u32) -> Result<Outcome, Error> {
         if header.kind != KIND_LEFT_ALONE {
             let unknown = Error::Program(ProgramError::BadRecord("its kind is unknown"));
@@ -186,7 +186,7 @@ impl Driver {
         Ok(outcome)
     }
 
-    /// Lets a port send what it may.
+    /// Sends the packets of a port that may leave now.
     fn serve(&mut self, now: Picos, number: u16) {
         loop {
             let Parts { switch, ports, .. } = &mut self.parts;
@@ -240,13 +240,13 @@ impl Driver {
         self.outbox.push((number, frame, due));
     }
 
-    /// Hands over what has left.
+    /// Sends the frames of the outbox.
     fn send_all(&mut self) -> Result<(), Error> {
         let Self { parts, frames, outbox, departures, .. } = self;
         for (number, frame, due) in outbox.drain(..) {
             let port = &mut parts.ports[usize::from(number)];
             let bytes = frames.bytes(frame);
-            // It was forwarded before the neighbour was known.
+            // The packet was forwarded before the neighbour was known.
             let has_destination = bytes[..6] != [0; 6];
             if !has_destination && let Some(station) = port.station() {
                 bytes[..6].copy_from_slice(&station);
@@ -270,19 +270,19 @@ impl Driver {
         Ok(())
     }
 
-    /// When the next port is free that has more to send, or the next timer is due.
+    /// Next instant at which a port with waiting packets is free, a timer expires or a count is due.
     fn next_due(&self, now: Picos) -> Picos {
         let Parts { switch, ports, counting, .. } = &self.parts;
         let waiting = (0..self.counts.ports()).filter(|&port| !switch.is_idle(port));
         let free = waiting.map(|port| ports[usize::from(port)].pace.free_at());
-        // A port that is free and has something to send is paused.
+        // A port that is free and has packets waiting is paused.
         let free = free.filter(|&at| at > now).min();
         let is_idle = (0..self.counts.ports()).all(|port| switch.is_idle(port));
         let due = free.into_iter().chain(switch.next_deadline());
         due.chain(counting.next(is_idle)).min().unwrap_or(Picos::MAX)
     }
 
-    /// Looks whether interfaces are there, as they were, and for neighbours.
+    /// Checks that interfaces exist unchanged, and updates neighbours.
     pub fn keep_house(&mut self) -> Result<(), Error> {
         let look = Look::begin()?;
         let resolves = self.parts.ports.iter().any(Port::resolves);
@@ -299,7 +299,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What was counted so far.
+    /// Counters up to now.
     pub fn report(&self) -> Report {
         let Parts { switch, ports, clock, .. } = &self.parts;
         let lateness = (self.arrivals.late(), self.departures.late());
@@ -307,7 +307,7 @@ impl Driver {
     }
 }
 
-/// The interface is there and takes no frame now: it is down, without carrier, or full.
+/// True if the interface exists but takes no frame now: it is down, without carrier, or full.
 fn is_of_interface(error: &packet_socket::Error) -> bool {
     match error {
         packet_socket::Error::Dropped { .. } => true,

@@ -1,4 +1,4 @@
-//! The frames that a switch holds, by number. Their memory is used again.
+//! The frames that a switch holds, by number. Their memory is reused.
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -8,7 +8,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// A frame with other bytes in it.
+    /// Adds a frame. Its buffer may hold bytes of an earlier frame.
     pub fn add(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.frames.push(Vec::new());
@@ -16,25 +16,25 @@ impl Frames {
         })
     }
 
-    /// A frame of these bytes.
+    /// Adds a frame with these bytes.
     pub fn insert(&mut self, bytes: &[u8]) -> u32 {
         let frame = self.add();
         fill(self.bytes(frame), bytes);
         frame
     }
 
-    /// Its bytes.
+    /// Bytes of a frame.
     pub fn bytes(&mut self, frame: u32) -> &mut Vec<u8> {
         &mut self.frames[frame as usize]
     }
 
-    /// Gives it back.
+    /// Releases a frame.
     pub fn remove(&mut self, frame: u32) {
         self.free.push(frame);
     }
 }
 
-/// Makes `buffer` hold `bytes`.
+/// Replaces the content of `buffer` with `bytes`.
 pub fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
     buffer.clear();
     buffer.extend_from_slice(bytes);

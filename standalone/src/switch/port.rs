@@ -1,4 +1,4 @@
-//! A port: an interface, its pace, and the station at the other end of its link.
+//! A port: an interface, its pacing, and the neighbour's MAC address.
 
 use scenario::standalone::{Neighbour, StandalonePort};
 use units::BitsPerSecond;
@@ -12,25 +12,25 @@ use crate::neighbours::{self, NeighbourTable};
 pub struct Port {
     /// Its interface.
     pub interface: Interface,
-    /// The rate to which it is shaped.
+    /// Rate to which the port is shaped.
     pub rate: BitsPerSecond,
-    /// When it is free.
+    /// Pacing of its frames.
     pub pace: Pace,
     neighbour: Neighbour,
     /// The neighbour's MAC address, once it is known.
     station: Option<[u8; 6]>,
-    /// What it has counted.
+    /// Counters of the port.
     pub counts: PortCounts,
 }
 
-/// What a port has counted of what it sends.
+/// Counters of a port's departures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortCounts {
     /// Frames that its interface took.
     pub sent_frames: u64,
-    /// Their bytes.
+    /// Bytes of these frames, without FCS.
     pub sent_bytes: u64,
-    /// Frames that its interface did not take: it had no carrier, or no room.
+    /// Frames that its interface did not take, because it had no carrier or no room.
     pub not_sent: u64,
     /// Packets that were dropped because the neighbour's MAC address was not known.
     pub without_neighbour: u64,
@@ -59,12 +59,12 @@ impl Port {
         self.station
     }
 
-    /// Whether the kernel has to resolve the neighbour's address.
+    /// True if the kernel has to resolve the neighbour's address.
     pub const fn resolves(&self) -> bool {
         matches!(self.neighbour, Neighbour::Address(_))
     }
 
-    /// Looks for the neighbour's MAC address in the kernel's table; true if there is another one than before.
+    /// Reads the neighbour's MAC address from the kernel's table. Returns true if it has changed.
     pub fn find_neighbour(&mut self, table: &NeighbourTable) -> bool {
         let Neighbour::Address(address) = self.neighbour else { return false };
         match table.station_of(&self.interface.name, address) {
@@ -72,7 +72,7 @@ impl Port {
                 neighbours::look_for(&self.interface, address);
                 false
             }
-            // The kernel forgets whom it does not talk to.
+            // The kernel forgets neighbours without traffic.
             None => false,
             found => std::mem::replace(&mut self.station, found) != found,
         }

@@ -1,4 +1,4 @@
-//! What a switch has counted, as text and as JSON.
+//! Reports of a switch, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ struct SentPfc {
     resumed: u64,
 }
 
-/// Counts what the switch tells.
+/// Counters of PFC frames sent and of frames that eBPF left alone.
 #[derive(Debug)]
 pub struct Counts {
     ports: Vec<SentPfc>,
@@ -38,12 +38,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Nothing, of so many ports.
+    /// Counters for `ports` ports, all zero.
     pub fn new(ports: usize) -> Self {
         Self { ports: vec![SentPfc::default(); ports], left_alone: 0 }
     }
 
-    /// Ports.
+    /// Number of ports.
     pub fn ports(&self) -> u16 {
         u16::try_from(self.ports.len()).expect("a switch has at most 256 ports")
     }
@@ -72,51 +72,52 @@ impl Observer for Counts {
     }
 }
 
-/// What a switch has counted since its start.
+/// Counters of a switch since its start.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// How long it has run.
+    /// Time since the switch started, ns.
     pub uptime_ns: u64,
     /// Its ports.
     pub ports: Vec<PortReport>,
-    /// Frames that it dropped, by reason.
+    /// Dropped frames, by reason.
     pub drops: BTreeMap<&'static str, u64>,
-    /// Those of lossless priorities that found no buffer.
+    /// Dropped frames of lossless priorities that found no buffer.
     pub lossless_drops: u64,
-    /// Frames that the ring between eBPF and user space had no room for.
+    /// Frames for which the ring between eBPF and user space had no room.
     pub ring_full: u64,
-    /// Packets that it marked.
+    /// Packets marked with congestion experienced.
     pub ecn_marked: u64,
-    /// The most bytes that it has buffered.
+    /// Max buffered bytes.
     pub buffer_max_bytes: u64,
-    /// The most of them in headroom.
+    /// Max bytes in headroom.
     pub headroom_max_bytes: u64,
     /// Frames that began while their class was paused and the response time was over.
     pub pause_violations: u64,
-    /// Frames on which the pipeline ran in user space, because it was not the turn of eBPF.
+    /// Frames on which the pipeline ran in user space, because eBPF did not have the turn.
     pub left_alone: u64,
-    /// PFC storms that its watchdog has detected, by port and priority.
+    /// PFC storms that the watchdog has detected, by port and priority.
     pub storms: Vec<StormReport>,
-    /// From the instant at which eBPF had a frame until user space took it: how late a packet may leave, or a PAUSE.
+    /// Lateness of arrivals, from the instant at which eBPF had a frame until user space took it. A departing
+    /// packet or a PAUSE may be this late.
     pub arrivals_late: Late,
-    /// From the instant at which a port could have sent a frame until its interface had it.
+    /// Lateness of departures, from the instant at which a port could have sent a frame until its interface had it.
     pub departures_late: Late,
 }
 
-/// What a port has counted.
+/// Counters of a port.
 #[derive(Debug, Serialize)]
 pub struct PortReport {
     /// Its interface.
     pub interface: String,
     /// The neighbour's MAC address, if it is known.
     pub neighbour: Option<String>,
-    /// Frames that came in and were the switch's.
+    /// Frames received for the switch.
     pub received_frames: u64,
     /// PFC frames among them.
     pub received_pfc: u64,
     /// Frames that left.
     pub sent_frames: u64,
-    /// Their bytes, without FCS.
+    /// Bytes of these frames, without FCS.
     pub sent_bytes: u64,
     /// PAUSEs sent, of one class each.
     pub pauses_sent: u64,
@@ -128,26 +129,26 @@ pub struct PortReport {
     pub not_sent: u64,
     /// Packets dropped because the neighbour's MAC address was not known.
     pub without_neighbour: u64,
-    /// Time that the port stood still because the process was too late, and that it did not make up for.
+    /// Time that the port stood still because the process was late, and did not make up for, ns.
     pub lost_ns: u64,
 }
 
-/// What the watchdog has seen at a port, in a priority.
+/// Watchdog counters of a priority at a port.
 #[derive(Debug, Serialize)]
 pub struct StormReport {
     /// The port's interface.
     pub interface: String,
     /// The priority.
     pub priority: u8,
-    /// Whether there is a storm now.
+    /// True during a storm.
     pub is_present: bool,
-    /// Storms that were detected.
+    /// Number of detected storms.
     pub detected: u64,
-    /// Packets that were to leave there and were dropped.
+    /// Packets dropped on departure there.
     pub dropped_egress: u64,
-    /// Packets that came in there and were dropped.
+    /// Packets dropped on arrival there.
     pub dropped_ingress: u64,
-    /// Packets that were sent in spite of pauses.
+    /// Packets sent in spite of pauses.
     pub forwarded: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From a file to a switch at work.
+//! Setup of a running switch from a file.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -27,18 +27,18 @@ const SWITCH: SwitchId = SwitchId(0);
 /// The ring between eBPF and user space holds some 5000 frames, 60 ms at 1 Gbit/s.
 const RING_BYTES: u32 = 16 << 20;
 
-/// Which ports lead to which prefix.
+/// The ports that lead to each prefix.
 struct Routes {
     prefixes: PrefixTable,
     /// Groups of ports, each once.
     groups: Vec<Vec<u8>>,
-    /// By the row of a prefix: its group.
+    /// Group of each prefix, by the prefix's row.
     rows: Vec<usize>,
 }
 
 impl Routes {
-    /// The routes of the file. Addresses of the switch's `own` lead to no port: they are its stack's, even if a prefix of a
-    /// route has them.
+    /// The routes of the file. Addresses in the switch's `own` lead to no port: they belong to its stack, even if a
+    /// route's prefix covers them.
     fn of(settings: &StandaloneSwitch, own: impl IntoIterator<Item = Ipv4Addr>) -> Self {
         let mut ports_to = BTreeMap::<Prefix, Vec<u8>>::new();
         for (number, port) in (0..=u8::MAX).zip(&settings.ports) {

@@ -51,7 +51,7 @@ fn elided(fabric: &Fabric) -> Vec<Turn> {
     switches.flat_map(|switch| order.elided(fabric, switch)).collect()
 }
 
-/// Whether nodes without edges can be taken out until none is left.
+/// True if repeatedly removing nodes without incoming edges removes all nodes.
 fn is_acyclic(graph: &BackpressureGraph) -> bool {
     let mut incoming = vec![0; graph.turns.len()];
     for next in graph.turns.iter().flatten() {
@@ -184,11 +184,11 @@ fn a_large_ring_is_one_cycle_and_then_none() {
     assert_eq!(prevented(&fabric).cycles(), []);
 }
 
-/// Switches, those with a host, and links between switches; each switch has a link.
+/// Number of switches, switches with a host, and links between switches; each switch has a link.
 fn any_fabric() -> impl Strategy<Value = Fabric> {
     (2..14u32).prop_flat_map(|switches| {
         let hosts = proptest::collection::btree_set(0..switches, 0..=switches as usize);
-        // Another switch for each, by how far it is from the first one's number.
+        // For each switch another one, as the distance between their numbers.
         let spanning = proptest::collection::vec(1..switches, switches as usize);
         let more = proptest::collection::vec((0..switches, 1..switches), 0..20);
         (hosts, spanning, more).prop_map(move |(hosts, spanning, more)| {

@@ -1,4 +1,4 @@
-//! What becomes of plans.
+//! Plans that build and plans that are refused.
 
 use super::*;
 use crate::PlannedLink;

@@ -12,7 +12,7 @@ fn leaf_spine() -> Fabric {
     Fabric::build(&Plan::leaf_spine(3, 2, 2, LINK, LINK).unwrap()).unwrap()
 }
 
-/// `s0` to `s3` in a circle, each with a host at port 0; the next switch is at the port of [`NEXT`].
+/// `s0` to `s3` in a cycle, each with a host at port 0; the next switch is at the port in [`NEXT`].
 fn ring() -> Fabric {
     let link = |a: String, b: String| PlannedLink { a, b, rate: LINK.0, delay: LINK.1 };
     let (host, switch) = (|n| format!("h{n}"), |n| format!("s{}", n % 4));
@@ -22,7 +22,7 @@ fn ring() -> Fabric {
     Fabric::build(&Plan { hosts, switches, links }).unwrap()
 }
 
-/// By switch of the ring: the port to the next one.
+/// Port to the next switch, by switch of the ring.
 const NEXT: [u16; 4] = [1, 2, 2, 2];
 
 fn to(host: u32) -> RouteMatch {
@@ -171,7 +171,7 @@ fn traffic_spreads_by_static_routes() {
 #[test]
 fn a_detour_counts_the_links_of_its_longest_path() {
     let mut fabric = ring();
-    // From s0 to h1 also the long way round.
+    // From s0 to h1 also the longer way.
     let given = routes([(0, to(1), &[1, 2]), (3, to(1), &[1]), (2, to(1), &[1])]);
     fabric.set_static_routes(given).unwrap();
     let groups = Racks::by_routes(&fabric);

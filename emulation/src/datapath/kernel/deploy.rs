@@ -1,4 +1,4 @@
-//! Setting a fabric up: namespaces and links, programs and sockets.
+//! Setup of a fabric: namespaces and links, programs and sockets.
 
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
@@ -20,61 +20,61 @@ use topology::{Fabric, HostId, NodeId, NodeKind, Wire};
 use super::{Links, Switch};
 use crate::switch_settings::FIRST_INTERFACE;
 
-/// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
+/// Interface index of host 0. Hosts have different indices, so that one program can distinguish its hosts.
 pub const FIRST_HOST_INTERFACE: u32 = 1000;
 /// An interface's MTU: the longest frame that a record holds, less the Ethernet header.
 const MTU: u32 = 3218;
 const _: () = assert!(MTU as usize + ethernet::LEN == MAX_FRAME);
 
-/// Why a fabric could not be set up.
+/// Reason why a fabric could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {
-    /// Namespaces or links.
+    /// Namespaces or links could not be created.
     #[error(transparent)]
     Netns(#[from] netns::Error),
-    /// eBPF.
+    /// An eBPF program could not be loaded or attached.
     #[error("node {node}: {source}")]
     Program {
         /// The node.
         node: String,
-        /// Why.
+        /// Reason for the failure.
         source: ProgramError,
     },
-    /// AF_XDP.
+    /// An AF_XDP socket could not be opened.
     #[error("host {node}: {source}")]
     Host {
         /// The host.
         node: String,
-        /// Why.
+        /// Reason for the failure.
         source: af_xdp::Error,
     },
-    /// AF_PACKET.
+    /// An AF_PACKET socket could not be opened.
     #[error("switch {node}: {source}")]
     Socket {
         /// The switch.
         node: String,
-        /// Why.
+        /// Reason for the failure.
         source: switch_user::packet_socket::Error,
     },
 }
 
-/// Where programs in a host's namespace are.
+/// Place of programs in a host's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Programs {
-    /// At the host's port, beside the emulated NIC: what they send goes onto the wire as it comes, and disturbs a run.
+    /// At the host's port, beside the emulated NIC: their frames go onto the wire unpaced, and disturb a run.
     Beside,
-    /// Behind the NIC, at an interface of their own.
+    /// Behind the NIC, at a separate interface.
     Behind {
-        /// Its MTU, in bytes.
+        /// MTU of this interface, bytes.
         mtu: u32,
     },
 }
 
-/// The interface of programs behind the NIC, and its index.
+/// Name and index of the interface of programs behind the NIC.
 pub const STACK_INTERFACE: &str = "eth0";
 const STACK_INDEX: u32 = 2;
 
-/// The scenario's word for a hook.
+/// The hook for the scenario's setting.
 pub(super) fn hook(kind: HookKind) -> Hook {
     match kind {
         HookKind::Xdp => Hook::Xdp,
@@ -150,7 +150,7 @@ pub(super) fn plan(
     Plan { namespaces, links, link_kind, stacks }
 }
 
-/// A host's interface with its address and the way to all other hosts, which is its switch.
+/// A host's interface with its address and the route to all other hosts, which is its switch.
 fn reachable(
     fabric: &Fabric,
     host: HostId,
@@ -166,7 +166,7 @@ fn reachable(
     }
 }
 
-/// Of the two wires of each link the one from the lower node.
+/// For each link, the wire from the lower node.
 fn forth(fabric: &Fabric) -> impl Iterator<Item = &Wire> {
     fabric.wires().iter().filter(|wire| wire.from.0 < wire.to.0)
 }
@@ -191,7 +191,7 @@ pub(super) fn open_links(
         LinkKind::Tap => {
             let mut taps: Vec<Option<Tap>> = fabric.wires().iter().map(|_| None).collect();
             for (wire, [a, b]) in forth(fabric).zip(deployment.take_taps()) {
-                // A port's wire leads away from it; frames of the other one arrive there.
+                // A port's wire leads away from it; frames of the reverse wire arrive there.
                 let [forth, back] = [(wire.from, wire.from_port), (wire.to, wire.to_port)]
                     .map(|(node, port)| fabric.node(node).ports[usize::from(port)].0 as usize);
                 (taps[forth], taps[back]) = (Some(b), Some(a));
@@ -234,7 +234,7 @@ pub(super) fn start_switches(
         };
         Ok(StartedSwitch { switch, tables })
     };
-    // The verifier is most of a deployment's time and runs on as many cores as call it.
+    // The verifier takes most of the time of a deployment, and runs on as many cores as threads call it.
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = capacities.len().div_ceil(workers);
     let numbers: Vec<usize> = (0..capacities.len()).collect();
@@ -255,7 +255,7 @@ pub(super) fn start_switches(
         for (numbers, worker) in shares {
             let started = match worker {
                 Ok(worker) => worker.join().expect("a worker does not panic"),
-                // No more threads can be started.
+                // The system allows no more threads.
                 Err(_) => start_share(numbers),
             };
             switches.extend(started?);

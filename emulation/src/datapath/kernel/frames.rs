@@ -1,4 +1,4 @@
-//! The frames of the kernel datapath: bytes, and how long they count.
+//! The frames of the kernel datapath: bytes with accounted lengths.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ use crate::stations::naming;
 #[derive(Clone, Debug, Default)]
 pub struct KernelFrame {
     pub(super) bytes: Vec<u8>,
-    /// How long it counts.
+    /// Accounted length, bytes.
     pub(super) length: u32,
-    /// Whether a program in a host's namespace has sent it.
+    /// True if a program in a host's namespace has sent it.
     pub(super) is_foreign: bool,
-    /// How much faults delay it on the wire that it is on; zero once it has crossed it.
+    /// Delay by faults on its current wire; zero once it has crossed the wire.
     pub(super) late: Picos,
 }
 
@@ -35,11 +35,11 @@ pub struct KernelFrame {
 pub struct KernelFrames {
     pub(super) frames: Slab<KernelFrame>,
     pub(super) lengths: FrameLengths,
-    /// By wire.
+    /// MAC addresses by wire.
     pub(super) addresses: Arc<[LinkAddresses]>,
 }
 
-/// Makes `buffer` hold `bytes`.
+/// Replaces the content of `buffer` with `bytes`.
 pub(super) fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
     buffer.clear();
     buffer.extend_from_slice(bytes);
@@ -51,7 +51,7 @@ impl KernelFrames {
         Self { frames: Slab::default(), lengths, addresses: addresses.into() }
     }
 
-    /// A frame between neighbours.
+    /// Adds a frame between neighbours.
     pub(super) fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
         let frame = self.frames.add();
         let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
@@ -61,8 +61,8 @@ impl KernelFrames {
         frame
     }
 
-    /// A frame that a program in a host's namespace has sent, padded to the shortest that there is; with how long it
-    /// counts.
+    /// Adds a frame that a program in a host's namespace has sent, padded to the min frame length. Returns it with
+    /// its accounted length.
     pub fn foreign(&mut self, bytes: &[u8]) -> (FrameId, u32) {
         let frame = self.frames.add();
         let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
@@ -75,7 +75,7 @@ impl KernelFrames {
         (frame, *length)
     }
 
-    /// What a NIC or a port makes of a frame; nothing of a foreign one.
+    /// Parses a frame at a NIC or a port; `None` for a foreign frame.
     pub(super) fn parse(&self, frame: FrameId) -> Option<HostArrival> {
         let KernelFrame { bytes, is_foreign, .. } = &self.frames[frame];
         if *is_foreign { None } else { HostArrival::parse(bytes).ok() }
@@ -182,7 +182,7 @@ impl FrameStore for KernelFrames {
             Some(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
             Some(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
             Some(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
-            // Hosts and switches of the fabric make no other frames.
+            // Hosts and switches of the fabric send no other frames.
             Some(HostArrival::Foreign) | None => FrameKind::Foreign,
         }
     }

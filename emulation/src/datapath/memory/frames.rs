@@ -35,7 +35,7 @@ pub enum MemoryFrame {
 }
 
 impl MemoryFrame {
-    /// Whether something may be kept beside it, which must move with it.
+    /// True if data may be kept beside it, which must move with it.
     #[inline]
     const fn has_aside(&self) -> bool {
         match self {
@@ -45,7 +45,7 @@ impl MemoryFrame {
         }
     }
 
-    /// What a packet says of its stamps, if it has room for them.
+    /// Telemetry fields of a packet, if it has room for stamps.
     #[inline]
     const fn telemetry(&self) -> Option<TelemetryFields> {
         match self {
@@ -56,7 +56,7 @@ impl MemoryFrame {
     }
 }
 
-/// A frame in a cache line of its own.
+/// A frame in a separate cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Line(MemoryFrame);
@@ -74,21 +74,21 @@ impl Default for Line {
 #[derive(Debug)]
 pub struct MemoryFrames {
     frames: Slab<Line>,
-    /// By frame; as many as the frames of packets with stamps need. Beside the frames, which fill their cache lines.
+    /// Stamps by frame, up to the last frame with stamps. Kept apart, because frames fill their cache lines.
     stamps: Vec<Stamps>,
-    /// The same for SACK blocks.
+    /// SACK blocks by frame, kept apart in the same way.
     sacks: Vec<SackBlocks>,
-    /// By frame: the queue that its source address names ([`QueueId::place`]); empty where none ever did.
+    /// Queue named by the source address of each frame ([`QueueId::place`]); empty if no frame has ever named one.
     named: Vec<u8>,
     lengths: FrameLengths,
-    /// Whether all frames count as long as they are.
+    /// True if the accounted lengths of all frames are their own lengths.
     own_lengths: bool,
-    /// By wire.
+    /// MAC addresses by wire.
     addresses: Arc<[LinkAddresses]>,
 }
 
 impl MemoryFrames {
-    /// No frames yet, which will count these lengths; wires have these addresses.
+    /// An empty store with these rules for accounted lengths and these MAC addresses of wires.
     pub fn new(addresses: Arc<[LinkAddresses]>, lengths: FrameLengths) -> Self {
         Self {
             frames: Slab::default(),
@@ -101,7 +101,7 @@ impl MemoryFrames {
         }
     }
 
-    /// Whether all frames count as long as they are.
+    /// True if the accounted lengths of all frames are their own lengths.
     #[inline(always)]
     pub const fn count_as_they_are(&self) -> bool {
         self.own_lengths
@@ -120,13 +120,13 @@ impl MemoryFrames {
         id
     }
 
-    /// The place of a frame's stamps. Out of line, for the sake of packets without telemetry.
+    /// Slot for a frame's stamps. Out of line, for the sake of packets without telemetry.
     #[cold]
     fn stamps_mut(&mut self, frame: FrameId) -> &mut Stamps {
         place_of(&mut self.stamps, frame)
     }
 
-    /// The place of a frame's SACK blocks. Out of line, as few segments have some.
+    /// Slot for a frame's SACK blocks. Out of line, because few segments have any.
     #[cold]
     fn sack_mut(&mut self, frame: FrameId) -> &mut SackBlocks {
         place_of(&mut self.sacks, frame)
@@ -157,7 +157,7 @@ impl MemoryFrames {
         }
     }
 
-    /// What a frame is.
+    /// The frame with this number.
     #[inline(always)]
     pub fn frame_mut(&mut self, frame: FrameId) -> &mut MemoryFrame {
         &mut self.frames[frame].0
@@ -169,7 +169,7 @@ impl MemoryFrames {
         QueueId::of_place(self.named.get(frame.0 as usize).map_or(0, |place| usize::from(*place)))
     }
 
-    /// Has a packet's source address name a queue.
+    /// Makes a packet's source address name a queue.
     #[inline(always)]
     pub fn set_named(&mut self, frame: FrameId, queue: QueueId) {
         if queue != QueueId::CONTROL || !self.named.is_empty() {
@@ -177,7 +177,7 @@ impl MemoryFrames {
         }
     }
 
-    /// What a host receives.
+    /// Arrival of a frame at a host.
     #[inline]
     pub fn received(&self, frame: FrameId) -> HostArrival {
         match &self.frames[frame].0 {
@@ -197,7 +197,7 @@ impl MemoryFrames {
     }
 }
 
-/// The place of what a frame has in a list by frame.
+/// Slot of a frame in a list by frame; extends the list if necessary.
 fn place_of<T: Clone + Default>(list: &mut Vec<T>, frame: FrameId) -> &mut T {
     let number = frame.0 as usize;
     if number >= list.len() {
@@ -212,7 +212,7 @@ impl FrameStore for MemoryFrames {
     #[inline(always)]
     fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> (MemoryFrame, QueueId) {
         self.frames.remove(frame);
-        // Asked of the frame in its place: asked of a copy, the copy goes through registers field by field.
+        // Tested in place: to test a copy, the compiler would move it through registers field by field.
         if self.frames[frame].0.has_aside() {
             aside.push(self.aside(frame));
         }
@@ -380,7 +380,7 @@ impl FrameStore for MemoryFrames {
     }
 }
 
-/// Writes a packet's bytes, as they cross a link with these addresses.
+/// Writes a packet's bytes for a link with these MAC addresses.
 fn write_packet(
     addresses: &LinkAddresses,
     packet: &Packet,

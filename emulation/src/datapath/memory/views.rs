@@ -1,6 +1,6 @@
 //! Frames of the memory datapath as a switch's pipeline sees them.
 //!
-//! Each kind of frame is a type of its own, so that the compiler removes the branches that its pipeline never takes.
+//! Each kind of frame has a separate type, so that the compiler removes the branches that its pipeline never takes.
 #![expect(clippy::cast_possible_truncation, reason = "lengths of frames")]
 
 use fabric_core::drop_reason::DropReason;
@@ -12,9 +12,9 @@ use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
 use fabric_core::wire::tcp::{Ports, SackCount, Segment};
 use fabric_core::wire::{HopControlFrame, hop_control, ipv4, link_delay};
 
-/// A packet of a transport as switches know it.
+/// A packet of a transport from the point of view of switches.
 pub trait Routed {
-    /// Its frame's length.
+    /// Length of its frame.
     fn own_length(&self) -> u32;
     /// Its IPv4 header.
     fn fields(&self) -> Ipv4Fields;
@@ -90,16 +90,17 @@ impl Routed for Segment<SackCount> {
 pub struct PacketView<'a, P> {
     /// The packet.
     pub packet: &'a mut P,
-    /// How long its frame counts.
+    /// Accounted length of its frame.
     pub length: u32,
-    /// The station at the end of the wire, to which every frame is sent.
+    /// MAC address at the end of the wire, to which every frame is sent.
     pub station: u64,
-    /// The queue that its source address names.
+    /// The queue named by its source address.
     pub named: &'a mut QueueId,
 }
 
 impl<'a, P: Routed> PacketView<'a, P> {
-    /// A packet whose frame counts as long as it is, unless `counted` says otherwise, on its way to nobody.
+    /// A packet that leaves a switch. Its accounted length is its own length, unless `counted` is given; it has no
+    /// destination.
     #[inline(always)]
     pub fn leaving(packet: &'a mut P, counted: Option<u32>, named: &'a mut QueueId) -> Self {
         let length = counted.unwrap_or_else(|| packet.own_length());

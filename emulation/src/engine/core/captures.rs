@@ -27,8 +27,8 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// A switch has dropped a frame that came in: at its arrival, and then it is as it was, or later, and then it is as it would
-    /// have been sent. It has the addresses of a frame on `wire`.
+    /// Records a frame that a switch has dropped. If it is dropped on arrival, the bytes are unchanged; if it is
+    /// dropped later, they are the ones that would have been sent. It has the addresses of a frame on `wire`.
     #[cold]
     pub fn capture_dropped(
         &mut self,
@@ -67,7 +67,7 @@ fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
         CaptureFilter::HopControl => kind == FrameKind::HopControl,
         CaptureFilter::Cnp => kind == FrameKind::Cnp,
         CaptureFilter::Data => kind == FrameKind::Data,
-        // Recorded once it is known what becomes of a frame.
+        // Recorded later, once it is known if the frame is dropped.
         CaptureFilter::Drops => false,
     }
 }

@@ -1,13 +1,14 @@
-//! Circles of queues that BFC has paused and of classes that PFC has paused beneath.
+//! Cycles of queues that BFC has paused and of classes that PFC has paused beneath.
 //!
-//! A packet waits in a queue that its neighbour has paused by itself, or whose class it has paused, or both. A pause of a
-//! queue lasts as long as a packet that its counter counts waits at the other end. One of a class lasts if all that its
-//! ingress queue holds waits there, nothing more is on its way, and it could not resume by room that others make. So a stop
-//! is stuck if the packets that end it are held back by stuck stops: the largest such set of stops never dissolves, and a
-//! circle in it is a deadlock. Circles of queues alone and of classes alone have watches of their own.
+//! A packet waits in a queue that its neighbour has paused by itself, or whose class it has paused, or both. A
+//! pause of a queue lasts while a packet counted by its counter waits at the other end. A pause of a class lasts if
+//! all bytes of its ingress queue wait there, no more frames are on their way, and other queues cannot make enough
+//! room for it to resume. So a stop is stuck if the packets that would end it are held back by stuck stops. The
+//! largest such set of stops never dissolves, and a cycle in it is a deadlock. Cycles of only queues and of only
+//! classes have their own watches.
 //!
-//! Tables do not show a resume that is on its way. So only stops count that were there at an earlier look, with the same
-//! packet at the head of their queue, and so much earlier that every frame of then has come in.
+//! Tables do not show a resume that is on its way. So a stop counts only if it was there at an earlier check, with
+//! the same packet at the head of its queue, and if every frame sent before that check has arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,14 +38,14 @@ enum Stop {
 #[derive(Clone, Copy, Debug)]
 struct HeldPacket {
     came_by: Lane,
-    /// The neighbour's queue whose counter counts it.
+    /// The neighbour's queue whose counter counts the packet, if any.
     counted: Option<QueueId>,
     bytes: u64,
-    /// The stops of its queue.
+    /// The stops of the packet's queue.
     behind: [Option<Stop>; 2],
 }
 
-/// An ingress queue's bytes.
+/// Bytes of an ingress queue.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
     switch: u32,
@@ -52,10 +53,10 @@ struct Holding {
     shared: u64,
 }
 
-/// All that is held back between switches, at one instant.
+/// All packets held back between switches, at one instant.
 #[derive(Clone, Debug, Default)]
 struct HeldBack {
-    /// The stops, and by what they are known at the next look.
+    /// The stops, with the marks by which the next check recognises them.
     stops: BTreeMap<Stop, Head>,
     packets: Vec<HeldPacket>,
     /// The ingress queues of these packets.
@@ -65,24 +66,24 @@ struct HeldBack {
 /// A deadlock.
 #[derive(Debug)]
 pub struct MixedCircle {
-    /// In the order of waiting, from the lowest on.
+    /// Stops in the order of waiting, from the lowest on.
     stops: Vec<Stop>,
-    /// The look at which its stops were there already.
+    /// The earlier check, at which its stops were already there.
     found: Nanos,
     confirmed: Nanos,
 }
 
-/// Knowledge of the watch about such circles.
+/// Cycles of queues and classes known to the watch.
 #[derive(Debug, Default)]
 pub struct MixedCircles {
-    /// The stops of an earlier look.
+    /// The stops at an earlier check.
     before: Option<(Picos, BTreeMap<Stop, Head>)>,
     /// Deadlocks.
     pub confirmed: Vec<MixedCircle>,
 }
 
 impl HeldPacket {
-    /// Says if it ends a stop when it departs.
+    /// True if the packet's departure helps to end a stop.
     fn ends(&self, stop: Stop) -> bool {
         match stop {
             Stop::Queue(PausedQueue { wire, queue }) => {
@@ -98,7 +99,8 @@ impl HeldPacket {
 }
 
 impl HeldBack {
-    /// The stops that never end. `may_resume` says whether a class could go on without a departure of its packets.
+    /// The stops that never end. `may_resume` returns true if a class could resume without a departure of its
+    /// packets.
     fn stuck(&self, may_resume: impl Fn(Lane, Stays) -> bool) -> BTreeSet<Stop> {
         let mut stuck: BTreeSet<Stop> = self.stops.keys().copied().collect();
         loop {
@@ -126,7 +128,7 @@ impl HeldBack {
         of_lane.map(|it| it.bytes).sum::<u64>() == holding.held
     }
 
-    /// By switch: bytes of the shared pool that are never given back.
+    /// Bytes of each switch's shared pool that are never released.
     fn that_stays(&self, stuck: &BTreeSet<Stop>) -> BTreeMap<u32, u64> {
         let mut stays = BTreeMap::new();
         for (lane, holding) in &self.ingress {
@@ -137,7 +139,7 @@ impl HeldBack {
         stays
     }
 
-    /// Circles of stuck stops, of both kinds, that have none in common.
+    /// Disjoint cycles of stuck stops, each with stops of both kinds.
     fn circles(&self, stuck: &BTreeSet<Stop>, known: &BTreeSet<Stop>) -> Vec<Vec<Stop>> {
         let stops: Vec<Stop> = stuck.iter().copied().collect();
         let mut edges = vec![BTreeSet::new(); stops.len()];
@@ -173,14 +175,14 @@ impl HeldBack {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Looks for circles now.
+    /// Looks for cycles now.
     pub(super) fn look_at_mixed_circles(&mut self) {
         let settles = self.longest_settling();
         let held = self.held_back();
         let before = self.deadlocks.mixed.before.take();
         if let Some((found, before)) = &before
             && self.now >= *found + settles
-            // A circle of both kinds has a class.
+            // A cycle of both kinds includes a class.
             && before.keys().any(|stop| matches!(stop, Stop::Class(_)))
         {
             let mut both = held.clone();
@@ -201,7 +203,7 @@ impl<W: Wires> Engine<'_, W> {
         };
     }
 
-    /// Collects all that is held back on the wires that are watched.
+    /// Collects all packets held back on watched wires.
     fn held_back(&self) -> HeldBack {
         let mut held = HeldBack::default();
         let queues = self.paused_queues();
@@ -224,7 +226,7 @@ impl<W: Wires> Engine<'_, W> {
         held
     }
 
-    /// Adds what is held back of a class on a wire.
+    /// Adds the packets of a class held back on a wire.
     fn add_held_back(
         &self,
         held: &mut HeldBack,
@@ -268,7 +270,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// A mark of the class's pause that its ingress queue has asked for, and after which nothing more can come in.
+    /// A mark of the class's pause, if its ingress queue has requested it and no more frames can arrive.
     fn settled_pause(&self, lane: Lane) -> Option<Head> {
         let port = self.fabric_wire(lane.wire).to_port.into();
         let class = Priority::of_bits(lane.class.into());
@@ -279,7 +281,7 @@ impl<W: Wires> Engine<'_, W> {
         Some((ingress.pauses.load(), 0))
     }
 
-    /// The run ends: writes a row for each deadlock, and returns the first.
+    /// At the end of the run, writes a row for each deadlock, and returns the first.
     pub(super) fn finish_mixed_circles(&mut self) -> Result<Option<(Nanos, String)>, RunError> {
         let mut first: Option<(Nanos, String)> = None;
         let fabric = self.scenario.fabric();

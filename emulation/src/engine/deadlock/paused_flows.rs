@@ -1,17 +1,18 @@
-//! Circles of pauses of flows (OFC).
+//! Cycles of pauses of flows (OFC).
 //!
-//! A [`Lane`] waits, as a whole or in part, when its packets are held back: those of paused flows, in whatever queue they
-//! are, and all of them if the class is paused. They may go when the ingress queue at the lane's end tells so, which it does
-//! when it has fallen to `X_on`. So a lane is stuck if the packets of that ingress queue that never leave are more than `X_on`
-//! and the queue's private buffer: packets that are held back in stuck lanes. Packets of other flows may come and leave
-//! meanwhile; the ingress queue never falls to `X_on` by that. A circle of stuck lanes is a deadlock.
+//! A [`Lane`] waits, as a whole or in part, when its packets are held back: packets of paused flows in any queue,
+//! and all packets if the class is paused. They may leave when the ingress queue at the lane's end resumes them,
+//! which it does once it has fallen to `X_on`. So a lane is stuck if packets that never leave that ingress queue
+//! exceed `X_on` plus the queue's private buffer; packets held back in stuck lanes never leave. Packets of other
+//! flows may come and leave meanwhile, but the ingress queue never falls to `X_on`. A cycle of stuck lanes is a
+//! deadlock.
 //!
-//! Tables do not show a RESUME that is on its way. So only packets count that were held back at the look before, too, and
-//! looks are so far apart that every frame sent before one has come in before the next: while these packets stay, no RESUME is
-//! sent. A flow counts only if the switch at the lane's end still has it in its list: one whose RESUME was lost is held back by
-//! nobody, and is no part of a circle.
+//! Tables do not show a RESUME that is on its way. So only packets that were also held back at the previous check
+//! count. Checks are so far apart that every frame sent before one check has arrived before the next: while these
+//! packets stay, no RESUME is sent. A flow counts only if it is still in the list of the switch at the lane's end.
+//! A flow whose RESUME was lost is not in that list, and is not part of a cycle.
 //!
-//! Circles of paused classes alone are found by the watch of those, too; they are written once.
+//! Cycles of only paused classes are also found by the watch of classes; they are written once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +29,13 @@ use units::{Bytes, Nanos, Picos};
 use super::{DeadlockRow, Engine, LOOK_PERIOD, Lane, RunError, Task, pause_level};
 use crate::datapath::Wires;
 
-/// A packet that is held back: its switch, its slot, and when it came in.
+/// A packet that is held back: its switch, its slot, and its arrival.
 type Packet = (u32, u32, u64);
 
-/// Where it is.
+/// Position of a packet that is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HeldPacket {
-    /// The lane that it does not leave by.
+    /// The lane on which it cannot leave.
     behind: Lane,
     came_by: Lane,
     bytes: u64,
@@ -43,13 +44,13 @@ struct HeldPacket {
 /// A lane that holds packets back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HoldingLane {
-    /// Whether its class is paused, and not only flows of it.
+    /// True if its class is paused, false if only flows of the class are.
     by_class: bool,
-    /// The most that its ingress queue may hold and still let all go on.
+    /// Max bytes of its ingress queue at which it resumes all packets.
     resumes_at: Bytes,
 }
 
-/// All that is held back between switches, at one instant.
+/// All packets held back between switches, at one instant.
 #[derive(Clone, Debug, Default)]
 struct HeldFlows {
     lanes: BTreeMap<Lane, HoldingLane>,
@@ -59,30 +60,30 @@ struct HeldFlows {
 /// A deadlock.
 #[derive(Debug)]
 pub struct FlowCircle {
-    /// In the order of waiting, from the lowest on, and whether the class of each is paused.
+    /// Lanes in the order of waiting, from the lowest on; true if the lane's class is paused.
     lanes: Vec<(Lane, bool)>,
-    /// The look that found its packets held back.
+    /// The check that found its packets held back.
     found: Nanos,
     confirmed: Nanos,
 }
 
-/// What the watch knows of such circles.
+/// Cycles of paused flows known to the watch.
 #[derive(Debug, Default)]
 pub struct FlowCircles {
-    /// The packets that the last look found, and when that was.
+    /// The packets found by the last check, with its instant.
     before: Option<(Picos, BTreeMap<Packet, HeldPacket>)>,
     /// Deadlocks.
     pub confirmed: Vec<FlowCircle>,
 }
 
 impl HeldFlows {
-    /// Leaves only packets that were held back in the same place `before`.
+    /// Keeps only packets that were held back in the same place `before`.
     fn retain_held(&mut self, before: &BTreeMap<Packet, HeldPacket>) {
         self.packets.retain(|packet, place| before.get(packet) == Some(place));
     }
 
-    /// The lanes that never let all their packets go on: the largest set of lanes whose ingress queues never fall to `X_on`,
-    /// because of packets that are held back in lanes of the set.
+    /// The lanes that never release all their packets: the largest set of lanes whose ingress queues never fall to
+    /// `X_on`, because of packets held back in lanes of the set.
     fn stuck(&self) -> BTreeSet<Lane> {
         let mut stuck: BTreeSet<Lane> = self.lanes.keys().copied().collect();
         loop {
@@ -99,7 +100,7 @@ impl HeldFlows {
         }
     }
 
-    /// Circles of stuck lanes that have no lane in common, and none with `known`.
+    /// Disjoint cycles of stuck lanes, without lanes in `known`.
     fn circles(&self, known: &BTreeSet<Lane>) -> Vec<Vec<(Lane, bool)>> {
         let lanes: Vec<Lane> = self.stuck().into_iter().collect();
         let place = |lane: &Lane| lanes.binary_search(lane).ok();
@@ -132,7 +133,7 @@ impl HeldFlows {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Looks for circles now, and again as long as there are flows.
+    /// Looks for cycles now, and repeats this while there are flows.
     pub(in crate::engine) fn look_at_paused_flows(&mut self) {
         let settles = self.longest_settling();
         let held = self.held_flows();
@@ -156,13 +157,13 @@ impl<W: Wires> Engine<'_, W> {
         self.repeat(Task::PausedFlowsLook, Some(LOOK_PERIOD.max(settles)));
     }
 
-    /// From the instant at which a switch has sent a frame until it has come in, over whichever wire.
+    /// Max time from a switch's sending of a frame to its arrival, over any wire.
     pub(super) fn longest_settling(&self) -> Picos {
         let wires = self.deadlocks.between_switches.iter();
         wires.map(|&wire| self.settling_time(wire)).max().unwrap_or_default()
     }
 
-    /// What is held back on the wires that are watched.
+    /// All packets held back on watched wires.
     fn held_flows(&self) -> HeldFlows {
         let mut held = HeldFlows::default();
         let Some(ofc) = self.scenario.switch.ofc() else { return held };
@@ -218,8 +219,8 @@ impl<W: Wires> Engine<'_, W> {
         Some(())
     }
 
-    /// The run ends: writes a row for each deadlock that has no lane in common with one of paused classes, and returns the
-    /// first.
+    /// At the end of the run, writes a row for each deadlock that shares no lane with a deadlock of paused classes,
+    /// and returns the first.
     pub(super) fn finish_paused_flows(
         &mut self,
         of_classes: &[Lane],
@@ -261,13 +262,13 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// The flows of which the neighbour at an ingress queue was told, by their hashes.
+/// Hashes of the flows that an ingress queue has paused at its neighbour.
 fn told<T: Tables>(at: &Ingress<'_, T>) -> BTreeSet<u32> {
     let ports = at.config.ports;
     let first = state::class(at.tables, ports, at.port_number, at.priority);
     let mut next = first.map_or(0, |class| class.told.load());
     let mut told = BTreeSet::new();
-    // As many as there are entries at most.
+    // There are at most as many flows as entries.
     for _ in 0..ports * u32::from(Options::of(at.policy).flow_lines) * state::ENTRIES_IN_A_LINE {
         let Some(flow) = next.checked_sub(1).and_then(|flow| state::flow(at.tables, ports, flow))
         else {
@@ -287,7 +288,8 @@ mod tests {
         Lane { wire, class: 3 }
     }
 
-    /// Lanes that let all go on at 10 bytes, and packets: the lane that each came by, the one that holds it back, its bytes.
+    /// Lanes that resume all packets at 10 bytes, and packets: the lane by which each came, the lane that holds it
+    /// back, its bytes.
     fn held(lanes: u32, packets: &[(u32, u32, u64)]) -> HeldFlows {
         let holds = HoldingLane { by_class: false, resumes_at: Bytes(10) };
         let packet = |(slot, &(came_by, behind, bytes)): (u32, &(u32, u32, u64))| {
@@ -328,7 +330,7 @@ mod tests {
         let mut same = before.clone();
         same.retain_held(&before.packets);
         assert_eq!(circles(&same), [[0, 1]]);
-        // Another packet in the slot of one.
+        // Another packet in a slot.
         let mut other = before.clone();
         let place = other.packets.remove(&(0, 2, 0)).expect("it is there");
         other.packets.insert((0, 2, 7), place);

@@ -1,11 +1,12 @@
-//! Circles of queues that BFC has paused one by one.
+//! Cycles of queues that BFC has paused one by one.
 //!
-//! Such a queue resumes when its pause counter at the other end is zero, that is when every packet that it counts has
-//! left. So it waits for each paused queue there in which one of them lies, and a circle of waiting is a deadlock. Unless
-//! a resume is on its way, which tables do not show: so a circle counts if it is found twice, with the same packets at
-//! the heads of its queues and so much time between that every resume has come in.
+//! Such a queue resumes when its pause counter at the other end is zero, that is, when every packet counted by it
+//! has left. So it waits for each paused queue there that holds one of these packets, and a cycle of waiting is a
+//! deadlock, unless a resume is on its way. Tables do not show such a resume. So a cycle counts only if it is found
+//! twice, with the same packets at the heads of its queues, and with enough time in between for every resume to
+//! arrive.
 //!
-//! Only deadlocks are looked for, not circles that may dissolve.
+//! The watch finds deadlocks only, not cycles that may dissolve.
 
 use std::collections::BTreeMap;
 
@@ -20,38 +21,38 @@ use units::{Nanos, Picos};
 use super::{DeadlockRow, Engine, LOOK_PERIOD, RunError, Task};
 use crate::datapath::Wires;
 
-/// An egress queue between switches that is paused by itself and holds packets.
+/// An egress queue between switches that is paused and holds packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PausedQueue {
-    /// The wire that it sends on.
+    /// Wire on which it sends.
     pub wire: u32,
     pub queue: QueueId,
 }
 
-/// The first packet of a queue: its slot, and when it came in.
+/// The first packet of a queue: its slot, and its arrival.
 pub(super) type Head = (u32, u64);
 
-/// A circle of waiting.
+/// A cycle of waiting.
 #[derive(Debug)]
 pub struct QueueCircle {
-    /// In the order of waiting, from the lowest on.
+    /// Queues in the order of waiting, from the lowest on.
     queues: Vec<PausedQueue>,
     heads: Vec<Head>,
-    /// The look that found it first.
+    /// The check that found it first.
     found: Picos,
 }
 
-/// What the watch knows of such circles.
+/// Cycles of paused queues known to the watch.
 #[derive(Debug, Default)]
 pub struct QueueCircles {
-    /// Found once.
+    /// Cycles found once.
     candidates: Vec<QueueCircle>,
-    /// Deadlocks, with the instants at which they were known to be.
+    /// Deadlocks, with the instants of their confirmation.
     pub confirmed: Vec<(QueueCircle, Nanos)>,
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Looks for circles now, and again as long as there are flows.
+    /// Looks for cycles now, and repeats this while there are flows.
     pub(in crate::engine) fn look_at_paused_queues(&mut self) {
         let found = self.circles_of_paused_queues();
         let earlier = std::mem::take(&mut self.deadlocks.queues.candidates);
@@ -73,7 +74,7 @@ impl<W: Wires> Engine<'_, W> {
         self.repeat(Task::PausedQueuesLook, Some(LOOK_PERIOD));
     }
 
-    /// The circles through queues of which none is in a deadlock already.
+    /// Cycles of queues, without queues in known deadlocks.
     fn circles_of_paused_queues(&self) -> Vec<QueueCircle> {
         let heads_of = self.paused_queues();
         let nodes: Vec<PausedQueue> = heads_of.keys().copied().collect();
@@ -106,7 +107,7 @@ impl<W: Wires> Engine<'_, W> {
         circles
     }
 
-    /// All paused queues on the wires that are watched, with their heads.
+    /// All paused queues on watched wires, with their heads.
     pub(super) fn paused_queues(&self) -> BTreeMap<PausedQueue, Head> {
         let mut paused = BTreeMap::new();
         for &wire in &self.deadlocks.between_switches {
@@ -140,7 +141,7 @@ impl<W: Wires> Engine<'_, W> {
         waiting.collect()
     }
 
-    /// The run ends: writes a row for each deadlock, and returns the first.
+    /// At the end of the run, writes a row for each deadlock, and returns the first.
     pub(super) fn finish_paused_queues(&mut self) -> Result<Option<(Nanos, String)>, RunError> {
         if !self.scenario.switch.pauses_queues() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Circles of waiting that open and end, on tables that are set as pauses and packets would set them.
+//! Cycles of waiting that open and end, on tables set as pauses and packets would set them.
 
 use fabric_core::map_abi::{DESCRIPTOR_PRIORITY_AT, IngressQueue, PauseState, Port, class_row};
 use fabric_core::priority::Priority;
@@ -21,9 +21,9 @@ use crate::engine::tests::{engine, scenario};
 use crate::engine::wait_graph::Lane;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/deadlock.toml");
-/// One way round the fabric.
+/// A cycle of wires through the fabric.
 const ROUND: [&str; 4] = ["spine0->leaf1", "leaf1->spine1", "spine1->leaf2", "leaf2->spine0"];
-/// Longer than all that happens.
+/// Time longer than any test, ns.
 const LONG: u64 = 1_000_000_000;
 
 /// Queues resume by departures only.
@@ -44,9 +44,9 @@ fn fabric_that_tests_at(resume_test: &str) -> Scenario {
 /// A fabric at an instant.
 struct Instant<'a> {
     engine: Engine<'a, MemoryWires>,
-    /// Packets so far, each of 1000 bytes and with a slot of its own.
+    /// Number of packets, each of 1000 bytes and with its own slot.
     packets: u32,
-    /// What `receive` found on the agenda and did not do.
+    /// Tasks on the agenda that `receive` has found and not performed.
     others: Vec<(Picos, Task)>,
 }
 
@@ -63,13 +63,13 @@ impl<'a> Instant<'a> {
         self.engine.agenda.pop(at).map(|task| (at, task))
     }
 
-    /// Does a task at an instant.
+    /// Performs a task at an instant.
     fn perform(&mut self, at: Picos, task: Task) {
         self.engine.now = at;
         self.engine.perform(task, &mut Opening::default()).expect("no file to write");
     }
 
-    /// The watch hears of the pauses of a wire's sender as they are now.
+    /// Reports the current pauses of a wire's sender to the watch.
     fn tell(&mut self, wire: u32) {
         let classes = self.engine.scenario.switch.lossless.iter();
         let paused = classes
@@ -85,7 +85,7 @@ impl<'a> Instant<'a> {
         Lane { wire, class }
     }
 
-    /// A packet of `class` that came by one wire waits to leave by another.
+    /// Makes a packet of `class` that came by one wire wait to leave by another one.
     fn wait(&mut self, class: u8, came: &str, leaves: &str) {
         let (came, leaves) = (self.lane(came, class), self.lane(leaves, class));
         self.hold(came, 1000);
@@ -105,7 +105,7 @@ impl<'a> Instant<'a> {
         node.queues_mut().enqueue(egress.into(), QueueId::data(class), packet);
     }
 
-    /// The ingress queue at the end of a lane holds `bytes` more.
+    /// Adds `bytes` to the ingress queue at the end of a lane.
     fn hold(&self, lane: Lane, bytes: u64) {
         self.at_its_end(lane, |queue, _| {
             queue.shared_bytes.add::<SwitchTables>(bytes);
@@ -151,8 +151,8 @@ impl<'a> Instant<'a> {
         (&row.pause, tables.port(port).expect("a port").response_ns.load())
     }
 
-    /// The sender of a wire receives a PFC frame for `classes`, 0 ns resuming them, and all that is to be
-    /// settled settles.
+    /// Makes the sender of a wire receive a PFC frame for `classes`, where 0 ns resumes them, and performs all
+    /// tasks that settle pauses.
     fn receive(&mut self, wire: &str, classes: &[u8], duration_ns: u64) {
         let now = self.engine.now.to_nanos();
         for &class in classes {
@@ -173,7 +173,7 @@ impl<'a> Instant<'a> {
         self.engine.now = last + Picos(1_000_000);
     }
 
-    /// The open circles, lanes as (wire, class).
+    /// The open cycles, with lanes as (wire, class).
     fn open(&self) -> Vec<Vec<(&str, u8)>> {
         let name = |lane: &Lane| (self.engine.fabric_wire(lane.wire).name.as_str(), lane.class);
         let circles = self.engine.deadlocks.open.iter();
@@ -181,8 +181,8 @@ impl<'a> Instant<'a> {
     }
 }
 
-/// Queues of class 3 wait in a circle, and at leaf1 and spine1 for packets of class 5 and 3 of their ports:
-/// the circle over `ROUND` has classes 3, 5, 3 and 3. A packet at leaf1 waits for nobody.
+/// Makes queues of class 3 wait in a cycle, and at leaf1 and spine1 for packets of class 5 and 3 of their ports:
+/// the cycle over `ROUND` has classes 3, 5, 3 and 3. A packet at leaf1 waits for nobody.
 fn mixed(instant: &mut Instant<'_>) {
     let [first, second, third, fourth] = ROUND;
     for (class, came, leaves) in
@@ -232,8 +232,8 @@ fn a_circle_ends_when_its_port_turns_on_though_its_classes_stay_paused() {
     assert!(instant.open().is_empty());
 }
 
-/// Each wire of the circle waits for its reverse, too, and these circles of two are found first. When one of
-/// them ends, the circle of four is left.
+/// Each wire of the cycle also waits for its reverse, and these cycles of two are found first. When one of them
+/// ends, the cycle of four is left.
 #[test]
 fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
     const BACK: [&str; 4] = ["leaf1->spine0", "spine1->leaf1", "leaf2->spine1", "spine0->leaf2"];
@@ -245,7 +245,7 @@ fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
         instant.wait(3, ROUND[at], BACK[at]);
         instant.wait(3, BACK[at], ROUND[at]);
     }
-    // The reverses first: a wire of the circle is in no other when it is looked at.
+    // The reverses first: at its check, a wire of the cycle is in no other one.
     for wire in BACK.iter().chain(&ROUND) {
         instant.turn_queue(wire, 3, true);
         instant.receive(wire, &[3], LONG);
@@ -259,7 +259,7 @@ fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
     assert_eq!((open.len(), open.last().map(Vec::as_slice)), (4, Some(&round[..])));
 }
 
-/// What a PFC frame for `classes` schedules: the classes, and when they have settled.
+/// Classes of a PFC frame whose pauses settle, with the instants at which they do.
 fn settle(instant: &mut Instant<'_>, wire: &str, classes: &[u8]) -> Vec<(u8, u64)> {
     let now = instant.engine.now;
     for &class in classes {
@@ -298,13 +298,13 @@ fn a_pause_settles_once_nothing_more_can_arrive() {
     assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
     instant.turn_port(wire, false);
     assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
-    // Its port is not in a cycle.
+    // Its port is not on a cycle.
     let host = scenario.fabric().wires().iter().position(|wire| wire.name == "leaf1->h4");
     assert!(!instant.engine.deadlocks.follows(host.expect("a host") as u32));
     assert!(instant.engine.deadlocks.follows(instant.lane(wire, 3).wire));
 }
 
-/// Queues of class 3 wait in a circle, but a packet at leaf1 waits for nobody.
+/// Makes queues of class 3 wait in a cycle, but a packet at leaf1 waits for nobody.
 fn undecided(instant: &mut Instant<'_>) {
     for at in 0..4 {
         instant.wait(3, ROUND[at], ROUND[(at + 1) % 4]);
@@ -374,7 +374,7 @@ fn a_circle_dissolves_at_a_refresh_if_one_of_its_queues_is_below_its_threshold()
     }
 }
 
-/// Class 5 of a wire goes on, which changes nothing for class 3: the circle is the same, not another one.
+/// Class 5 of a wire resumes, which changes nothing for class 3: the cycle stays the same one.
 #[test]
 fn a_circle_outlasts_other_pauses_of_its_wires() {
     let scenario = fabric();

@@ -1,4 +1,4 @@
-//! What the user of a live fabric sets on a wire, beside the scenario's faults.
+//! Faults that the user of a live fabric sets on a wire, in addition to the scenario's faults.
 
 use scenario::{FineProbability, FrameClass, Lateness, Outage, Probability, Selection, Span};
 use units::{BitsPerSecond, Picos};
@@ -8,7 +8,7 @@ use super::{FaultTally, Faults, Injector, What};
 use crate::live::impairment::Impairment;
 
 impl What {
-    /// What seeds and replacements tell apart.
+    /// Number of the kind of fault, used in seeds and to find the fault to replace.
     fn place(&self) -> u64 {
         match self {
             Self::Loss(..) => 0,
@@ -35,7 +35,7 @@ impl Faults {
         own.map(|injector| &injector.what)
     }
 
-    /// What is set.
+    /// The impairments that the user has set.
     pub fn impairment(&self) -> Impairment {
         let mut set = Impairment::default();
         for what in self.own() {
@@ -56,7 +56,7 @@ impl Faults {
         set
     }
 
-    /// Sets this. What stays as it is goes on drawing where it was; `seed` is that of the wire.
+    /// Sets impairments. Unchanged ones continue their random sequences. `seed` is the wire's seed.
     pub fn impair(&mut self, set: Impairment, seed: u64) {
         let before = self.impairment();
         if set.loss_millionths != before.loss_millionths {
@@ -78,7 +78,7 @@ impl Faults {
         }
     }
 
-    /// When the wire is down, besides when the scenario says so.
+    /// Sets the outage of the wire, in addition to outages of the scenario.
     pub fn set_outage(&mut self, outage: Option<Outage>) {
         self.replace(4, outage.map(What::Outage), 0);
     }
@@ -91,12 +91,12 @@ impl Faults {
         })
     }
 
-    /// Replaces what the user has set in this place.
+    /// Replaces the user's fault of this kind.
     fn replace(&mut self, place: u64, what: Option<What>, seed: u64) {
         self.injectors
             .retain(|injector| injector.number.is_some() || injector.what.place() != place);
         let Some(what) = what else { return };
-        // A later setting draws other numbers.
+        // A later setting draws other random numbers.
         self.replaced += 1;
         let seed = mix(seed, self.replaced << 8 | place);
         let (span, tally) = (Span::ALWAYS, FaultTally::default());

@@ -1,4 +1,4 @@
-//! What programs in the hosts of a live fabric send.
+//! Frames from programs in the hosts of a live fabric.
 
 use fabric_core::priority::Priority;
 use topology::HostId;
@@ -11,8 +11,8 @@ use crate::live::stacks::{AT_ONCE, Sent, Stacks};
 use crate::partition::Place;
 
 impl Engine<'_, KernelWires> {
-    /// Hands what programs have sent to their NICs, at `at`. Hosts whose NICs have no room have to wait: until something
-    /// happens in the fabric that makes some.
+    /// Passes frames that programs have sent to their NICs, at `at`. Hosts whose NICs have no room have to wait for
+    /// an event in the fabric that makes room.
     pub(super) fn take_of_programs(&mut self, stacks: &mut Stacks, at: Picos) {
         let (mut has_more, mut has_any) = (false, false);
         for place in 0..stacks.ready() {

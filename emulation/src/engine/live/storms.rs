@@ -1,4 +1,4 @@
-//! PFC storms in a live fabric: what users ask for, and what watchdogs tell.
+//! PFC storms in a live fabric: requests of users, and events of watchdogs.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -16,10 +16,10 @@ use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
 use crate::live::view::{StormCounts, StormEvent, StormView};
 
-/// Events that `xoff inspect` can show.
+/// Number of events that `xoff inspect` can show.
 const MOST_RECENT: usize = 32;
 
-/// Who hears of storms, and what was told last.
+/// Recent events of storms, and the channel to their subscriber.
 #[derive(Debug)]
 pub struct StormEvents {
     recent: VecDeque<StormEvent>,
@@ -27,14 +27,14 @@ pub struct StormEvents {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// From now on tells what watchdogs find.
+    /// Subscribes to events that watchdogs detect from now on.
     pub fn tell_of_storms(&mut self) -> Receiver<StormEvent> {
         let (told, events) = mpsc::channel();
         self.live.storm_events = Some(StormEvents { recent: VecDeque::new(), told });
         events
     }
 
-    /// A switch notes that a storm begins or is over.
+    /// Records the start or end of a storm and sends it to the subscriber.
     pub(super) fn tell_of_storm(&mut self, entry: &Entry, storm: &Storm) {
         let Some(events) = &mut self.live.storm_events else { return };
         let fabric = self.scenario.fabric();
@@ -55,18 +55,18 @@ impl<W: Wires> Engine<'_, W> {
             events.recent.pop_front();
         }
         events.recent.push_back(event.clone());
-        // Nobody has to listen.
+        // The subscriber may have gone.
         let _ = events.told.send(event);
     }
 }
 
 impl Engine<'_, KernelWires> {
-    /// What was told last.
+    /// Recent events, the latest last.
     pub(in super::super) fn recent_storm_events(&self) -> Vec<StormEvent> {
         self.live.storm_events.iter().flat_map(|events| &events.recent).cloned().collect()
     }
 
-    /// What a switch has seen of storms.
+    /// Storms that a switch has seen, by port and priority.
     pub(in super::super) fn view_of_storms(&self, node: &SwitchNode) -> Vec<StormView> {
         let fabric = self.scenario.fabric();
         let switch = fabric.switch_node(node.id);
@@ -89,7 +89,7 @@ impl Engine<'_, KernelWires> {
         node.switch.storm_histories().map(view).collect()
     }
 
-    /// A host begins to pause its switch without end.
+    /// Starts a PFC storm of a host.
     pub(super) fn begin_storm(
         &mut self,
         at: Picos,
@@ -101,7 +101,7 @@ impl Engine<'_, KernelWires> {
         self.command(host, at, Command::BeginStorm { classes, end });
     }
 
-    /// It no longer does. Returns the classes whose storms this ends.
+    /// Ends storms of a host. Returns the classes whose storms have ended.
     pub(super) fn end_storm(&mut self, at: Picos, host: HostId, classes: u8) -> u8 {
         let ended = self.host_node(host).host.storm_classes() & classes;
         self.command(host, at, Command::EndStorm(classes));

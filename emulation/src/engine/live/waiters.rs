@@ -1,4 +1,4 @@
-//! Flows that users ask for, and who waits for their ends.
+//! Flows that users request, and clients that wait for their ends.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use crate::datapath::kernel::KernelWires;
 use crate::live::clock::nanos;
 use crate::live::desk::{Delivery, Meanwhile, NoNumber, Order};
 
-/// Who waits for a flow.
+/// A client that waits for a flow.
 #[derive(Debug)]
 pub(super) struct Waiter {
     answer: Sender<Result<Delivery, NoNumber>>,
-    /// How punctual the fabric was when the flow began.
+    /// Deadlines, sleeps and lost time up to the start of the flow.
     deadlines: DeadlineCount,
     sleeps: DeadlineCount,
     lost: Duration,
 }
 
 impl Engine<'_, KernelWires> {
-    /// Starts a flow that a user asks for.
+    /// Starts a flow that a user requests.
     pub(super) fn order(
         &mut self,
         at: Picos,
@@ -36,7 +36,7 @@ impl Engine<'_, KernelWires> {
         let Order { source, destination, bytes, priority } = *order;
         let pair = (source, destination);
         if self.stream.numbers_taken() as usize >= MAX_FLOWS {
-            // Whoever asked for it may have gone.
+            // The client may have gone.
             let _ = answer.send(Err(NoNumber));
             return;
         }
@@ -52,7 +52,7 @@ impl Engine<'_, KernelWires> {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Tells whoever waits for a flow that it is done.
+    /// Sends a completed flow to the client that waits for it.
     pub(in super::super) fn tell_waiter(&mut self, row: &FlowRow<'_>) {
         let Some(waiter) = self.live.waiting.remove(&row.flow) else { return };
         let Waiter { answer, deadlines, sleeps, lost } = waiter;
@@ -67,12 +67,12 @@ impl<W: Wires> Engine<'_, W> {
             late_sleeps: sleeps.late,
             lost_ns: nanos(lost),
         };
-        // Whoever asked for it may have gone.
+        // The client may have gone.
         let _ = answer.send(Ok(delivery(row, meanwhile)));
     }
 }
 
-/// What is told of a flow that is done.
+/// Report of a completed flow.
 fn delivery(row: &FlowRow<'_>, meanwhile: Meanwhile) -> Delivery {
     let fct = row.fct.unwrap_or_default();
     Delivery {

@@ -1,4 +1,4 @@
-//! What users of a live fabric do to its wires.
+//! Changes of a live fabric's wires by its users.
 
 use topology::WireId;
 use units::Picos;
@@ -14,7 +14,7 @@ use crate::live::view::WireView;
 use crate::partition::Place;
 
 impl Engine<'_, KernelWires> {
-    /// Looks whether the interfaces of all hosts are up. Otherwise a fabric would learn that only from the next frame.
+    /// Checks that the interfaces of all hosts are up. Without this check, only the next frame would detect it.
     pub(super) fn check_hosts(&self) -> Result<(), DatapathError> {
         for part in &self.parts {
             if let Some((host, error)) = part.core.medium.host_down() {
@@ -25,7 +25,7 @@ impl Engine<'_, KernelWires> {
         Ok(())
     }
 
-    /// Takes wires down, or up again. A sentence if routes cannot change with them.
+    /// Takes wires down, or brings them up. Returns an error message if routes cannot change with them.
     pub(super) fn set_links(
         &mut self,
         wires: &[WireId],
@@ -45,7 +45,7 @@ impl Engine<'_, KernelWires> {
         Ok(())
     }
 
-    /// Changes what goes wrong on wires, and says how they then are.
+    /// Changes the impairments of wires, and returns the new state of the wires.
     pub(super) fn impair(&mut self, wires: &[WireId], change: ImpairmentChange) -> Vec<WireView> {
         let (seed, now) = (self.scenario.seed, self.now);
         if change != ImpairmentChange::default() {
@@ -58,7 +58,7 @@ impl Engine<'_, KernelWires> {
         wires.iter().map(|&wire| self.view_of_wire(self.out(wire), now)).collect()
     }
 
-    /// How a wire is at `now`.
+    /// State of a wire at `now`.
     pub(in super::super) fn view_of_wire(&self, out: &Transmitter, now: Picos) -> WireView {
         let faults = out.faults();
         let Place { part, index } = out.to;

@@ -1,4 +1,4 @@
-//! Arrivals that are not queued: hop control frames, messages about the link, and what is dropped.
+//! Arrivals that are not queued: hop control frames, messages about the link, and dropped frames.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{Core, Journal, Note, Port, SwitchNode};
 use crate::datapath::{FrameId, FrameStore, Wires};
 
 impl SwitchNode {
-    /// Tells the switch of a frame that was not queued, and lets it react.
+    /// Passes a frame that was not queued to the switch's control plane, and handles its reaction.
     #[cold]
     #[inline(never)]
     pub(super) fn arrive_unqueued<W: Wires>(
@@ -51,7 +51,7 @@ impl SwitchNode {
         }
     }
 
-    /// A hop control frame came in at a port: notes what the pauses of queues hold that began with it.
+    /// Notes the packets held by pauses of queues that began with a hop control frame at a port.
     fn note_held<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         let Some(before) = self.paused.get_mut(usize::from(port)) else { return };
         let paused = self.switch.paused_queues(port, now);
@@ -67,7 +67,7 @@ impl SwitchNode {
         }
     }
 
-    /// A PFC frame was received, or a pause ran out, at a port.
+    /// Notes that pauses at a port have changed: a PFC frame was received, or a pause expired.
     pub(super) fn note_changed_pauses(&self, journal: &mut Journal, now: Picos, port: u16) {
         let Port { out, watched, .. } = &self.ports[usize::from(port)];
         if *watched == 0 {

@@ -1,4 +1,4 @@
-//! Every line that the books can say, said once.
+//! Every message of the final checks, produced once.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ fn two_to_one(duration: &str) -> Scenario {
     star(&format!("duration = \"{duration}\""), &flows)
 }
 
-/// A run of `scenario` on a datapath with a fault.
+/// Runs `scenario` on a datapath with a defect.
 fn with(scenario: &Scenario, defect: Defect) -> Result<Finished<FaultyWires>, RunError> {
     let fabric = FaultyWires::deploy(scenario, defect);
     run(Engine::new(scenario, fabric, record(scenario, None), &[], ThreadUse::ONE))
 }
 
-/// Its books.
+/// Messages of the final checks.
 fn books(scenario: &Scenario, defect: Defect) -> Vec<String> {
     with(scenario, defect).expect("the run ends").counted.books
 }

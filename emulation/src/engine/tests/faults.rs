@@ -1,4 +1,4 @@
-//! Which frames injected faults take.
+//! Frames affected by injected faults.
 
 use fabric_core::drop_reason::DropReason;
 use units::Picos;
@@ -8,7 +8,7 @@ use crate::datapath::FrameKind;
 use crate::engine::faults::{Fate, Passage};
 use crate::engine::transmitter::Transmitter;
 
-/// Whether a wire loses the next frame.
+/// True if a wire loses the next frame.
 fn loses(wire: &mut Transmitter, kind: FrameKind) -> bool {
     matches!(wire.start_faulty(Picos::ZERO, 1058, kind).fate, Fate::Lost(_))
 }
@@ -18,7 +18,7 @@ fn fault(which: &str) -> String {
     format!("[[faults]]\nkind = \"loss\"\nwire = \"h*->s0\"\nmatch = \"data\"\n{which}\n")
 }
 
-/// Which of 64 data packets the wires from h0, h1 and h2 lose, a bit each.
+/// The packets of 64 that the wires from h0, h1 and h2 lose, one bit each.
 fn lost(seed: u64, faults: &str) -> [u64; 3] {
     let scenario = star(&format!("seed = {seed}"), &(flow("h1", "h0", 1) + faults));
     let mut engine = engine(&scenario);
@@ -52,7 +52,7 @@ fn random_losses_follow_from_the_seed_the_wire_and_the_fault() {
     assert!((0..3).all(|wire| second[wire] | 1 != first[wire] | 1), "another fault");
 }
 
-/// What a fault matches of each kind of frame.
+/// The kinds of frames that a fault matches.
 #[test]
 fn a_fault_takes_the_frames_of_its_class() {
     const KINDS: [FrameKind; 8] = [
@@ -85,7 +85,7 @@ fn a_fault_takes_the_frames_of_its_class() {
     }
 }
 
-/// Those of a seed are the same in every version, and differ from what else is drawn from the seed.
+/// Losses of a seed are equal in all versions, and independent of other numbers drawn from the seed.
 #[test]
 fn the_losses_of_a_seed_are_known() {
     let [_, h1, h2] = lost(1, &fault("rate = 0.25"));
@@ -94,7 +94,7 @@ fn the_losses_of_a_seed_are_known() {
 
 const DATA: FrameKind = FrameKind::Data;
 
-/// What becomes of frames of 1058 bytes, 1082 ns at 8 Gbit/s, that h1 sends one after another from `from` on, in
+/// Passages of frames of 1058 bytes, 1082 ns at 8 Gbit/s, that h1 sends back to back from `from` on, in
 /// microseconds.
 fn passages(from: u64, frames: usize, faults: &str) -> Vec<Passage> {
     let scenario = star("", &(flow("h1", "h0", 1) + faults));
@@ -151,7 +151,7 @@ fn frames_that_are_late_stay_in_order() {
     assert!(passages.iter().all(late));
 }
 
-/// What does not arrive holds nothing up, and no time is added to it.
+/// A lost frame delays no other frame, and adds no time.
 #[test]
 fn a_lost_frame_is_not_late() {
     let faults = on_h1("delay", "delay = \"5us\"\nfor = \"1us\"") + &on_h1("loss", "nth = [1]");
@@ -169,7 +169,7 @@ fn a_lost_frame_is_not_late() {
 #[test]
 fn a_jitter_of_a_picosecond_has_two_values() {
     let jitter = on_h1("delay", "jitter = \"1ps\"");
-    // In different runs, so that none waits for the one before.
+    // In different runs, so that no frame waits for an earlier one.
     let scenario = star("", &(flow("h1", "h0", 1) + &jitter));
     let mut engine = engine(&scenario);
     let wire = out(&mut engine, "h1->s0");

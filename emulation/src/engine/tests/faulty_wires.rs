@@ -17,18 +17,18 @@ use crate::datapath::{
 use crate::partition::Partition;
 use crate::run::in_memory;
 
-/// What it does wrong.
+/// Defect of the wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// Nothing is wrong.
     None,
     /// The first frame to a switch never reaches it.
     SkipsFrame,
-    /// Frames claim to have left 1 us later than they did.
+    /// Frames claim that they left 1 us later.
     LeavesLate,
     /// Each packet leaves a byte behind in the switch's shared pool.
     LeaksByte,
-    /// A host gets a byte less of each packet that is a message of its own.
+    /// A host receives one byte less of each packet that is a whole message.
     CutsByte,
     /// Three frames are missing at the end.
     LosesFrames,
@@ -36,7 +36,7 @@ pub enum Defect {
     Fails,
 }
 
-/// Wires in memory with one fault, and a count of what arrives.
+/// Wires in memory with one defect. They count arrivals.
 pub struct FaultyWires {
     inner: MemoryWires,
     defect: Defect,

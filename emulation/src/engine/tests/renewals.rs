@@ -1,4 +1,4 @@
-//! What is measured of a port that turns ON without a packet passing.
+//! Measurements of a port that turns ON without a packet passing.
 
 use fabric_core::priority::Priority;
 use fabric_core::scheme::dsh::state as dsh;

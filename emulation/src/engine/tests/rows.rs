@@ -1,4 +1,4 @@
-//! What small fabrics do, row by row: a byte of a host's link takes a nanosecond, and a packet of 1000 bytes
+//! Results of small fabrics, row by row: a byte of a host's link takes a nanosecond, and a packet of 1000 bytes
 //! 1082 of them, so that most numbers can be followed by hand.
 
 mod hosts;
@@ -17,19 +17,19 @@ use super::flow;
 use crate::engine::Watch;
 use crate::run::{Threads, run};
 
-/// What a run left.
+/// Results of a run.
 struct Left {
     folder: TempDir,
     summary: Summary,
 }
 
 impl Left {
-    /// By a run in memory; `settings` are as `--set` takes them.
+    /// Runs a scenario in memory; `settings` are in the form of `--set`.
     fn by(text: &str, settings: &[&str]) -> Self {
         Self::by_watched(text, settings, &AtomicBool::new(false))
     }
 
-    /// The same; `interrupted` is what the run looks at now and then.
+    /// Runs a scenario in memory; the run checks `interrupted` from time to time.
     fn by_watched(text: &str, settings: &[&str], interrupted: &AtomicBool) -> Self {
         let settings: Vec<String> =
             ["datapath.kind=memory"].iter().chain(settings).map(|it| (*it).to_owned()).collect();
@@ -60,7 +60,7 @@ impl Left {
         names.iter().map(text).collect()
     }
 
-    /// What the engine counted.
+    /// Counters of the engine.
     fn counted(&self) -> String {
         let Summary { ended, unfinished, books, limits_reached, drops, .. } = &self.summary;
         let Summary { flows_completed, flows_total, packet_hops, emulated_ns, .. } = self.summary;

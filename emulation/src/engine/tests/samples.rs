@@ -1,4 +1,4 @@
-//! What a sample says of each counter.
+//! Values of each counter in a sample.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn writing_to<'a>(folder: &Path, scenario: &'a Scenario) -> Engine<'a, MemoryWir
     Engine::new(scenario, fabric, record, &[], ThreadUse::ONE)
 }
 
-/// A switch whose ports have counters of their own.
+/// A switch whose ports have their own counters.
 fn dsh_star() -> Scenario {
     let text = star("", &flow("h1", "h0", 1)).to_toml();
     scenario(&text.replace("kind = \"sih\"", "kind = \"dsh\""))
@@ -62,7 +62,7 @@ fn finished(engine: Engine<'_, MemoryWires>, folder: &Path) -> String {
     fs::read_to_string(folder.join("queues.csv")).expect("it was written")
 }
 
-/// Every counter has a value of its own.
+/// Every counter has a different value.
 #[test]
 fn each_kind_is_what_it_says() {
     let scenario = dsh_star();
@@ -105,7 +105,7 @@ fn each_kind_is_what_it_says() {
     );
 }
 
-/// Counters of all ports and classes that are known by their places: none is taken for another's.
+/// Counters of all ports and classes, addressed by position: none is confused with another one.
 #[test]
 fn a_counter_that_has_not_changed_has_no_row() {
     let scenario = dsh_star();

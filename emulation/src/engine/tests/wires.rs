@@ -1,4 +1,4 @@
-//! When frames leave and arrive.
+//! Departure and arrival of frames.
 
 use units::Picos;
 

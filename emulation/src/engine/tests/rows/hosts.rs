@@ -63,7 +63,7 @@ fn lost_frames_are_named_and_sent_again() {
     ");
 }
 
-/// What a seed loses is the same in every version.
+/// Losses of a seed are equal in all versions.
 #[test]
 fn random_losses_stay_the_same() {
     let faults = loss("h*->s0", "match = \"all\"\nrate = 0.1");
@@ -279,7 +279,7 @@ fn a_capture_has_the_frames_that_it_asks_for() {
     ");
 }
 
-/// What happens at the last instant of the duration still happens.
+/// Events at the last instant of the duration still run.
 #[test]
 fn a_flow_may_complete_with_its_duration() {
     let text = funnel(&flow("h1", "h0", 1_000));

@@ -1,4 +1,4 @@
-//! What an interrupted run leaves: the beginning of what the whole run would have left.
+//! Results of an interrupted run: the beginning of the results of the whole run.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use super::{Left, flow, funnel};
 use crate::engine::{RunError, Watch};
 use crate::run::{Error, Threads, run_whole};
 
-/// A flow that completes before anybody looks at the interrupt, one that does not, and one that has yet to start.
+/// A flow that completes before the interrupt flag is checked, one that does not, and one that has yet to start.
 fn flows() -> String {
     funnel(
         &(flow("h1", "h0", 1_000)
@@ -37,7 +37,8 @@ fn an_interrupted_run_leaves_what_was_measured_until_then() {
     assert_eq!((left.summary.flows_completed, left.summary.flows_total), (1, 3));
     assert!(Manifest::of_run(left.folder.path()).is_some(), "the folder is a whole one");
 
-    // Rows of flows that are not done come last, without a completion time; the first flow's is that of the whole run.
+    // Rows of unfinished flows come last, without a completion time. The first flow's row equals its row in the
+    // whole run.
     let (of_left, of_whole) = (left.tables(&["flows.csv"]), whole.tables(&["flows.csv"]));
     let rows: Vec<&str> = of_left.lines().skip(1).collect();
     assert_eq!(of_whole.lines().nth(1), Some(rows[0]));

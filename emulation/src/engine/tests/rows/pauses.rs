@@ -1,4 +1,4 @@
-//! Pauses of queues and ports, circles of them, and what is measured of all.
+//! Pauses of queues and ports, cycles of pauses, and measurements of all.
 
 use insta::assert_snapshot;
 
@@ -109,7 +109,7 @@ fn queues_are_sampled_measured_and_followed() {
     ");
 }
 
-/// Three classes of one port: frames of their own queues pause them first, then the port all at once. Its
+/// Three classes of one port: first frames of their own queues pause them, then the port pauses all at once. Its
 /// RESUME leaves out classes whose queues are OFF, and renews their pauses.
 fn pauses_of_ports() -> Left {
     let flows = [1, 2, 3].map(|class| format!("{}priority = {class}\n", flow("h1", "h0", 7_000)));
@@ -238,7 +238,7 @@ fn paused_ports_and_their_queues_are_measured() {
     ");
 }
 
-/// The control plane computes thresholds every 10 us: between these instants they are the same.
+/// The control plane computes thresholds every 10 us; they are constant in between.
 #[test]
 fn thresholds_may_be_those_of_the_control_plane() {
     let settings = [
@@ -281,8 +281,8 @@ fn a_run_stops_at_its_deadlock_and_writes_down_its_circles() {
     assert_eq!(on.summary.emulated_ns, 40_000);
 }
 
-/// Traffic between leaf0 and leaf3 has priority 3, between leaf1 and leaf2 priority 5: queues alone never wait
-/// in a circle, but ports do. What is stuck in one priority keeps the port OFF and with it the other.
+/// Traffic between leaf0 and leaf3 has priority 3, between leaf1 and leaf2 priority 5: queues alone never wait in a
+/// cycle, but ports do. Stuck bytes of one priority keep the port OFF, and so the other priority.
 #[test]
 fn ports_wait_for_each_other() {
     let (outer, inner) = DEADLOCK.split_once("label = \"1 to 2\"").expect("the incasts in order");
@@ -311,7 +311,7 @@ fn ports_wait_for_each_other() {
     ");
 }
 
-/// A circle from which a packet can leave dissolves, and all flows complete.
+/// A cycle from which a packet can leave dissolves, and all flows complete.
 #[test]
 fn a_circle_that_dissolves_is_no_deadlock() {
     let settings = ["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"];
@@ -329,8 +329,8 @@ fn a_circle_that_dissolves_is_no_deadlock() {
     ");
 }
 
-/// Without shared headroom, what a queue that is OFF has in insurance stays there until a packet of it departs.
-/// Behind a circle none does, so its port never resumes.
+/// Without shared headroom, the insurance bytes of a queue that is OFF stay there until a packet of it departs.
+/// Behind a cycle no packet departs, so its port never resumes.
 #[test]
 fn insurance_that_stays_keeps_its_port_off() {
     let bytes = "bytes = \"400kB\"";
