@@ -471,7 +471,7 @@ fn is_incast(workload: &Workload) -> bool {
     }
 }
 
-/// Returns true if nothing limits a flow's unacknowledged data except the retransmission timeout.
+/// Returns true if a flow can send without ACKs until the retransmission timeout.
 fn is_unlimited(transport: &Transport) -> bool {
     let paced = matches!(
         transport.congestion_control(),

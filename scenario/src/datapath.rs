@@ -62,6 +62,6 @@ pub enum DatapathKind {
     /// Namespaces, links and eBPF programs.
     #[default]
     Kernel,
-    /// The same code, compiled natively, in this process.
+    /// One process that runs the switches' code natively.
     Memory,
 }

@@ -183,8 +183,8 @@ impl Serialize for PowerOfTwo {
 pub(super) enum HeadroomKeys {
     /// Static and independent: each lossless ingress queue has separate headroom.
     Sih {
-        /// Headroom of each queue. Default: DSH Eq. 1, 2 (rate x delay + longest frame) + 3840 B, and two terms that it
-        /// misses: one more frame, and the PAUSE itself (84 B).
+        /// Headroom of each queue. Default: 2 x (rate x delay + longest frame) + 3840 B (DSH Eq. 1), and two terms that
+        /// it misses: one more frame, and the PAUSE itself (84 B).
         bytes: Option<Size>,
         /// Headroom of each queue as a multiple of rate x propagation delay of its port's link, 1 to 1000; instead of
         /// `bytes`. The HPCC simulator uses 3.

@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(line_of(text, &(text.len()..text.len())), ("", 5, 0..0));
     }
 
-    /// As root only: other users may see their own private files.
+    /// Files of root are hidden, files of other users are shown.
     #[cfg(unix)]
     #[test]
     fn a_file_that_only_root_may_read_is_not_shown() {

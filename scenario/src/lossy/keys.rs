@@ -25,7 +25,7 @@ use crate::report::ScenarioError;
 pub enum LossyKeys {
     /// Dynamic threshold: an egress queue may hold alpha x free buffer.
     Dt {
-        /// Factor alpha of the free buffer that one queue may hold; a ratio above zero, at most 65536. Default "1".
+        /// alpha: limit of a queue as a ratio of the free buffer, above zero, at most 65536. Default "1".
         #[serde(default = "default_alpha")]
         alpha: Ratio,
         /// Priorities with another alpha, such as [{ priority = 1, alpha = "1/8" }]. Default: none.
