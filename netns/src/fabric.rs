@@ -30,7 +30,7 @@ static ALLOCATED: AtomicU16 = AtomicU16::new(0);
 pub struct FabricId(u16);
 
 impl FabricId {
-    /// Length of what precedes a node's name: `xoff-`, the identifier, `-`.
+    /// Length of the prefix of a node's name: `xoff-`, the identifier, `-`.
     pub(crate) const PREFIX_LEN: usize = PREFIX.len() + DIGITS + 1;
 
     /// Returns the full name of a node's namespace, as `ip netns exec` takes it.

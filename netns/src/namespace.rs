@@ -119,8 +119,8 @@ pub(crate) fn unshare_network() -> io::Result<()> {
 }
 
 fn set_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel refuses one that
-    // is no network namespace.
+    // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel refuses a
+    // descriptor that is not a network namespace.
     succeeded(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
 }
 

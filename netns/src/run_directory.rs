@@ -48,7 +48,7 @@ pub(crate) fn lock_fabrics() -> Result<File, Error> {
 pub(crate) fn keep_others_out(file: &File) -> io::Result<()> {
     const OF_OTHERS: u32 = 0o077;
     let metadata = file.metadata()?;
-    // SAFETY: asks for a number.
+    // SAFETY: `geteuid` has no preconditions.
     let is_own = metadata.uid() == unsafe { libc::geteuid() };
     if metadata.mode() & OF_OTHERS == 0 || !is_own {
         return Ok(());

@@ -70,7 +70,6 @@ pub struct AbmKeys {
     alphas: Vec<AlphaOfPriorityKeys>,
     /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at
     /// most 65536. The simulator of the paper's authors uses 1024. Default: alpha of other packets.
-    /// 65536. The simulator of the paper's authors has 1024. Default: that of other packets.
     first_rtt_alpha: Option<Ratio>,
     /// Condition under which a queue counts as congested. Default { of_threshold = "9/10" }.
     congested: Option<CongestedKeys>,
@@ -95,7 +94,6 @@ pub struct BshareKeys {
     alphas: Vec<AlphaOfPriorityKeys>,
     /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at
     /// most 65536. Default: alpha of other packets.
-    /// 65536. Default: that of other packets.
     first_rtt_alpha: Option<Ratio>,
     /// Bytes that must wait behind a packet in its queue before it may be dropped for its wait (`MinBytes`). Less than
     /// the buffer of lossy packets. The paper gives no value. Default "0B".
