@@ -193,7 +193,7 @@ pub(super) struct ResultsKeys {
     /// Default false.
     distributions: bool,
     /// True to write `held_flows.csv`: the flows in a queue at each pause of this queue, without flows that arrive
-    /// later. Needs `switch.backpressure`. Default false.
+    /// later. Needs `switch.backpressure` of kind "bfc". Default false.
     held_flows: bool,
     /// True to write `wire_log.bin`: every frame that is put on a wire, 64 bytes each. `xoff explain` shows from it why
     /// a flow was slow. A live fabric writes it for its whole life. Default false.

@@ -128,8 +128,9 @@ pub enum PrivateFill {
 pub(super) struct SwitchKeys {
     /// Size of a switch's packet buffer, unless `[[switches]]` sets another; at most "1006632960B". Private pools and
     /// headroom are taken from it; lossless and lossy traffic share the rest. Either a size, or a size for each Gbit/s
-    /// of each port's rate, such as "9.6KiB/port/Gbps", for ports with a link, failed or not. Or a chip: "trident2"
-    /// (9.6 KiB for each port and Gbit/s), "tomahawk" (5.12 KiB) or "tofino" (3.44 KiB). Default "16MB".
+    /// of each port's rate, such as "9.6KiB/port/Gbps". Failed links count, and a port of `ports` without a link counts
+    /// as the fastest port with one. Or a chip: "trident2" (9.6 KiB for each port and Gbit/s), "tomahawk" (5.12 KiB) or
+    /// "tofino" (3.44 KiB). Default "16MB".
     pub(super) buffer: BufferSize,
     /// Number of a switch's ports, with or without a link. Buffer is reserved for all of them; a port without a link
     /// gets as much as the port of the switch that needs most. Default: number of ports with a link.
