@@ -1,4 +1,4 @@
-//! Measures how long fabrics take to make and to remove:
+//! Measures the time to create and to remove fabrics:
 //! `cargo run --release -p netns --example deploy_speed`, as root.
 
 use std::net::Ipv4Addr;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use netns::{EndSpec, Error, LinkSpec, NamespaceSpec, Plan, RouteSpec, deploy};
 
-/// Namespaces and links of each fabric.
+/// Numbers of namespaces and links of each fabric.
 const SIZES: [(usize, usize); 3] = [(12, 12), (80, 128), (288, 512)];
 const ROUNDS: usize = 3;
 
@@ -39,7 +39,8 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     (result, start.elapsed())
 }
 
-/// Links that join namespace `n` with `n + 1` or, on further rounds, with one further away.
+/// Plan with links that join namespace `n` with `n + 1` or, in further rounds, with one further
+/// away.
 fn plan(namespaces: usize, links: usize) -> Plan {
     let node = |number| NamespaceSpec { name: format!("node{number}"), forwarding: false };
     let link = |number: usize| {

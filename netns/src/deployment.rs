@@ -1,4 +1,4 @@
-//! The order in which a plan becomes real, and the owner of the result.
+//! Creation of a plan's namespaces, links and interfaces in order, and the owner of the result.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,32 +18,32 @@ use crate::run_directory;
 use crate::settings;
 use crate::tap::Tap;
 
-/// How often an interface without a carrier is looked at. Linkwatch runs at least once a second,
-/// and a loaded machine may let it wait.
+/// Maximum number of checks of an interface without a carrier. Linkwatch runs at least once a second, and may be late
+/// on a loaded machine.
 const CARRIER_ATTEMPTS: u32 = 5000;
-/// Frames that a stack may send before the owner reads them; what it sends beyond that is dropped, as by a NIC whose
-/// ring is full. The kernel's default for an Ethernet interface.
+/// Capacity of a stack's transmit queue in frames, until the owner reads them. Further frames are dropped, as by a NIC
+/// with a full ring. The kernel's default for an Ethernet interface.
 const STACK_QUEUE: u32 = 1000;
-/// Time between two looks.
+/// Time between checks.
 const CARRIER_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A fabric that exists. Dropping it removes everything; nothing that it made outlives it but what
-/// other processes keep, such as a shell that runs inside a namespace.
+/// A deployed fabric. Dropping it removes everything that it created, except namespaces that other processes keep, such
+/// as a shell that runs inside one.
 ///
-/// A binary that is to clean up on Ctrl-C turns the signal into an orderly return.
+/// A binary that must clean up on Ctrl-C has to turn the signal into an orderly return.
 #[derive(Debug)]
 pub struct Deployment {
-    /// By link, if links are tap devices. Declared first, because each keeps its namespace alive.
+    /// Ends by link, if links are tap devices. Declared first, because each keeps its namespace alive.
     taps: Vec<[Tap; 2]>,
-    /// By stack.
+    /// Interfaces by stack.
     stacks: Vec<Tap>,
-    /// Declared before `lock`: the fabric is its owner's until its namespaces are gone.
+    /// Declared before `lock`: the fabric keeps its lock until its namespaces are removed.
     namespaces: Vec<Namespace>,
     interface_indexes: Vec<[u32; 2]>,
     lock: FabricLock,
 }
 
-/// Makes everything in `plan`, or nothing.
+/// Creates everything in `plan`, or nothing.
 ///
 /// Namespaces are named `xoff-<id>-<node>`, so that `ip netns exec xoff-3f9a-leaf0 ...` works.
 /// Every interface comes up without IPv6, ARP, offloads and queueing discipline, with one queue in
@@ -83,24 +83,24 @@ impl Deployment {
         &self.namespaces
     }
 
-    /// The interface indexes of ends `a` and `b` of the link at `position` in the plan.
+    /// Returns the interface indexes of ends `a` and `b` of the link at `position` in the plan.
     pub fn interface_indexes(&self, position: usize) -> [u32; 2] {
         self.interface_indexes[position]
     }
 
-    /// Takes the ends `a` and `b` of all links out, in the plan's order; none if links are veth pairs.
+    /// Takes the ends `a` and `b` of all links, in the plan's order; empty if links are veth pairs.
     ///
-    /// A tap keeps its namespace alive, so the deployment is gone only when all taps are dropped.
+    /// A tap keeps its namespace alive, so the namespaces are removed only when all taps are dropped.
     pub fn take_taps(&mut self) -> Vec<[Tap; 2]> {
         std::mem::take(&mut self.taps)
     }
 
-    /// Takes the interfaces of stacks out, in the plan's order. They keep their namespaces alive, as links do.
+    /// Takes the interfaces of stacks, in the plan's order. They keep their namespaces alive, as taps of links do.
     pub fn take_stacks(&mut self) -> Vec<Tap> {
         std::mem::take(&mut self.stacks)
     }
 
-    /// Removes everything, as dropping does, and tells what could not be removed.
+    /// Removes everything, as dropping does, and reports failures.
     ///
     /// # Errors
     /// The first failure; the rest is removed nevertheless.
@@ -108,7 +108,7 @@ impl Deployment {
         self.namespaces.drain(..).map(Namespace::remove).fold(Ok(()), Result::and)
     }
 
-    /// Runs on a thread that ends afterwards, because it leaves its namespace behind.
+    /// Creates and configures everything. Runs on a thread that ends afterwards, because it leaves its namespace.
     fn fill(&mut self, plan: &Plan) -> Result<(), Error> {
         for spec in &plan.namespaces {
             self.make_namespace(spec)?;
@@ -148,8 +148,8 @@ impl Deployment {
         Ok(())
     }
 
-    /// Sends from a namespace without a name and without interfaces: older kernels look up the
-    /// first end's name and index where the request was sent, and would find another fabric's.
+    /// Creates links from a namespace without a name and without interfaces. Older kernels look up the first end's name
+    /// and index in the namespace of the request, and would find interfaces of another fabric there.
     fn make_links(&self, plan: &Plan) -> Result<(), Error> {
         if plan.links.is_empty() {
             return Ok(());
@@ -188,7 +188,7 @@ impl Deployment {
         open_socket(namespace.name())?.execute(&requests)
     }
 
-    /// `ends` has those of each namespace, in the plan's order.
+    /// Creates tap devices. `ends` has the ends of each namespace, in the plan's order.
     fn make_taps(&mut self, plan: &Plan, ends: &[Vec<End<'_>>]) -> Result<(), Error> {
         let mut taps = Vec::with_capacity(ends.len());
         for (namespace, ends) in self.namespaces.iter().zip(ends) {
@@ -202,7 +202,7 @@ impl Deployment {
     }
 }
 
-/// Makes a tap device in the namespace that the calling thread is in.
+/// Creates a tap device in the namespace of the calling thread.
 fn make_tap(namespace: &Namespace, end: &EndSpec, index: u32) -> Result<Tap, Error> {
     Tap::make(&end.interface, index).map_err(|(step, source)| {
         let action = format!("make the tap device {}: {step}", end.interface);
@@ -219,7 +219,7 @@ struct End<'a> {
 }
 
 impl<'a> End<'a> {
-    /// All that the end is asked once its interface exists.
+    /// Returns the configuration steps of the end, once its interface exists.
     fn steps(self, kind: LinkKind) -> impl Iterator<Item = Step<'a>> {
         let Self { spec, index, mtu } = self;
         let finish =
@@ -231,7 +231,7 @@ impl<'a> End<'a> {
 fn configure(namespace: &Namespace, ends: &[End<'_>], kind: LinkKind) -> Result<(), Error> {
     namespace.enter_with_this_thread()?;
     let mut socket = open_socket(namespace.name())?;
-    // A tap device has offloads only if they are asked for.
+    // A tap device has offloads only on request.
     if kind == LinkKind::Veth {
         for End { spec, .. } in ends {
             offload::switch_off(&socket, &spec.interface).map_err(|(offload, source)| {
@@ -250,9 +250,9 @@ fn configure(namespace: &Namespace, ends: &[End<'_>], kind: LinkKind) -> Result<
 
 /// Waits until every end can transmit.
 ///
-/// The end of a pair that is brought up first gets its carrier with the second, and the kernel then
-/// installs its queueing discipline from a work queue (linkwatch); until it has, it drops without a
-/// word whatever is sent. Since Linux 6.8 asking for the state does that work at once.
+/// The end of a pair that is brought up first gets its carrier with the second. The kernel then installs its queueing
+/// discipline from a work queue (linkwatch), and silently drops all frames until then. Since Linux 6.8 querying the
+/// state does that work at once.
 fn await_carriers(namespace: &Namespace, ends: &[End<'_>]) -> Result<(), Error> {
     if ends.is_empty() {
         return Ok(());
@@ -282,7 +282,7 @@ fn open_socket(namespace: &str) -> Result<RouteSocket, Error> {
         .map_err(|source| Error::namespace(namespace, "open a netlink socket in it", source))
 }
 
-/// Runs `work` on a thread that may go into any namespace; the caller's stays where it is.
+/// Runs `work` on a thread that may enter any namespace; the calling thread does not change its namespace.
 fn on_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Error> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, work).map_err(Error::Thread)?;

@@ -1,4 +1,4 @@
-//! What can go wrong with a fabric in the kernel.
+//! Errors of fabrics in the kernel.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use crate::fabric::FabricId;
 use crate::plan_check::PlanError;
 
-/// Why a fabric could not be made, entered, listed or removed.
+/// Reason why a fabric could not be created, entered, listed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The plan is wrong; nothing was made.
+    /// The plan is invalid; nothing was created.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The process lacks a capability; nothing was made.
+    /// The process lacks a capability; nothing was created.
     #[error(
         "network namespaces need {capability}, which this process lacks; run it as root, for \
          example with sudo"
@@ -21,34 +21,34 @@ pub enum Error {
         /// The capability's name, such as `CAP_SYS_ADMIN`.
         capability: &'static str,
     },
-    /// A file or directory that the crate keeps could not be used.
+    /// A file or directory of this crate could not be used.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried, as a verb.
+        /// Attempted action, as a verb.
         action: &'static str,
-        /// Where.
+        /// File or directory.
         path: PathBuf,
-        /// The system's answer.
+        /// Error of the system.
         source: io::Error,
     },
     /// A system call on a namespace failed.
     #[error("namespace {namespace}: cannot {action}: {source}{}", advice(source))]
     Namespace {
-        /// The namespace's full name.
+        /// Full name of the namespace.
         namespace: String,
-        /// What was tried, as a verb with its object.
+        /// Attempted action, as a verb with its object.
         action: String,
-        /// The system's answer.
+        /// Error of the system.
         source: io::Error,
     },
     /// The kernel refused a netlink request.
     #[error("cannot {request}: {source}{}{}", said(kernel.as_deref()), advice(source))]
     Refused {
-        /// What was asked, with its interface and namespace.
+        /// Request, with its interface and namespace.
         request: String,
-        /// The kernel's own words, where it gave any.
+        /// Text from the kernel, if any.
         kernel: Option<String>,
-        /// The kernel's error code.
+        /// Error code from the kernel.
         source: io::Error,
     },
     /// The thread that enters namespaces could not be started.
@@ -60,21 +60,21 @@ pub enum Error {
     /// A fabric that is to be destroyed is still in use by its owner.
     #[error("fabric {fabric} is in use by process {process}; stop that process first")]
     FabricLives {
-        /// The fabric.
+        /// Identifier of the fabric.
         fabric: FabricId,
-        /// Its owner's process number, or `?` when the owner has not written it yet.
+        /// Process number of the owner, or `?` if the owner has not written it yet.
         process: String,
     },
-    /// There is no such fabric.
+    /// The fabric does not exist.
     #[error("there is no fabric {fabric}; `ip netns` shows the namespaces of those that exist")]
     NoSuchFabric {
-        /// The fabric.
+        /// Identifier of the fabric.
         fabric: FabricId,
     },
     /// A fabric's name does not have four hexadecimal digits.
     #[error("{name:?} is not a fabric's name; write four hexadecimal digits, such as 3f9a")]
     FabricName {
-        /// What was given.
+        /// Given name.
         name: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Which fabric is whose: identifiers, and the locks that say whether an owner lives.
+//! Identifiers of fabrics, and locks that show whether their owners live.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -12,34 +12,33 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::error::Error;
 use crate::run_directory;
 
-/// What the name of every namespace of every fabric begins with.
+/// Prefix of the names of all namespaces of all fabrics.
 const PREFIX: &str = "xoff-";
 /// Hexadecimal digits of an identifier.
 const DIGITS: usize = 4;
-/// What a lock's file name ends with.
+/// Suffix of a lock's file name.
 const LOCK_SUFFIX: &str = ".lock";
 
-/// Sets the identifiers of processes with neighbouring numbers far apart: 65536 divided by the
-/// golden ratio, odd.
+/// Spreads identifiers of processes with neighbouring numbers: 65536 divided by the golden ratio, odd.
 const SPREAD: u16 = 40503;
-/// How many identifiers this process has asked for, so that it does not use one again soon: a
-/// program that still runs in a removed fabric should not find its namesake.
+/// Number of identifiers that this process has requested, so that it does not reuse one soon. Otherwise a program that
+/// still runs in a removed fabric could find a new fabric with an equal name.
 static ALLOCATED: AtomicU16 = AtomicU16::new(0);
 
-/// Tells the living fabrics of one machine apart: four hexadecimal digits, such as `3f9a`.
+/// Identifier of a living fabric on one machine: four hexadecimal digits, such as `3f9a`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FabricId(u16);
 
 impl FabricId {
-    /// Length of what precedes a node's name: `xoff-`, the identifier, `-`.
+    /// Length of the prefix of a node's name: `xoff-`, the identifier, `-`.
     pub(crate) const PREFIX_LEN: usize = PREFIX.len() + DIGITS + 1;
 
-    /// The namespace's full name of the node `node`, as `ip netns exec` takes it.
+    /// Returns the full name of a node's namespace, as `ip netns exec` takes it.
     pub fn namespace_name(self, node: &str) -> String {
         format!("{PREFIX}{self}-{node}")
     }
 
-    /// The fabric to which a namespace of this full name belongs, if any.
+    /// Returns the fabric of a namespace with this full name, if any.
     pub fn of_namespace(name: &str) -> Option<Self> {
         let (id, node) = name.strip_prefix(PREFIX)?.split_once('-')?;
         if node.is_empty() { None } else { id.parse().ok() }
@@ -49,13 +48,13 @@ impl FabricId {
         file_name.strip_suffix(LOCK_SUFFIX)?.parse().ok()
     }
 
-    /// The file that the fabric's owner has locked.
+    /// Returns the path of the file that the fabric's owner has locked.
     pub fn lock_path(self) -> PathBuf {
         Path::new(run_directory::FABRICS).join(format!("{self}{LOCK_SUFFIX}"))
     }
 
-    /// Processes that hold the fabric's lock, as far as `/proc/locks` shows them. It leaves out processes of other PID
-    /// namespaces.
+    /// Returns the processes that hold the fabric's lock, as far as `/proc/locks` shows them. It omits processes of
+    /// other PID namespaces.
     pub fn lock_holders(self) -> Vec<u32> {
         let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
         let lock = fs::metadata(self.lock_path());
@@ -82,17 +81,17 @@ impl FromStr for FabricId {
     }
 }
 
-/// The locked file of a living fabric. The kernel drops the lock when its owner dies, however it
-/// dies; an existing file that can be locked belongs to an abandoned fabric.
+/// Locked file of a living fabric. The kernel releases the lock when its owner dies, for whatever reason. An existing
+/// file without a lock belongs to an abandoned fabric.
 #[derive(Debug)]
 pub(crate) struct FabricLock {
     id: FabricId,
-    /// Holds the lock for as long as it is open.
+    /// Open file, which holds the lock.
     file: File,
 }
 
 impl FabricLock {
-    /// Takes an identifier that no fabric has, neither living nor abandoned.
+    /// Allocates an identifier that no living or abandoned fabric has.
     pub(crate) fn allocate() -> Result<Self, Error> {
         let _only_one_allocates = run_directory::lock_fabrics()?;
         let [low, high, ..] = process::id().to_le_bytes();
@@ -107,7 +106,7 @@ impl FabricLock {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     let failed = |source| Error::file("make and lock", &path, source);
-                    // From here on dropping it removes the file.
+                    // From here on dropping `lock` removes the file.
                     let lock = Self { id, file: created.map_err(failed)? };
                     own(&lock.file).map_err(failed)?;
                     return Ok(lock);
@@ -124,22 +123,22 @@ impl FabricLock {
 
 impl Drop for FabricLock {
     fn drop(&mut self) {
-        // A file that stays is taken for an abandoned fabric, and removed as such.
+        // A remaining file counts as an abandoned fabric, and is removed as one.
         let _ = remove_lock(self.id);
     }
 }
 
-/// What a fabric's lock says of its owner.
+/// State of a fabric's lock.
 pub(crate) enum LockState {
-    /// The owner lives; its process number, unless it has not been written yet.
+    /// The owner lives; its process number, unless it is not written yet.
     Held(Option<u32>),
     /// The owner died.
     Free,
-    /// There is no lock.
+    /// The lock file does not exist.
     Absent,
 }
 
-/// Looks at the lock of fabric `id`. A state other than held lasts for as long as the caller holds
+/// Reads the state of the lock of fabric `id`. Except for `Held`, the state is valid while the caller holds
 /// [`run_directory::lock_fabrics`].
 pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
     let path = id.lock_path();
@@ -162,7 +161,7 @@ pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
     }
 }
 
-/// Processes that hold a lock on the file of this device and inode, by the text of `/proc/locks`.
+/// Returns the processes that hold a lock on the file with this device and inode, from the text of `/proc/locks`.
 fn holders_of((device, inode): (u64, u64), locks: &str) -> Vec<u32> {
     let file = format!("{:02x}:{:02x}:{inode}", libc::major(device), libc::minor(device));
     let holder = |line: &str| {
@@ -174,7 +173,7 @@ fn holders_of((device, inode): (u64, u64), locks: &str) -> Vec<u32> {
     locks.lines().filter_map(holder).collect()
 }
 
-/// Removes the lock of a fabric that has lost its owner. It is not an error if the lock is gone already.
+/// Removes the lock of a fabric without an owner. A missing lock is not an error.
 pub(crate) fn remove_lock(id: FabricId) -> Result<(), Error> {
     let path = id.lock_path();
     match fs::remove_file(&path) {
@@ -185,13 +184,13 @@ pub(crate) fn remove_lock(id: FabricId) -> Result<(), Error> {
     }
 }
 
-/// Every fabric that has a lock.
+/// Returns every fabric that has a lock.
 pub(crate) fn locked_fabrics() -> Result<Vec<FabricId>, Error> {
     file_names(run_directory::FABRICS)
         .map(|names| names.iter().filter_map(|name| FabricId::of_lock(name)).collect())
 }
 
-/// The namespaces of all fabrics, by full name, sorted.
+/// Returns the namespaces of all fabrics by full name, sorted.
 pub(crate) fn namespace_names() -> Result<Vec<(FabricId, String)>, Error> {
     let mut ours: Vec<_> = file_names(run_directory::NAMESPACES)?
         .into_iter()
@@ -206,7 +205,7 @@ fn own(mut file: &File) -> io::Result<()> {
     writeln!(file, "{}", process::id())
 }
 
-/// The names in a directory; none when there is no directory.
+/// Returns the names in a directory; empty if the directory does not exist.
 fn file_names(directory: &'static str) -> Result<Vec<String>, Error> {
     let failed = |source| Error::file("read", directory, source);
     let entries = match fs::read_dir(directory) {
@@ -215,7 +214,7 @@ fn file_names(directory: &'static str) -> Result<Vec<String>, Error> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // A fabric's own names are ASCII; any other name is not ours.
+        // Names of fabrics are ASCII; other names belong to other programs.
         if let Ok(name) = entry.map_err(failed)?.file_name().into_string() {
             names.push(name);
         }

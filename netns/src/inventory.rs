@@ -1,4 +1,4 @@
-//! The fabrics of this machine: which exist, which have lost their owner, and their removal.
+//! Fabrics of this machine: list, owners and removal.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,46 +8,46 @@ use crate::fabric::{self, FabricId, LockState};
 use crate::privilege;
 use crate::run_directory;
 
-/// A fabric that exists, whole or in part.
+/// An existing fabric, complete or partial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FabricStatus {
-    /// Its identifier.
+    /// Identifier of the fabric.
     pub fabric: FabricId,
-    /// Whose it is.
+    /// State of its owner.
     pub owner: Owner,
-    /// The full names of its namespaces, sorted.
+    /// Full names of its namespaces, sorted.
     pub namespaces: Vec<String>,
 }
 
-/// Whose a fabric is.
+/// State of a fabric's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// A process that lives; its number, unless it has not been written yet.
+    /// The owner lives; its process number, unless it is not written yet.
     Living(Option<u32>),
-    /// Nobody: the owner died without removing it.
+    /// The owner died without removing the fabric.
     Gone,
 }
 
-/// What [`destroy_abandoned`] did.
+/// Result of [`destroy_abandoned`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The fabrics that were removed.
+    /// Removed fabrics.
     pub removed: Vec<FabricStatus>,
-    /// The fabrics that were left alone because their owner lives.
+    /// Fabrics that were kept because their owner lives.
     pub living: Vec<FabricStatus>,
 }
 
-/// All fabrics on this machine, in the order of their identifiers.
+/// Returns all fabrics on this machine, in the order of their identifiers.
 ///
 /// # Errors
-/// When the directories under `/run` cannot be used, for example for lack of privilege.
+/// If the directories under `/run` cannot be used, for example without privilege.
 pub fn list() -> Result<Vec<FabricStatus>, Error> {
     let _nobody_else = run_directory::lock_fabrics()?;
     statuses()
 }
 
-/// Removes every fabric whose owner no longer lives, names without a namespace included, and leaves
-/// the others alone. Processes that still run inside one keep its namespace, without its name.
+/// Removes every fabric whose owner has died, including names without a namespace, and keeps all
+/// others. Processes that still run inside a removed fabric keep its namespace, but without a name.
 ///
 /// # Errors
 /// The first failure; the rest is removed nevertheless.
@@ -80,10 +80,10 @@ pub fn destroy(fabric: FabricId) -> Result<(), Error> {
     }
 }
 
-/// Every fabric that has a lock or a namespace. The caller holds the lock on all fabrics.
+/// Returns every fabric that has a lock or a namespace. The caller holds the lock on all fabrics.
 ///
-/// Locks are read first: an owner removes its lock last, so a fabric without one that still has
-/// namespaces afterwards has no owner.
+/// Locks are read first. An owner removes its lock last, so that a fabric without a lock that still
+/// has namespaces afterwards has no owner.
 fn statuses() -> Result<Vec<FabricStatus>, Error> {
     let mut fabrics: BTreeMap<_, Vec<_>> =
         fabric::locked_fabrics()?.into_iter().map(|fabric| (fabric, Vec::new())).collect();
@@ -108,8 +108,8 @@ fn statuses() -> Result<Vec<FabricStatus>, Error> {
     Ok(statuses)
 }
 
-/// Removes the namespaces of an abandoned fabric and then its lock, unless something stays that
-/// must be found again.
+/// Removes the namespaces of an abandoned fabric and then its lock. Keeps the lock if a namespace
+/// remains, so that it can be found again.
 fn remove(abandoned: &FabricStatus) -> Result<(), Error> {
     abandoned
         .namespaces

@@ -1,23 +1,23 @@
 //! Network namespaces, links, addresses and permanent neighbours, made and removed in batches.
 //!
-//! A [`Plan`] says what a fabric consists of; [`deploy`] makes it and returns the [`Deployment`]
-//! that owns it. Dropping the deployment removes everything. What a killed process left behind is
-//! found by [`list`] and removed by [`destroy_abandoned`].
+//! A [`Plan`] describes a fabric; [`deploy`] creates it and returns the [`Deployment`] that owns
+//! it. Dropping the deployment removes everything. [`list`] finds fabrics of killed processes, and
+//! [`destroy_abandoned`] removes them.
 //!
-//! - `plan`, `plan_check`: namespaces, links and their ends as plain values, and what can be wrong
-//!   with them, found before anything is made.
-//! - `deployment`: the order in which a plan becomes real.
+//! - `plan`, `plan_check`: namespaces, links and their ends as plain values, and checks before
+//!   anything is created.
+//! - `deployment`: creation of a plan in the right order.
 //! - `request`, `route_socket`: netlink requests, sent many to a system call.
-//! - `namespace`, `run_directory`, `privilege`: namespaces, their names under `/run/netns`, how to
-//!   enter them, and what a process needs for that.
+//! - `namespace`, `run_directory`, `privilege`: namespaces, their names under `/run/netns`,
+//!   entering them, and the capabilities that it needs.
 //! - `tap`: links of tap devices, and interfaces of stacks, whose owner carries the frames.
-//! - `offload`, `settings`: what an interface and a namespace are told through ioctl and sysctl.
-//! - `link_state`: what the kernel says of an interface.
-//! - `fabric`, `inventory`: which fabric is whose, and which have lost their owner.
+//! - `offload`, `settings`: settings of interfaces by ioctl and of namespaces by sysctl.
+//! - `link_state`: state of an interface in the kernel.
+//! - `fabric`, `inventory`: owners of fabrics, and abandoned fabrics.
 //!
-//! Invariants: the namespace of a calling thread never changes, because everything that enters one
-//! runs on a thread of its own; no request is ever sent in the caller's namespace; no process is
-//! spawned; nothing is known of switches, hosts or any other crate.
+//! Invariants: the namespace of a calling thread never changes, because all code that enters a
+//! namespace runs on a separate thread. No request is sent in the caller's namespace. The crate
+//! starts no processes, and does not know switches, hosts or any other crate.
 
 mod deployment;
 mod error;

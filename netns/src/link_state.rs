@@ -1,4 +1,5 @@
-//! What the kernel says of an interface, and the two things about one that change under traffic: whether it is up, and its MTU.
+//! State of an interface in the kernel. Two parts of it may change under traffic: whether the interface is up, and its
+//! MTU.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::namespace::Namespace;
 use crate::route_socket::{RouteRequest, RouteSocket};
 
-/// Length of `struct ifinfomsg`, which attributes of a link follow, and where its flags lie.
+/// Length of `struct ifinfomsg`, which precedes the attributes of a link, and offset of its flags.
 const HEADER_LEN: usize = 16;
 const FLAGS_AT: usize = 8;
 /// `linux/if_link.h`.
@@ -23,22 +24,22 @@ const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const IFLA_XDP_PROG_ID: u16 = 4;
 const OPER_UP: u8 = 6;
-/// Places in `struct rtnl_link_stats64`: packets received and sent, and dropped of each.
+/// Indexes into `struct rtnl_link_stats64`: packets received and sent, and dropped in each direction.
 const RX_PACKETS: usize = 0;
 const TX_PACKETS: usize = 1;
 const RX_DROPPED: usize = 6;
 const TX_DROPPED: usize = 7;
 
-/// How an XDP program is attached to an interface.
+/// Attachment of an XDP program to an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum XdpAttachment {
-    /// No program is.
+    /// No program is attached.
     Nothing,
     /// In the driver: native XDP.
     Native,
     /// In the stack: generic XDP.
     Generic,
-    /// In hardware, or in several of these places.
+    /// In hardware, or in several places.
     Other(u8),
 }
 
@@ -64,42 +65,42 @@ impl fmt::Display for XdpAttachment {
     }
 }
 
-/// What the kernel says of an interface.
+/// State of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkState {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Its MTU, in bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Whether it was brought up.
+    /// True if the interface was brought up.
     pub is_up: bool,
-    /// Whether it can transmit.
+    /// True if the interface can transmit.
     pub has_carrier: bool,
-    /// Its root queueing discipline.
+    /// Root queueing discipline.
     pub qdisc: String,
-    /// How an XDP program is attached.
+    /// Attachment of an XDP program.
     pub xdp: XdpAttachment,
-    /// The number of that program; 0 without one.
+    /// Number of the XDP program; 0 without one.
     pub xdp_program: u32,
-    /// What it counted.
+    /// Counters of the interface.
     pub counters: LinkCounters,
 }
 
-/// What an interface counted.
+/// Counters of an interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Packets received.
     pub received: u64,
     /// Packets sent.
     pub sent: u64,
-    /// Packets that came in and were dropped.
+    /// Packets dropped on arrival.
     pub receive_dropped: u64,
-    /// Packets that were to leave and were dropped.
+    /// Packets dropped before departure.
     pub send_dropped: u64,
 }
 
 impl LinkState {
-    /// Reads a kernel's answer; `None` if it is not whole.
+    /// Parses a kernel's answer; `None` if it is incomplete.
     fn parse(answer: &[u8]) -> Option<Self> {
         let flags = u32::from_ne_bytes(*answer.get(FLAGS_AT..)?.first_chunk()?);
         let mut state = Self {
@@ -137,7 +138,7 @@ impl LinkState {
         Some(state)
     }
 
-    /// What is different in `now`, counters aside, in words; empty if nothing is.
+    /// Describes each difference between `self` and `now` except counters; empty if there are none.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         let mut compare = |what: &str, before: &dyn fmt::Display, after: &dyn fmt::Display| {
@@ -196,7 +197,7 @@ impl RouteRequest for OfLink<'_> {
         message.header.index = self.index;
         match self.what {
             What::State => {
-                // No list of virtual functions, but counters.
+                // Requests counters, but no list of virtual functions.
                 message.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::Vf])];
                 return (RouteNetlinkMessage::GetLink(message), 0);
             }
@@ -225,7 +226,7 @@ impl fmt::Display for OfLink<'_> {
 }
 
 impl Namespace {
-    /// What the kernel says of an interface.
+    /// Returns the state of an interface.
     pub fn link_state(&self, index: u32) -> Result<LinkState, Error> {
         let mut state = None;
         self.ask(index, What::State, |answer| state = LinkState::parse(answer))?;
@@ -235,12 +236,12 @@ impl Namespace {
         })
     }
 
-    /// Brings an interface up, or takes it down.
+    /// Brings an interface up or down.
     pub fn set_link_up(&self, index: u32, up: bool) -> Result<(), Error> {
         self.ask(index, What::Up(up), |_| ())
     }
 
-    /// Sets an interface's MTU.
+    /// Sets the MTU of an interface.
     pub fn set_link_mtu(&self, index: u32, mtu: u32) -> Result<(), Error> {
         self.ask(index, What::Mtu(mtu), |_| ())
     }

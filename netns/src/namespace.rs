@@ -10,17 +10,18 @@ use std::thread;
 use crate::error::Error;
 use crate::run_directory;
 
-/// A network namespace of a deployed fabric; it goes when its [`crate::Deployment`] goes.
+/// A network namespace of a deployed fabric, removed with its [`crate::Deployment`].
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
-    /// Declared before `mount`, so that the last reference of this process goes first.
+    /// Declared before `mount`, so that this process's last reference is closed before the name is
+    /// removed.
     handle: File,
     mount: NamespaceMount,
 }
 
 impl Namespace {
-    /// Moves the calling thread into a new namespace and gives that the name `name`.
+    /// Moves the calling thread into a new namespace and gives the namespace the name `name`.
     pub(crate) fn make_and_enter(name: String) -> Result<Self, Error> {
         unshare_network().map_err(|source| Error::namespace(&name, "make it", source))?;
         let mount = NamespaceMount::make(Path::new(run_directory::NAMESPACES).join(&name))?;
@@ -29,26 +30,26 @@ impl Namespace {
         Ok(Self { name, handle, mount })
     }
 
-    /// The full name, as `ip netns exec` takes it.
+    /// Returns the full name, as `ip netns exec` takes it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The file that holds the namespace, `/run/netns/` and the name.
+    /// Returns the path of the file that holds the namespace: `/run/netns/` and the name.
     pub fn path(&self) -> &Path {
         &self.mount.path
     }
 
-    /// Runs `work` inside the namespace, on a thread of its own; the calling thread stays where it
-    /// is.
+    /// Runs `work` inside the namespace on a separate thread; the calling thread does not change
+    /// its namespace.
     ///
-    /// Sockets that `work` makes and processes that it starts belong to the namespace for good, so
-    /// returning a socket is the way to use it from elsewhere. Inside, `/proc/sys/net` and
+    /// Sockets that `work` opens and processes that it starts stay in the namespace, so that a
+    /// returned socket can be used from elsewhere. Inside, `/proc/sys/net` and
     /// `/proc/thread-self/net` show the namespace; `/proc/net` and `/sys/class/net` do not. A panic
-    /// of `work` goes on in the caller.
+    /// of `work` continues in the caller.
     ///
     /// # Errors
-    /// When no thread can be started, or when the thread cannot enter the namespace.
+    /// If no thread can be started, or if the thread cannot enter the namespace.
     pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, Error> {
         thread::scope(|scope| {
             let inside = thread::Builder::new()
@@ -59,7 +60,7 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread into the namespace, for good.
+    /// Moves the calling thread into the namespace permanently.
     pub(crate) fn enter_with_this_thread(&self) -> Result<(), Error> {
         set_network(self.handle.as_fd())
             .map_err(|source| Error::namespace(&self.name, "enter it", source))
@@ -85,7 +86,7 @@ struct NamespaceMount {
 }
 
 impl NamespaceMount {
-    /// Names the calling thread's namespace.
+    /// Gives the calling thread's namespace a name.
     fn make(path: PathBuf) -> Result<Self, Error> {
         File::create_new(&path).map_err(|source| Error::file("make", &path, source))?;
         let mount = Self { path, removed: false };
@@ -104,21 +105,22 @@ impl NamespaceMount {
 impl Drop for NamespaceMount {
     fn drop(&mut self) {
         if !self.removed {
-            // There is nobody to tell; what stays is abandoned, and found as such by its name.
+            // The error cannot be returned here. The remaining file counts as abandoned and is
+            // found by its name.
             let _ = self.remove();
         }
     }
 }
 
-/// Moves the calling thread into a network namespace that has just been made.
+/// Moves the calling thread into a new network namespace.
 pub(crate) fn unshare_network() -> io::Result<()> {
     // SAFETY: takes flags only; CLONE_NEWNET changes nothing but the calling thread's network.
     succeeded(unsafe { libc::unshare(libc::CLONE_NEWNET) })
 }
 
 fn set_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel refuses one that
-    // is no network namespace.
+    // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel refuses a
+    // descriptor that is not a network namespace.
     succeeded(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
 }
 

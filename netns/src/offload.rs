@@ -4,8 +4,8 @@ use std::io;
 use std::mem;
 use std::os::fd::AsRawFd;
 
-/// `ethtool.h`: commands that switch one offload each, and their names. Checksums come first:
-/// without them the kernel takes scatter-gather and all segmentation away as well.
+/// Commands of `ethtool.h` that switch one offload each, and their names. Checksums come first:
+/// without them the kernel also disables scatter-gather and all segmentation.
 const SWITCHES: [(u32, &str); 5] = [
     (0x17, "transmit checksum offload"),
     (0x19, "scatter-gather"),
@@ -21,9 +21,9 @@ struct EthtoolValue {
     data: u32,
 }
 
-/// Switches off what would put unfinished checksums or frames larger than the MTU on the wire.
+/// Disables offloads that put unfinished checksums or frames larger than the MTU on the wire.
 ///
-/// `socket` is any socket of the interface's namespace. On failure names the offload.
+/// `socket` is any socket of the interface's namespace. An error names the offload.
 pub(crate) fn switch_off(
     socket: &impl AsRawFd,
     interface: &str,

@@ -1,32 +1,32 @@
-//! What a fabric consists of, as plain values.
+//! Description of a fabric as plain values.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// Index 1 is every namespace's loopback.
+/// First index of interfaces; index 1 is every namespace's loopback.
 pub(crate) const FIRST_INDEX: u32 = 2;
 
-/// Everything that [`crate::deploy`] makes.
+/// Description of everything that [`crate::deploy`] creates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The namespaces; links and [`crate::Deployment::namespace`] speak of them by position.
+    /// Namespaces; links and [`crate::Deployment::namespace`] refer to them by position.
     pub namespaces: Vec<NamespaceSpec>,
-    /// The links.
+    /// Links.
     pub links: Vec<LinkSpec>,
-    /// What all of them are made of.
+    /// Kind of all links.
     pub link_kind: LinkKind,
     /// Interfaces for programs that run in the namespaces.
     pub stacks: Vec<StackSpec>,
 }
 
-/// What a link is made of.
+/// Kind of links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LinkKind {
-    /// A veth pair: what one end sends, the other receives.
+    /// A veth pair: each end receives the frames that the other end sends.
     #[default]
     Veth,
-    /// Two tap devices. They receive what the owner of the deployment hands to [`crate::Tap::deliver`], and what is
-    /// sent on them is discarded.
+    /// Two tap devices. They receive frames that the owner of the deployment passes to [`crate::Tap::deliver`]; frames
+    /// sent on them are discarded.
     Tap,
 }
 
@@ -35,8 +35,8 @@ pub enum LinkKind {
 pub struct NamespaceSpec {
     /// The node's name, such as `leaf0`: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// Whether the kernel forwards IPv4 between this namespace's interfaces. A switch whose
-    /// datapath is eBPF has it off, so that no packet crosses by another way.
+    /// True if the kernel forwards IPv4 between this namespace's interfaces. False for a switch with an eBPF datapath,
+    /// so that no packet bypasses it.
     pub forwarding: bool,
 }
 
@@ -53,17 +53,18 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// Both ends, `a` first.
+    /// Returns both ends, `a` first.
     pub fn ends(&self) -> [&EndSpec; 2] {
         [&self.a, &self.b]
     }
 }
 
-/// An interface between a namespace's network stack and the owner of the deployment, a tap device: what programs in the
-/// namespace send, the owner reads by [`crate::Tap::receive`], and what it hands to [`crate::Tap::deliver`], they receive.
+/// An interface between a namespace's network stack and the owner of the deployment: a tap device. The owner reads
+/// frames that programs in the namespace send with [`crate::Tap::receive`], and sends frames to the programs with
+/// [`crate::Tap::deliver`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackSpec {
-    /// The interface. It needs an index.
+    /// The interface; it needs an index.
     pub end: EndSpec,
     /// MTU in bytes, 68 to 65535.
     pub mtu: u32,
@@ -72,13 +73,13 @@ pub struct StackSpec {
 /// One end of a link, or an interface of a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndSpec {
-    /// Position of its namespace in [`Plan::namespaces`].
+    /// Position of the namespace in [`Plan::namespaces`].
     pub namespace: usize,
     /// Interface name: 1 to 15 printable ASCII characters without `/`, `:` and `%`.
     pub interface: String,
-    /// Interface index (ifindex), at least 2; without one the lowest that is free in the namespace.
+    /// Interface index (ifindex), at least 2; `None`: the lowest that is free in the namespace.
     pub index: Option<u32>,
-    /// Station address: unicast, not zero.
+    /// MAC address: unicast, not zero.
     pub mac: [u8; 6],
     /// IPv4 address and prefix length.
     pub address: Option<(Ipv4Addr, u8)>,
@@ -95,14 +96,14 @@ pub struct RouteSpec {
     pub destination: Ipv4Addr,
     /// Prefix length of the destination, 0 to 32.
     pub prefix_len: u8,
-    /// Next hop, taken to be on the link whatever the end's own address is; without one the
-    /// destinations themselves are on the link.
+    /// Next hop, which counts as on the link whatever the end's address. `None`: the destinations themselves are on the
+    /// link.
     pub gateway: Option<Ipv4Addr>,
 }
 
 impl Plan {
-    /// The indexes of both ends of every link, those that the plan leaves open filled in: the
-    /// lowest that is free in the namespace, in the plan's order.
+    /// Returns the indexes of both ends of every link. An end without an index gets the lowest that is free in the
+    /// namespace, in the plan's order.
     pub(crate) fn interface_indexes(&self) -> Vec<[u32; 2]> {
         let ends = || self.links.iter().flat_map(LinkSpec::ends);
         let chosen: BTreeSet<(usize, u32)> =

@@ -1,4 +1,4 @@
-//! What is wrong with a plan, as far as it shows without a kernel.
+//! Checks of a plan that need no kernel.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -6,10 +6,10 @@ use std::net::Ipv4Addr;
 use crate::fabric::FabricId;
 use crate::plan::{EndSpec, FIRST_INDEX, Plan, RouteSpec, StackSpec};
 
-/// Longest interface name that the kernel takes: `IFNAMSIZ` less the terminating zero.
+/// Maximum length of an interface name in the kernel: `IFNAMSIZ` less the terminating zero.
 const INTERFACE_NAME_MAX: usize = 15;
-/// Longest node name: a file name in `/run/netns` has at most 255 bytes, the fabric's prefix
-/// included.
+/// Maximum length of a node name: a file name in `/run/netns` has at most 255 bytes, including the
+/// fabric's prefix.
 const NODE_NAME_MAX: usize = 255 - FabricId::PREFIX_LEN;
 /// Names that an interface cannot have: the loopback, and two directories under `net/ipv4/conf`.
 const RESERVED_INTERFACES: [&str; 3] = ["lo", "all", "default"];
@@ -17,16 +17,16 @@ const RESERVED_INTERFACES: [&str; 3] = ["lo", "all", "default"];
 const MTU_MIN: u32 = 68;
 const MTU_MAX: u32 = 65535;
 
-/// Why a plan cannot be deployed.
+/// Reason why a plan cannot be deployed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A node's name is empty or has a character that a file name or a shell would trip over.
+    /// A node's name is empty or has a character that is unsafe in a file name or a shell.
     #[error(
         "namespace {name:?}: a node's name consists of letters, digits, `-`, `_` and `.`, and does \
          not start with `.` or `-`; rename the node"
     )]
     NodeName {
-        /// The name.
+        /// Name of the node.
         name: String,
     },
     /// A node's name does not fit into `/run/netns` behind the fabric's prefix.
@@ -34,21 +34,21 @@ pub enum PlanError {
         "namespace {name:?}: the name has {len} bytes, at most {NODE_NAME_MAX} fit; shorten it"
     )]
     NodeNameLength {
-        /// The name.
+        /// Name of the node.
         name: String,
-        /// Its length in bytes.
+        /// Length of the name in bytes.
         len: usize,
     },
-    /// Two nodes have one name.
+    /// Two nodes have equal names.
     #[error("namespace {name:?} is planned twice; give each node a name of its own")]
     DuplicateNode {
-        /// The name.
+        /// Name of the node.
         name: String,
     },
     /// The interface of a stack has no index.
     #[error("interface {interface:?}: an interface of a stack needs an index; choose one")]
     NoIndex {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
     },
     /// An interface names a namespace that the plan does not have.
@@ -57,104 +57,104 @@ pub enum PlanError {
          counted from 0"
     )]
     NamespaceOutOfRange {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
-        /// The number given.
+        /// Given position.
         namespace: usize,
-        /// How many namespaces there are.
+        /// Number of namespaces in the plan.
         namespaces: usize,
     },
-    /// An interface name that the kernel refuses.
+    /// The kernel refuses the interface name.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: a name has 1 to {INTERFACE_NAME_MAX} \
          printable ASCII characters without `/`, `:` and `%`, and is not `lo`, `all`, \
          `default`, `.` or `..`; rename the interface"
     )]
     InterfaceName {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
     },
-    /// Two interfaces of one namespace have one name.
+    /// Two interfaces of one namespace have equal names.
     #[error("interface {interface:?} is planned twice in namespace {namespace:?}; rename one")]
     DuplicateInterface {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
     },
-    /// An interface index below 2 or above what the kernel holds.
+    /// An interface index is below 2 or above the kernel's maximum.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: index {index} is not in 2 to \
          2147483647 (1 is the loopback); choose another or none"
     )]
     IndexOutOfRange {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
-        /// The index.
+        /// Given index.
         index: u32,
     },
-    /// Two interfaces of one namespace have one index.
+    /// Two interfaces of one namespace have equal indexes.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: index {index} is taken by another \
          interface of the plan; choose another or none"
     )]
     DuplicateIndex {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
-        /// The index.
+        /// Given index.
         index: u32,
     },
-    /// A station address that is zero or a group's.
+    /// A MAC address is zero or a group address.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: {mac:02x?} is not a station's address; \
          use one that is not zero and whose first byte is even, such as 02:00:00:00:00:01"
     )]
     StationAddress {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
-        /// The address.
+        /// Given address.
         mac: [u8; 6],
     },
-    /// An MTU that no link takes.
+    /// No link supports the MTU.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: MTU {mtu} is not in {MTU_MIN} to \
          {MTU_MAX}"
     )]
     Mtu {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
-        /// The MTU in bytes.
+        /// Given MTU in bytes.
         mtu: u32,
     },
-    /// A prefix length above 32, or a route with bits set behind its prefix.
+    /// A prefix length is above 32, or a route has bits set behind its prefix.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: {address}/{prefix_len} is not an \
          IPv4 network; write a prefix of at most 32 bits, and zeros behind it in a route's destination"
     )]
     Prefix {
-        /// The node's name.
+        /// Name of the node.
         namespace: String,
-        /// The interface name.
+        /// Name of the interface.
         interface: String,
-        /// The address.
+        /// Given address.
         address: Ipv4Addr,
-        /// The prefix length.
+        /// Given prefix length.
         prefix_len: u8,
     },
 }
 
 impl Plan {
-    /// Finds what can be found wrong without making anything.
+    /// Checks the plan without creating anything.
     pub fn check(&self) -> Result<(), PlanError> {
         let mut nodes = BTreeSet::new();
         for namespace in &self.namespaces {

@@ -1,4 +1,4 @@
-//! Whether this process may make namespaces at all.
+//! Check for the capabilities that creating namespaces needs.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 const NEEDED: [(u32, &str); 2] = [(21, "CAP_SYS_ADMIN"), (12, "CAP_NET_ADMIN")];
 const STATUS: &str = "/proc/thread-self/status";
 
-/// Fails with the first capability that the calling thread lacks.
+/// Returns an error for the first capability that the calling thread lacks.
 pub(crate) fn check() -> Result<(), Error> {
     let status = fs::read_to_string(STATUS)
         .map_err(|source| Error::file("read capabilities from", STATUS, source))?;

@@ -1,4 +1,4 @@
-//! The netlink requests of a deployment: what each asks, in netlink's terms and in words.
+//! Netlink requests of a deployment, and their descriptions for errors.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -23,19 +23,19 @@ use crate::route_socket::RouteRequest;
 
 /// Index of every namespace's loopback interface.
 const LOOPBACK_INDEX: u32 = 1;
-/// Length of `struct ifinfomsg`, which attributes of a link follow.
+/// Length of `struct ifinfomsg`, which precedes the attributes of a link.
 const LINK_HEADER_LEN: usize = 16;
-/// `linux/if_link.h`: the attribute with the operational state, and RFC 2863's value for "up".
+/// Attribute with the operational state in `linux/if_link.h`, and RFC 2863's value for "up".
 const IFLA_OPERSTATE: u16 = 16;
 const OPER_UP: u8 = 6;
 
-/// Makes a veth pair, each end born in its own namespace with its final name, index and address.
+/// Creates a veth pair, each end in its namespace with its final name, index and address.
 pub(crate) struct MakeLink<'a> {
     pub(crate) ends: [BirthOfEnd<'a>; 2],
     pub(crate) mtu: u32,
 }
 
-/// One end of a pair that is about to be made.
+/// One end of a pair to create.
 pub(crate) struct BirthOfEnd<'a> {
     pub(crate) spec: &'a EndSpec,
     pub(crate) index: u32,
@@ -62,8 +62,9 @@ impl fmt::Display for MakeLink<'_> {
     }
 }
 
-/// One queue for each direction keeps a wire's frames in order; a transmit queue length of zero
-/// keeps every queueing discipline away, so that nothing but the emulation queues.
+/// Message that creates an end. One queue for each direction keeps a wire's frames in order. A
+/// transmit queue length of zero disables queueing disciplines, so that only the emulation queues
+/// frames.
 fn birth_message(end: &BirthOfEnd<'_>, mtu: u32) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = end.index;
@@ -79,7 +80,7 @@ fn birth_message(end: &BirthOfEnd<'_>, mtu: u32) -> LinkMessage {
     message
 }
 
-/// What one namespace is asked once its interfaces exist.
+/// Requests that configure one namespace once its interfaces exist.
 pub(crate) struct Configure<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) step: Step<'a>,
@@ -88,12 +89,12 @@ pub(crate) struct Configure<'a> {
 /// One step of [`Configure`].
 pub(crate) enum Step<'a> {
     LoopbackUp,
-    /// Tells a tap device what a veth pair is told when it is made.
+    /// Sets attributes of a tap device that a veth pair gets when it is created.
     FinishTap {
         end: &'a EndSpec,
         index: u32,
         mtu: u32,
-        /// How many frames that the interface sends may wait to be read.
+        /// Maximum number of sent frames that may wait to be read.
         queue: u32,
     },
     Address {
@@ -120,7 +121,7 @@ pub(crate) enum Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// All that one end is asked, in an order that works.
+    /// Returns all steps for one end, in an order that works.
     pub(crate) fn of_end(end: &'a EndSpec, index: u32) -> impl Iterator<Item = Step<'a>> {
         let address = end.address.map(|(address, prefix_len)| Step::Address {
             end,
@@ -153,7 +154,8 @@ impl RouteRequest for Configure<'_> {
                 message.attributes = vec![
                     LinkAttribute::Address(end.mac.to_vec()),
                     LinkAttribute::Mtu(mtu),
-                    // With 0 there is no queueing discipline, and no room for what nobody reads.
+                    // With 0 there is no queueing discipline, and no room for frames that nobody
+                    // reads.
                     LinkAttribute::TxQueueLen(queue),
                 ];
                 (RouteNetlinkMessage::SetLink(message), 0)
@@ -162,7 +164,7 @@ impl RouteRequest for Configure<'_> {
                 let message = address_message(index, address, prefix_len);
                 (RouteNetlinkMessage::NewAddress(message), new)
             }
-            // Neighbours are permanent, so ARP could only add frames that no scenario sent.
+            // Neighbours are permanent, so ARP could only add frames outside the scenario.
             Step::Up { index, .. } => {
                 let up = flags_message(index, LinkFlags::Up | LinkFlags::Noarp);
                 (RouteNetlinkMessage::SetLink(up), 0)
@@ -206,7 +208,7 @@ impl fmt::Display for Configure<'_> {
     }
 }
 
-/// Asks for an interface's state.
+/// Requests an interface's state.
 pub(crate) struct AskState<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) end: &'a EndSpec,
@@ -214,7 +216,7 @@ pub(crate) struct AskState<'a> {
 }
 
 impl AskState<'_> {
-    /// Whether the kernel's answer says that the interface can transmit.
+    /// Returns true if the kernel's answer shows that the interface can transmit.
     pub(crate) fn is_up(answer: &[u8]) -> bool {
         NlasIterator::new(answer.get(LINK_HEADER_LEN..).unwrap_or_default())
             .map_while(Result::ok)

@@ -13,23 +13,25 @@ use rtnetlink::sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 use crate::error::Error;
 
-/// Requests in one system call. The default receive buffer of 212992 bytes must hold all answers:
-/// an error takes some 800 bytes of socket memory, an interface's description some 2500.
+/// Maximum number of requests in one system call. The default receive buffer of 212992 bytes must
+/// hold all answers: an error takes about 800 bytes of socket memory, an interface's description
+/// about 2500.
 const BATCH_REQUESTS: usize = 64;
 /// Bytes after which a batch is sent: well below the default send buffer.
 const BATCH_BYTES: usize = 32 * 1024;
-/// `linux/netlink.h`: the kernel's own words on an error.
+/// Attribute of `linux/netlink.h` with the kernel's text on an error.
 const NLMSGERR_ATTR_MSG: u16 = 1;
 /// An error's payload begins with the header of the request that it answers.
 const ECHOED_HEADER_LEN: usize = 16;
 
-/// What a [`RouteSocket`] can ask; its text completes the sentence "cannot ...".
+/// A request of a [`RouteSocket`]; its text completes the sentence "cannot ...".
 pub(crate) trait RouteRequest: fmt::Display {
-    /// The message and the `NLM_F_*` flags that say what may exist already.
+    /// Returns the message and the `NLM_F_*` flags that decide whether the object may exist
+    /// already.
     fn message(&self) -> (RouteNetlinkMessage, u16);
 }
 
-/// A netlink socket; it stays in the namespace in which it was opened.
+/// A netlink socket, which stays in the namespace in which it was opened.
 pub(crate) struct RouteSocket {
     socket: Socket,
     next_sequence: u32,
@@ -41,25 +43,26 @@ impl RouteSocket {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
-        // An error then carries the request's header instead of all of it, and the kernel's words.
+        // An error then contains the request's header instead of the whole request, and the
+        // kernel's text.
         socket.set_cap_ack(true)?;
         socket.set_ext_ack(true)?;
         Ok(Self { socket, next_sequence: 1 })
     }
 
-    /// Has the kernel do all `requests` in order; fails with the first that it refuses, though it
-    /// still does those that share a batch with it.
+    /// Sends all `requests` in order. Returns the first error, although the kernel still handles
+    /// later requests of the same batch.
     pub(crate) fn execute<R: RouteRequest>(&mut self, requests: &[R]) -> Result<(), Error> {
         self.query(requests, |_| ())
     }
 
-    /// The number of a request behind `count` others.
+    /// Returns the sequence number of a request behind `count` others.
     fn sequence_after(&self, count: usize) -> u32 {
         self.next_sequence + u32::try_from(count).expect("a batch has few requests")
     }
 
-    /// As [`Self::execute`], and hands what each answer carries to `on_answer`, undecoded: a kernel
-    /// newer than the decoder may describe an interface in ways that it rejects.
+    /// Like [`Self::execute`], and passes the payload of each answer to `on_answer` undecoded: a
+    /// kernel newer than the decoder may describe an interface in ways that the decoder rejects.
     pub(crate) fn query<R: RouteRequest>(
         &mut self,
         requests: &[R],
@@ -85,8 +88,8 @@ impl RouteSocket {
         Ok(())
     }
 
-    /// Sends one batch and reads answers until its last request, the only one that asks for an
-    /// acknowledgement, has its own; requests before it answer only by failing.
+    /// Sends one batch and reads answers until the acknowledgement of its last request, the only
+    /// one that requests it. Earlier requests answer only if they fail.
     fn exchange<R: RouteRequest>(
         &self,
         buffer: &[u8],
@@ -152,7 +155,7 @@ fn acknowledge(message: &mut [u8]) {
     message[6..8].copy_from_slice(&flags.to_ne_bytes());
 }
 
-/// The text in the attributes behind an error's echoed header.
+/// Returns the kernel's text in the attributes behind an error's echoed header.
 fn kernel_words(payload: &[u8]) -> Option<String> {
     let attributes = payload.get(ECHOED_HEADER_LEN..).filter(|a| a.len() >= NLA_HEADER_SIZE)?;
     let words = NlasIterator::new(attributes)

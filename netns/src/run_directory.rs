@@ -1,4 +1,4 @@
-//! The directories under `/run`: where namespaces have their names and fabrics their locks.
+//! Directories under `/run` with the names of namespaces and the locks of fabrics.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -10,16 +10,16 @@ use std::ptr;
 
 use crate::error::Error;
 
-/// Where `ip netns` looks for namespaces.
+/// Directory in which `ip netns` finds namespaces.
 pub(crate) const NAMESPACES: &str = "/run/netns";
-/// Where every living fabric has a locked file.
+/// Directory with a locked file for every living fabric.
 pub(crate) const FABRICS: &str = "/run/xoff";
 
-/// Makes `/run/netns` what `ip netns add` makes of it: a directory whose mounts spread to other
-/// mount namespaces, so that removing a namespace removes it there too.
+/// Prepares `/run/netns` as `ip netns add` does: a directory whose mounts propagate to other mount namespaces, so that
+/// removing a namespace removes it there too.
 ///
-/// Taking the same lock as iproute2 keeps two processes from mounting the directory over itself at
-/// once, which would hide the mounts below.
+/// Takes the lock that iproute2 takes. Otherwise two processes could mount the directory over itself at once, which
+/// would hide the mounts below.
 pub(crate) fn prepare_namespaces() -> Result<(), Error> {
     fs::create_dir_all(NAMESPACES).map_err(|source| Error::file("make", NAMESPACES, source))?;
     let _lock = lock_directory(NAMESPACES)?;
@@ -33,8 +33,8 @@ pub(crate) fn prepare_namespaces() -> Result<(), Error> {
     .map_err(|source| Error::file("share the mounts of", NAMESPACES, source))
 }
 
-/// Makes `/run/xoff` and locks it: whoever holds this is the only one who allocates, lists or
-/// destroys fabrics. A user who could open the folder or a file in it could hold its lock for ever.
+/// Creates `/run/xoff` and locks it. Only the holder of this lock may allocate, list or destroy fabrics. A user who
+/// could open the folder or a file in it could hold its lock for ever.
 pub(crate) fn lock_fabrics() -> Result<File, Error> {
     let failed = |action| move |source| Error::file(action, FABRICS, source);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(FABRICS).map_err(failed("make"))?;
@@ -44,11 +44,11 @@ pub(crate) fn lock_fabrics() -> Result<File, Error> {
     Ok(directory)
 }
 
-/// Takes every right to a file from its group and from others, if this process owns it. Earlier versions gave some.
+/// Removes all rights of group and others on a file, if this process owns it. Earlier versions granted some.
 pub(crate) fn keep_others_out(file: &File) -> io::Result<()> {
     const OF_OTHERS: u32 = 0o077;
     let metadata = file.metadata()?;
-    // SAFETY: asks for a number.
+    // SAFETY: `geteuid` has no preconditions.
     let is_own = metadata.uid() == unsafe { libc::geteuid() };
     if metadata.mode() & OF_OTHERS == 0 || !is_own {
         return Ok(());
@@ -62,7 +62,7 @@ pub(crate) fn bind_own_namespace(path: &Path) -> io::Result<()> {
     mount(Some(Path::new("/proc/thread-self/ns/net")), path, libc::MS_BIND)
 }
 
-/// Removes every mount on `path` and the file itself. It is not an error if they are gone already.
+/// Removes every mount on `path` and the file itself. A missing mount or file is not an error.
 pub(crate) fn remove_namespace_file(path: &Path) -> io::Result<()> {
     let target = c_path(path);
     loop {

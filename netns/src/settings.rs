@@ -1,24 +1,24 @@
-//! What a namespace is told through `/proc/sys/net`.
+//! Settings of a namespace in `/proc/sys/net`.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 /// Writes the settings of the calling thread's namespace, before it has any interface but `lo`.
 ///
-/// New interfaces copy `conf/default`, and `conf/all` covers `lo`, so nothing is left to write for
-/// each interface. `ip_forward` comes first because writing it resets others.
+/// New interfaces copy `conf/default`, and `conf/all` covers `lo`, so that interfaces need no
+/// settings of their own. `ip_forward` comes first because writing it resets others.
 pub(crate) fn write(forwarding: bool) -> Result<(), (&'static str, io::Error)> {
     let forwarding = if forwarding { "1" } else { "0" };
     set("/proc/sys/net/ipv4/ip_forward", forwarding)?;
     set("/proc/sys/net/ipv4/conf/all/rp_filter", "0")?;
     set("/proc/sys/net/ipv4/conf/default/rp_filter", "0")?;
-    // Ask for ECN as well as accept it, so that programs' TCP sees marks.
+    // Request ECN as well as accept it, so that programs' TCP sees marks.
     set("/proc/sys/net/ipv4/tcp_ecn", "1")?;
     for path in
         ["/proc/sys/net/ipv6/conf/all/disable_ipv6", "/proc/sys/net/ipv6/conf/default/disable_ipv6"]
     {
         match set(path, "1") {
-            // A kernel without IPv6 has nothing to switch off.
+            // A kernel without IPv6 has nothing to disable.
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {}
             result => result?,
         }

@@ -1,4 +1,5 @@
-//! Tap devices: interfaces that receive what a process writes to a descriptor, and send what it reads.
+//! Tap devices: interfaces that receive frames which a process writes to a descriptor, and whose sent frames the
+//! process reads.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,15 +12,15 @@ const TUNSETIFINDEX: libc::Ioctl = 0x4004_54da;
 
 /// One end of a link of tap devices, or the interface of a stack.
 ///
-/// Its interface has a carrier while this exists. Then the interface goes with its namespace: one that goes by itself
-/// keeps the process waiting for 20 ms.
+/// The interface has carrier while this value lives. It is removed with its namespace, because deleting it alone blocks
+/// for 20 ms.
 #[derive(Debug)]
 pub struct Tap {
     device: File,
     interface: String,
 }
 
-/// Why an interface did not receive a frame.
+/// Reason why an interface did not receive a frame.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the tap device {interface} did not take a frame of {length} bytes: {source}{}",
@@ -30,15 +31,15 @@ pub struct TapError {
     pub interface: String,
     /// Length of the frame in bytes.
     pub length: usize,
-    /// What the kernel answered.
+    /// Error of the kernel.
     pub source: io::Error,
 }
 
 impl Tap {
-    /// Makes an interface in the calling thread's namespace. On failure names the step.
+    /// Creates an interface in the calling thread's namespace. An error names the step.
     ///
-    /// With `O_NONBLOCK` the kernel runs a native XDP program before it builds an skb (`tun_can_build_skb`), without
-    /// it afterwards, and a frame takes 2.6 times as long.
+    /// With `O_NONBLOCK` the kernel runs a native XDP program before it builds an skb (`tun_can_build_skb`). Without it
+    /// the program runs afterwards, and a frame takes 2.6 times as long.
     pub(crate) fn make(interface: &str, index: u32) -> Result<Self, (&'static str, io::Error)> {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
@@ -69,7 +70,8 @@ impl Tap {
         Ok(Self { device, interface: interface.to_owned() })
     }
 
-    /// The next frame that the interface has sent, if there is one: its length in `buffer`, which a longer frame fills.
+    /// Reads the next frame that the interface has sent, if any, and returns its length. A frame longer than `buffer`
+    /// is cut.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match (&self.device).read(buffer) {
@@ -81,7 +83,8 @@ impl Tap {
         }
     }
 
-    /// Lets the interface receive a frame. On return its XDP program has run on it, even if the interface is down.
+    /// Passes a frame to the interface. On return its XDP program has processed the frame, even if the interface is
+    /// down.
     pub fn deliver(&self, frame: &[u8]) -> Result<(), TapError> {
         loop {
             match (&self.device).write(frame) {
@@ -96,7 +99,7 @@ impl Tap {
     }
 }
 
-/// To be waited for.
+/// For polling.
 impl AsRawFd for Tap {
     fn as_raw_fd(&self) -> RawFd {
         self.device.as_raw_fd()

@@ -1,4 +1,4 @@
-//! `switch.backpressure`: schemes by which a switch pauses single queues, or flows, of its neighbours.
+//! `switch.backpressure`: schemes by which a switch pauses single queues or flows of its neighbours.
 
 mod ofc;
 
@@ -25,7 +25,7 @@ use super::transport::{CongestionControl, Transport, WindowSize};
 
 pub use ofc::Ofc;
 
-/// How switches pause single queues, or flows, of their neighbours.
+/// Scheme by which switches pause single queues or flows of their neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Backpressure {
@@ -35,130 +35,130 @@ pub enum Backpressure {
     Ofc(Ofc),
 }
 
-/// The parameters of BFC.
+/// Parameters of BFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bfc {
     /// Priorities whose queues are paused.
     pub priorities: Priorities,
-    /// Queues of each of them at a port, and at a NIC.
+    /// Queues per priority at each port and NIC.
     pub queues: u8,
-    /// Which of them a flow gets.
+    /// Rule that assigns a queue to a flow.
     pub assignment: Assignment,
-    /// Entries of an egress port's flow table for each of its queues (Section 3.3.1).
+    /// Flow table entries per queue of an egress port (Section 3.3.1).
     pub flow_table: u32,
-    /// Part of the packets that are counted, above zero (Appendix A.8).
+    /// Fraction of packets that are counted, above zero (Appendix A.8).
     pub sampling: Probability,
-    /// Whether hosts label packets of incasts, which switches keep in one queue (Appendix A.7).
+    /// True if hosts label packets of incasts, which switches keep in one queue (Appendix A.7).
     pub incast_labels: bool,
-    /// HRTT in the pause threshold; `None`: that of the switch's longest link.
+    /// HRTT in the pause threshold. `None`: HRTT of the switch's longest link.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub threshold: Option<Picos>,
-    /// How long a flow without packets in a switch keeps its queue; `None`: two round trips of the longest link.
+    /// Time for which a flow without packets in a switch keeps its queue. `None`: two round trips of the longest link.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub sticky: Option<Picos>,
-    /// Time from one bitmap of the paused queues to the next; `None`: 10 us, or as long as bitmaps take a hundredth of the
-    /// slowest port.
+    /// Time between bitmaps of the paused queues. `None`: 10 us, or longer so that bitmaps take at most a hundredth of
+    /// the slowest port.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub bitmap_period: Option<Picos>,
-    /// Whether packets that come down and go up again pause nothing, so that no pauses wait in a circle (Appendix B).
+    /// True if packets that go down and then up again pause nothing, so that pauses never wait in a cycle (Appendix B).
     pub prevent_deadlocks: bool,
 }
 
-/// Which queue of its priority a flow gets.
+/// Rule that assigns one of a priority's queues to a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
-    /// An empty one, if there is one, as long as it has packets in the switch.
+    /// An empty queue if one exists, kept while the flow has packets in the switch.
     #[default]
     Dynamic,
-    /// That of its hash.
+    /// The queue selected by the flow's hash.
     Stochastic,
 }
 
-/// How switches pause single queues, or flows, of their neighbours.
+/// Scheme by which switches pause single queues or flows of their neighbours.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub(super) enum BackpressureKeys {
-    /// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022): flows get queues of their own, and a switch pauses the
-    /// queue at its neighbour from which a flow comes whose own queue is too long. Lossless priorities are
-    /// protected by PFC beneath it; packets of lossy ones are dropped where buffer runs out.
+    /// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022). Each flow gets a queue. If that queue grows too long,
+    /// the switch pauses the queue at its neighbour from which the flow comes. PFC protects lossless priorities beneath
+    /// BFC; packets of lossy priorities are dropped when the buffer is full.
     Bfc {
         /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default [3].
         #[serde(default = "default_priorities")]
         priorities: Priorities,
-        /// Egress queues of each of these priorities at a port, and at a NIC, where each flow gets one; at most 128 for
-        /// all. Default 32.
+        /// Egress queues per priority at each port and NIC; each flow gets one. At most 128 over all priorities.
+        /// Default 32.
         #[serde(default = "default_queues")]
         #[schemars(range(min = 1, max = 128))]
         queues: u32,
-        /// Which queue a flow gets. "dynamic": an empty one as long as there is one, and the flow keeps it while it has
-        /// packets in the switch. "stochastic": that of its hash. With `queues = 1` there is no choice. Default "dynamic".
+        /// Rule that assigns a queue to a flow. "dynamic": an empty queue if one exists, kept while the flow has
+        /// packets in the switch. "stochastic": the queue selected by the flow's hash. No effect with `queues = 1`.
+        /// Default "dynamic".
         #[serde(default)]
         assignment: Assignment,
-        /// Entries of the flow table for each queue of a port, from 1 up; flows that share an entry share a queue.
-        /// Default 100.
+        /// Flow table entries per queue of a port, from 1 up. Flows that share an entry share a queue. Default 100.
         #[serde(default = "default_flow_table")]
         #[schemars(range(min = 1))]
         flow_table: u32,
-        /// Part of the packets that a switch counts in its flow table and pause counters, above 0, up to 1; a packet that
-        /// is not counted cannot pause, and packets of one flow may overtake each other. Default 1.
+        /// Fraction of packets that a switch counts in its flow table and pause counters, above 0, up to 1. Packets
+        /// that are not counted cannot pause, and below 1 packets of one flow may overtake each other. Default 1.
         #[serde(default = "all_packets")]
         sampling: Probability,
-        /// Whether hosts label the packets of incasts of several senders (kinds "incast", "periodic-incast" and "poisson-incast" of
-        /// `[[flows]]`) by a DSCP that is 1 above their priority's, and all of these at a port share the last of its
-        /// `queues`, which no other flow gets. Default false.
+        /// True if hosts label packets of incasts with several senders (kinds "incast", "periodic-incast" and
+        /// "poisson-incast" of `[[flows]]`). The label is a DSCP 1 above the priority's. At each port all labelled
+        /// packets share the last of the `queues`, which no other flow gets. Default false.
         #[serde(default)]
         incast_labels: bool,
-        /// A queue pauses those that feed it when it holds more than what it drains in this time, at an equal share of
-        /// its port's rate for each active queue. Below the time of a packet, each packet pauses. Default: the longest
-        /// round trip over a link of the switch, of a packet and the pause that answers it.
+        /// Drain time above which a queue pauses the queues that feed it, at an equal share of the port's rate for each
+        /// active queue. Below the time of one packet, each packet pauses. Default: the longest round trip over a link
+        /// of the switch, for a packet and the pause that answers it.
         threshold: Option<Time>,
-        /// How long a flow that has no packets left in a switch keeps its queue there. Default: two such round trips.
+        /// Time for which a flow without packets in a switch keeps its queue there. Default: two round trips as in
+        /// `threshold`.
         sticky: Option<Time>,
-        /// Time from one bitmap of paused queues to the next, which every port sends to its neighbour so that lost pauses
-        /// and resumes do no lasting harm; bitmaps take a tenth of any port at most. Default "10us", or longer so that they
-        /// take a hundredth.
+        /// Time between bitmaps of paused queues. Every port sends them to its neighbour, so that lost pauses and
+        /// resumes do no lasting harm. Bitmaps may take at most a tenth of any port. Default "10us", or longer so that
+        /// they take at most a hundredth.
         bitmap_period: Option<Time>,
-        /// Whether pauses can never wait for each other in a circle, whatever routes say: packets that come to a switch
-        /// from a higher one and go on to a higher one pause nothing there (Appendix B), and where their priority is
-        /// lossy they may be dropped. Of two switches the one further from hosts is higher; of two that are equally far, the
-        /// one nearer to the first of the highest switches; and then the first. `xoff inspect` shows which turns these
-        /// are. PFC beneath is not changed. Default false: the shortest paths of a Clos network without failures never go
-        /// down and up again.
+        /// True if pauses must never wait for each other in a cycle, whatever the routes. Packets that arrive from a
+        /// higher switch and leave to a higher switch then pause nothing (Appendix B), and may be dropped if their
+        /// priority is lossy. The switch further from hosts is higher; if equal, the switch nearer to the first of the
+        /// highest switches; then the first. `xoff inspect` shows the affected turns. PFC beneath BFC does not change.
+        /// Default false: the shortest paths of a Clos network without failures never go down and up again.
         #[serde(default)]
         prevent_deadlocks: bool,
     },
-    /// Original congestion-based fine-grained priority Flow Control (OFC; Xiao et al.): a switch where flows meet congestion
-    /// tells its neighbour which these are, and the neighbour keeps their packets in a backup queue while others pass. Where
-    /// congestion has come from behind a port, only the flows are named that this port's neighbour has named. From `xoff`
-    /// on PFC pauses the class. Needs `threshold` of kind "static".
+    /// Original congestion-based fine-grained priority Flow Control (OFC; Xiao et al.). A switch sends its neighbour
+    /// the names of congested flows, and the neighbour keeps their packets in a backup queue while other packets pass.
+    /// If congestion comes from beyond an egress port, the switch names only flows that this port's neighbour has
+    /// named. From `xoff` on PFC pauses the class. Needs `threshold` of kind "static".
     Ofc {
-        /// Priorities whose flows are paused, lossless ones, not `control_priority`; each has three queues at a port. Default
-        /// [3].
+        /// Priorities whose flows are paused: lossless, not `control_priority`. Each has three queues at a port.
+        /// Default [3].
         #[serde(default = "default_priorities")]
         priorities: Priorities,
-        /// Flows are paused when their ingress queue and their egress queue hold this part of `threshold.xoff`: above
-        /// `xon` / `xoff`, below 1. Default "9/10".
+        /// Fraction of `threshold.xoff` at which flows are paused, if both their ingress queue and their egress queue
+        /// hold this much. Above `xon` / `xoff`, below 1. Default "9/10".
         alpha: Option<Ratio>,
-        /// The same as a size, instead of `alpha`: above `threshold.xon`, below `threshold.xoff`.
+        /// Size at which flows are paused, instead of `alpha`. Above `threshold.xon`, below `threshold.xoff`.
         congested: Option<Size>,
-        /// Flows that a switch can tell apart at an egress port, 1 to 4096; where that is not enough it pauses the class. Default
+        /// Flow table entries of an egress port, 1 to 4096. If all are in use, the switch pauses the class. Default
         /// 256.
         #[serde(default = "ofc::default_flow_table")]
         #[schemars(range(min = 1, max = 4096))]
         flow_table: u32,
-        /// Time after which a switch names the flows again that it has paused, "10us" or more; its neighbours forget flows
-        /// that were not named for three such times. So lost frames do no lasting harm. Default: never, as in the paper.
+        /// Time after which a switch names its paused flows again, "10us" or more. Neighbours forget flows that were
+        /// not named for three such times, so that lost frames do no lasting harm. Default: never, as in the paper.
         repeat: Option<Time>,
     },
 }
@@ -179,7 +179,7 @@ const fn default_flow_table() -> u32 {
     100
 }
 
-/// A bitmap's period where ports are fast enough.
+/// Default period of bitmaps if ports are fast enough.
 const BITMAP_PERIOD: Picos = Picos(10_000_000);
 
 impl BackpressureKeys {
@@ -260,13 +260,13 @@ impl BackpressureKeys {
 }
 
 impl Backpressure {
-    /// The priorities whose queues or flows are paused.
+    /// Returns the priorities whose queues or flows are paused.
     pub const fn priorities(&self) -> Priorities {
         let (Self::Bfc(Bfc { priorities, .. }) | Self::Ofc(Ofc { priorities, .. })) = self;
         *priorities
     }
 
-    /// The queues of its priorities, as [`Switch::flow_queues`] has those of others.
+    /// Returns the queues of each paused priority, in the form of [`Switch::flow_queues`].
     pub(super) fn flow_queues(&self) -> impl Iterator<Item = FlowQueues> {
         let (priorities, queues) = match *self {
             Self::Bfc(Bfc { priorities, queues, .. }) => (priorities, queues),
@@ -277,12 +277,12 @@ impl Backpressure {
 }
 
 impl Switch {
-    /// Whether it pauses single queues of its neighbours.
+    /// Returns true if the switch pauses single queues of its neighbours (BFC).
     pub const fn pauses_queues(&self) -> bool {
         matches!(self.backpressure, Some(Backpressure::Bfc(_)))
     }
 
-    /// What its flows are paused by, if they are.
+    /// Returns the OFC parameters if the switch pauses flows.
     pub const fn ofc(&self) -> Option<&Ofc> {
         match &self.backpressure {
             Some(Backpressure::Ofc(ofc)) => Some(ofc),
@@ -290,7 +290,7 @@ impl Switch {
         }
     }
 
-    /// The priorities with several egress queues at a port, and those that backpressure pauses; each once.
+    /// Returns each priority with several egress queues at a port, or that backpressure pauses, once.
     pub fn spread(&self) -> impl Iterator<Item = FlowQueues> {
         let paused = self.backpressure.iter().flat_map(Backpressure::flow_queues);
         paused.chain(self.flow_queues.iter().copied())
@@ -298,7 +298,7 @@ impl Switch {
 }
 
 impl Scenario {
-    /// Checks what backpressure has to do with other keys.
+    /// Checks backpressure against other keys.
     pub(super) fn check_backpressure(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let (switch, host) = (&self.switch, &self.host);
         let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
@@ -366,7 +366,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The scheme of a switch.
+    /// Returns the scheme of a switch.
     pub fn scheme(&self, switch: SwitchId) -> SchemeSettings {
         if let Some(spfc) = self.spfc() {
             return self.switch.headroom.scheme_with_states(self.spfc_settings(spfc));
@@ -402,13 +402,13 @@ impl Scenario {
         })
     }
 
-    /// The order of the fabric's switches by which turns trigger no backpressure, if some do not.
+    /// Returns the order of the switches that decides which turns trigger no backpressure; `None` if all turns do.
     pub fn deadlock_prevention(&self) -> Option<UpDown> {
         let Backpressure::Bfc(bfc) = self.switch.backpressure? else { return None };
         bfc.prevent_deadlocks.then(|| UpDown::of(&self.fabric))
     }
 
-    /// HRTT of BFC over the link of a switch where it is longest: the longest frame there, and a pause back.
+    /// Longest HRTT of BFC over the switch's links: the longest frame there, and a pause back.
     fn hop_round_trip(&self, switch: SwitchId) -> Picos {
         let LinkFrames { time, longest, hop_control, .. } = self.link_frames();
         let of_link = |&wire: &WireId| {
@@ -420,7 +420,7 @@ impl Scenario {
         self.fabric.switch(switch).ports.iter().map(of_link).max().unwrap_or(Picos::ZERO)
     }
 
-    /// Time from one bitmap of paused queues to the next, if switches send some.
+    /// Time between bitmaps of paused queues; `None` if switches send no bitmaps.
     pub fn bitmap_period(&self) -> Option<Picos> {
         let Backpressure::Bfc(bfc) = self.switch.backpressure? else { return None };
         Some(
@@ -429,23 +429,23 @@ impl Scenario {
         )
     }
 
-    /// Time from one announcement of switches to the next, if they make some: bitmaps of BFC, flows of OFC.
+    /// Time between announcements of a switch (bitmaps of BFC, flows of OFC); `None` if it sends none.
     pub fn announcement_period(&self) -> Option<Picos> {
         self.switch.ofc().map_or_else(|| self.bitmap_period(), |ofc| ofc.repeat)
     }
 
-    /// Whether hosts label incasts, which have a queue of their own then (Appendix A.7).
+    /// Returns true if hosts label incasts, which then have a separate queue (Appendix A.7).
     pub fn labels_incasts(&self) -> bool {
         let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else { return false };
         bfc.incast_labels
     }
 
-    /// Whether packets of a flow say that they are of an incast.
+    /// Returns true if packets of the flow carry the incast label.
     pub fn labels_as_incast(&self, flow: &Flow) -> bool {
         self.labels_incasts() && is_incast(&self.workloads[flow.workload as usize].workload)
     }
 
-    /// How long a bitmap takes on the slowest link.
+    /// Transmission time of a bitmap on the slowest link.
     fn bitmap_time(&self) -> Picos {
         let LinkFrames { time, hop_control, .. } = self.link_frames();
         let slowest = self.fabric.wires().iter().map(|wire| wire.rate).min();
@@ -453,7 +453,7 @@ impl Scenario {
     }
 }
 
-/// Whether an entry of `[[flows]]` is one or many incasts, of more than one sender.
+/// Returns true if an entry of `[[flows]]` consists of incasts with more than one sender.
 fn is_incast(workload: &Workload) -> bool {
     match workload {
         Workload::Incast { senders, .. } => senders.len() > 1,
@@ -471,7 +471,7 @@ fn is_incast(workload: &Workload) -> bool {
     }
 }
 
-/// Whether nothing but ACKs that are missing for long keeps a flow from sending.
+/// Returns true if a flow can send without ACKs until the retransmission timeout.
 fn is_unlimited(transport: &Transport) -> bool {
     let paced = matches!(
         transport.congestion_control(),

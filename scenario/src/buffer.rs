@@ -1,4 +1,4 @@
-//! How a switch's buffer is divided, by the links that the switch has.
+//! Division of a switch's buffer into pools, from the switch's links.
 
 use fabric_core::headroom::LinkFrames;
 use fabric_core::wire::hop_control;
@@ -12,33 +12,30 @@ use super::quantity::display;
 use super::report::ScenarioError;
 use super::{PauseResponse, Scenario, Threshold, Transport};
 
-/// A frame between neighbours, without FCS.
+/// Length of a hop control frame, without FCS.
 const HOP_CONTROL: u32 = 60;
 const _: () = assert!(HOP_CONTROL as usize == hop_control::LEN);
 
-/// The pools of one switch; together they are its buffer.
+/// Pools of one switch, which together are its buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferPools {
-    /// Headroom of one lossless ingress queue, by port; with insurance headroom, of the port. Phi in
-    /// DSH.
+    /// Headroom by port: of each lossless ingress queue, or of the port if `insurance`. Phi in DSH.
     pub headroom_by_port: Vec<Bytes>,
-    /// Whether it is of the port.
+    /// True if `headroom_by_port` is insurance headroom of the port, not headroom of a queue.
     pub insurance: bool,
-    /// All headroom: `B_h` in DSH (Eq. 3), a part of it where it is oversubscribed, `B_i` under DSH
-    /// (Eq. 9).
+    /// Total headroom: `B_h` in DSH (Eq. 3), a fraction of it if oversubscribed, `B_i` under DSH (Eq. 9).
     pub headroom: Bytes,
     /// Private buffer of all lossless ingress queues, `B_p` in DSH.
     pub private: Bytes,
-    /// What lossy packets have for themselves; zero if they share `shared`.
+    /// Buffer reserved for lossy packets; zero if they share `shared`.
     pub lossy: Bytes,
-    /// What is left for all, `B_s` in DSH.
+    /// Remaining buffer, shared by all queues: `B_s` in DSH.
     pub shared: Bytes,
 }
 
 impl Scenario {
-    /// How fast a node's port of this rate obeys a PAUSE, as tables and results have it. A switch takes a
-    /// nanosecond at least: its auditor cannot tell whether a frame that began in the one in which the PAUSE
-    /// came in was there first.
+    /// Response time to a PAUSE of a node's port with this rate, as in tables and results. At least 1 ns for a switch:
+    /// within the nanosecond in which the PAUSE arrives, its auditor cannot tell whether a frame began before it.
     pub fn pause_response_ns(&self, node: NodeId, rate: BitsPerSecond) -> Nanos {
         let response = self.pause_response(node).at(rate).to_nanos_ceil();
         match self.fabric.node(node).kind {
@@ -47,8 +44,8 @@ impl Scenario {
         }
     }
 
-    /// The longest frame of the fabric, without FCS: a full payload behind a RETH, and telemetry, or behind TCP's
-    /// headers; with the smallest payloads an ACK with SACK blocks. As long as they count.
+    /// Accounted length of the fabric's longest frame, without FCS. This is a full payload behind a RETH and telemetry
+    /// or behind TCP's headers, or, with the smallest payloads, an ACK with SACK blocks.
     pub fn longest_frame(&self) -> Bytes {
         let (payload, lengths) = (self.host.payload, self.frames.lengths);
         let longest = |transport: &Transport| {
@@ -62,7 +59,7 @@ impl Scenario {
         self.transports().iter().map(longest).max().unwrap_or_default()
     }
 
-    /// How fast a node obeys a PAUSE.
+    /// Response time of a node to a PAUSE.
     pub fn pause_response(&self, node: NodeId) -> PauseResponse {
         match self.fabric.node(node).kind {
             NodeKind::Switch(_) => self.switch.pause_response,
@@ -70,7 +67,7 @@ impl Scenario {
         }
     }
 
-    /// The frames of its links, as they count.
+    /// Accounted lengths and times of the frames on links.
     pub fn link_frames(&self) -> LinkFrames {
         LinkFrames {
             time: self.frame_time(),
@@ -80,7 +77,7 @@ impl Scenario {
         }
     }
 
-    /// How a switch's buffer is divided; headroom that is measured, before the first measurement.
+    /// Returns the pools of a switch; for measured headroom, the pools before the first measurement.
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_by_port, headroom, private) = self.reserved(switch);
         let buffer = self.switch_at(switch).buffer;
@@ -90,7 +87,7 @@ impl Scenario {
         BufferPools { headroom_by_port, insurance, headroom, private, lossy, shared }
     }
 
-    /// Phi by port, all headroom, and all private buffer; sums saturate.
+    /// Returns phi by port, total headroom and total private buffer; sums saturate.
     fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
         let queues = u64::from(self.switch.lossless.count());
         let frames = self.link_frames();
@@ -115,7 +112,7 @@ impl Scenario {
         (by_port, all, Bytes(private))
     }
 
-    /// X_off of the switch's lossless ingress queues, if it is fixed; otherwise 0.
+    /// X_off of the switch's lossless ingress queues if it is fixed; otherwise 0.
     pub fn static_xoff(&self, switch: SwitchId) -> Bytes {
         match self.switch.threshold {
             Threshold::Static { xoff, .. } => xoff,
@@ -127,14 +124,13 @@ impl Scenario {
         }
     }
 
-    /// Ports of a switch for which buffer is set aside, with a link or without.
+    /// Ports of a switch that have buffer reserved, with or without a link.
     pub fn port_count(&self, switch: SwitchId) -> u64 {
         let linked = self.fabric.switch(switch).ports.len() as u64;
         self.switch_at(switch).ports.map_or(linked, |ports| linked.max(ports.into()))
     }
 
-    /// Checks that every switch has room for what is set aside, and that fixed thresholds can be
-    /// reached.
+    /// Checks that reserved buffer fits into every switch, and that fixed thresholds can be reached.
     pub(super) fn check_buffers(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         for switch in (0..self.fabric.switch_count()).map(SwitchId) {
             self.check_buffer(switch, document)?;
@@ -144,7 +140,7 @@ impl Scenario {
         self.check_pause_rule(document)
     }
 
-    /// Checks that neighbours can declare how fast they obey a PAUSE.
+    /// Checks that response times to a PAUSE are within the range that neighbours can declare.
     fn check_declared_responses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         if self.switch.headroom.measurement_period().is_none() {
             return Ok(());
@@ -163,7 +159,7 @@ impl Scenario {
         }
     }
 
-    /// Checks that an exchange ends before the next one begins.
+    /// Checks that each delay measurement ends before the next begins.
     fn check_period(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Some(period) = self.switch.headroom.measurement_period() else { return Ok(()) };
         // Each of the two frames may wait for a frame that is being sent.
@@ -279,7 +275,7 @@ impl Scenario {
     }
 }
 
-/// So many times the whole bytes that are on their way when a link is full; saturates.
+/// Product of a link's rate and delay in whole bytes, multiplied by `times`; saturates.
 fn bandwidth_delays(wire: &Wire, times: u32) -> Bytes {
     const PICOSECOND_BITS: u128 = 8_000_000_000_000;
     let bytes = u128::from(wire.rate.0) * u128::from(wire.delay.0) / PICOSECOND_BITS;

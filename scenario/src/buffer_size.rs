@@ -1,4 +1,4 @@
-//! `buffer` of switches: a size, or one for each port and Gbit/s.
+//! `buffer` of switches: a size, or a size for each port and Gbit/s.
 
 use std::fmt;
 
@@ -11,31 +11,31 @@ use super::document::suggestion;
 use super::quantity::{self, Size, starts_like_a_word};
 use crate::refusal::Refusal;
 
-/// What ends a size for each port and Gbit/s.
+/// Suffix of a size that is given for each port and Gbit/s.
 const UNIT: &str = "/port/Gbps";
 
-/// Chips, and the thousandths of KiB that they have for each port and Gbit/s, by BSHARE (Agarwal et al., Section V) and
+/// Chips and their buffer in thousandths of a KiB for each port and Gbit/s, from BSHARE (Agarwal et al., Section V) and
 /// the simulator of ABM (Addanki et al., SIGCOMM 2022).
 const CHIPS: [(&str, u64); 3] = [("trident2", 9600), ("tomahawk", 5120), ("tofino", 3440)];
 
-/// A buffer as a file gives it.
+/// Buffer as a file gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BufferSize {
-    /// So many bytes.
+    /// Size of the whole buffer.
     Fixed(Bytes),
-    /// By the rates of the switch's ports.
+    /// Size for each port and Gbit/s.
     ByRate(ByRate),
 }
 
-/// A buffer for each port and Gbit/s.
+/// Buffer for each port and Gbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ByRate {
-    /// Up to 10^18.
+    /// Billionths of a byte for each port and Gbit/s, up to 10^18.
     nanobytes: u64,
 }
 
 impl BufferSize {
-    /// The buffer of a switch with ports of these rates, rounded down; saturates.
+    /// Returns the buffer of a switch with ports of these rates, rounded down; saturates.
     pub(super) fn at(self, rates: impl Iterator<Item = BitsPerSecond>) -> Bytes {
         const NANO: u128 = 1_000_000_000;
         match self {

@@ -1,4 +1,4 @@
-//! `by_rate`: settings of the ports whose links have a certain rate.
+//! `by_rate`: settings of ports by the rate of their link.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use super::document::Document;
 use super::quantity;
 use super::report::{ScenarioError, listed};
 
-/// Checks that each of a list's rates comes once and is that of some link; `path` is the list's.
+/// Checks that each rate of a list occurs once and is the rate of some link. `path` is the list's
+/// key.
 pub(super) fn check(
     path: &str,
     list: impl IntoIterator<Item = BitsPerSecond>,

@@ -1,4 +1,4 @@
-//! `[[captures]]`: which wires are recorded into a pcapng file.
+//! `[[captures]]`: wires that are recorded into a pcapng file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use super::report::ScenarioError;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Capture {
-    /// Wires by name, such as "h0->leaf0", or links, such as "h0-leaf0", which are both of their wires; `*` stands for any
-    /// text and `?` for one character, so that "leaf0->*" is all that leaf0 sends. Default: every wire.
+    /// Wires by name, such as "h0->leaf0", or links, such as "h0-leaf0", which select both of their wires. `*` stands
+    /// for any text and `?` for one character, so that "leaf0->*" selects all wires from leaf0. Default: every wire.
     pub wires: Vec<String>,
     /// Frames to keep: "all", "pfc", "hop-control", "cnp", "data" (data, ACKs and NAKs) or "drops". Default "all".
     pub filter: CaptureFilter,
 }
 
-/// Which frames a capture keeps.
+/// Frames that a capture keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaptureFilter {
@@ -28,14 +28,14 @@ pub enum CaptureFilter {
     All,
     /// PAUSE and RESUME.
     Pfc,
-    /// Hop control frames other than PFC: pauses of queues, and bitmaps of them.
+    /// Hop control frames other than PFC: pauses of queues and flows, and rates.
     HopControl,
     /// Congestion notification packets.
     Cnp,
     /// Data packets, ACKs and NAKs.
     Data,
-    /// Frames that the node at the end of the wire dropped as they came in, and those that the wire lost, at the time at
-    /// which their transmission began. The reason is the packet's comment, such as "dropped: ttl-expired".
+    /// Frames lost on the wire or dropped by the node at its end on arrival, with the time at which their transmission
+    /// began. The packet's comment gives the reason, such as "dropped: ttl-expired".
     Drops,
 }
 
@@ -46,7 +46,7 @@ impl Default for Capture {
 }
 
 impl Capture {
-    /// Whether the wire of this name is recorded.
+    /// Returns true if the wire of this name is recorded.
     pub fn covers(&self, wire: &str) -> bool {
         self.wires.iter().any(|pattern| glob::matches_wire(pattern, wire))
     }

@@ -1,27 +1,26 @@
-//! `[datapath]`: where switches run, what links are made of, and where in the kernel frames come in.
+//! `[datapath]`: environment of the switches, devices of the links, and the kernel hook for arriving frames.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where switches run.
+/// Environment in which switches run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Datapath {
-    /// "kernel": namespaces, links and eBPF, as root. "memory": in this process, without privilege.
-    /// Default "kernel".
+    /// Environment of the switches. "kernel": namespaces, links and eBPF, as root. "memory": in this process, without
+    /// privilege. Default "kernel".
     pub kind: DatapathKind,
-    /// What links are made of on the kernel datapath; "memory" has none. "veth": veth pairs. "tap": pairs of tap
-    /// devices, which take less time for a frame, with the same results; what other programs send goes nowhere.
-    /// Default "veth".
+    /// Devices that links consist of, on the kernel datapath only. "veth": veth pairs. "tap": pairs of tap devices.
+    /// They take less time per frame and give equal results, but frames that other programs send are discarded. Default
+    /// "veth".
     pub links: LinkKind,
-    /// Where in the kernel the ports of switches take frames in, on the kernel datapath; "memory" has no such place.
-    /// "xdp": native XDP, in the driver. "xdp-generic": generic XDP, in the stack, also at hosts' ports. "tc": TC
-    /// ingress, in the stack, where tcpdump at a switch's port sees what comes in. With the same results.
-    /// Default "xdp".
+    /// Kernel hook at which ports of switches receive frames, on the kernel datapath only. "xdp": native XDP, in the
+    /// driver. "xdp-generic": generic XDP, in the stack, also at hosts' ports. "tc": TC ingress, in the stack, where
+    /// tcpdump at a switch's port sees arriving frames. Results do not depend on the hook. Default "xdp".
     pub hook: HookKind,
 }
 
-/// Where in the kernel the ports of switches take frames in.
+/// Kernel hook at which ports of switches receive frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookKind {
@@ -35,7 +34,7 @@ pub enum HookKind {
 }
 
 impl HookKind {
-    /// Its name in a scenario.
+    /// Returns the hook's name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Xdp => "xdp",
@@ -45,7 +44,7 @@ impl HookKind {
     }
 }
 
-/// What links of the kernel datapath are made of.
+/// Devices that links of the kernel datapath consist of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
@@ -56,13 +55,13 @@ pub enum LinkKind {
     Tap,
 }
 
-/// A world for switches.
+/// Environment in which switches run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DatapathKind {
     /// Namespaces, links and eBPF programs.
     #[default]
     Kernel,
-    /// The same logic, natively in this process.
+    /// One process that runs the switches' code natively.
     Memory,
 }

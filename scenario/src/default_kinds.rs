@@ -1,4 +1,4 @@
-//! Kinds of tables that a file may leave to their defaults.
+//! Default kinds of tables, for files that omit the table.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::Scenario;
 
-/// A scenario that says no more than it must.
+/// Scenario with the mandatory keys only.
 const MINIMAL: &str = r#"
 [datapath]
 kind = "memory"
@@ -21,7 +21,8 @@ dst = "h1"
 bytes = "1kB"
 "#;
 
-/// By the path of a table. Defaults stand in the types of the keys; a scenario that resolves them knows all.
+/// Default kinds by the path of the table. Defaults are part of the keys' types, so a resolved scenario has all of
+/// them.
 static KINDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let scenario = Scenario::parse(MINIMAL, Path::new("minimal.toml"), &[]);
     let scenario = scenario.expect("a test reads it");
@@ -35,7 +36,7 @@ static KINDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     kinds
 });
 
-/// The kind of the table at a path if nothing is written there; `None`: the table has no kind, or none by default.
+/// Default kind of the table at a path; `None` if the table has no kind or no default kind.
 pub(super) fn default_kind(path: &str) -> Option<&'static str> {
     KINDS.get(path).map(String::as_str)
 }
@@ -56,7 +57,7 @@ fn collect(path: &str, table: &toml::Table, kinds: &mut BTreeMap<String, String>
 mod tests {
     use super::*;
 
-    /// Paths of the keys below a table, with their values.
+    /// Collects the paths and values of the keys below a table.
     fn leaves(path: &str, table: &toml::Table, into: &mut Vec<(String, String)>) {
         for (key, value) in table {
             let path = format!("{path}.{key}");
@@ -106,7 +107,7 @@ mod tests {
             let all = [&order[..], &["switch.lossless=[]"]].concat();
             assert!(resolved(&sets(&all)).contains("kind = \"tcp\""), "{order:?}");
         }
-        // A table that is written whole is as it is written.
+        // An override with a whole table replaces it and gets no default kind.
         let whole = ["host.transport={ congestion_control = \"none\" }".to_owned()];
         let refused = Scenario::parse(MINIMAL, Path::new("minimal.toml"), &whole).unwrap_err();
         assert!(refused.title().contains("has no `kind`"), "{refused}");

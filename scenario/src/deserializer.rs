@@ -1,7 +1,7 @@
-//! Reads a [`Document`] into types, and keeps for each error the place where its cause was written.
+//! Reads a [`Document`] into types, and keeps for each error the place in the file that caused it.
 //!
-//! A table with a `kind` is read as the enum variant that `kind` names. serde's own internally
-//! tagged enums copy the table first and lose all places in it.
+//! A table with a `kind` is read as the enum variant that `kind` names. serde's internally tagged
+//! enums copy the table first and lose all places in it.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl Document<'_> {
     }
 }
 
-/// What is wrong, and where, as far as it is known yet.
+/// Problem, and its place once known.
 #[derive(Debug)]
 pub struct ReadError {
     problem: Problem,
@@ -60,7 +60,7 @@ enum Problem {
         found: String,
         expected: String,
     },
-    /// By its type, which does not know its place.
+    /// Refused by the type of the value, which does not know its place.
     Refused(Refusal),
 }
 
@@ -97,7 +97,7 @@ impl ReadError {
         Self { problem, place: None }
     }
 
-    /// Places an error that has no place yet.
+    /// Adds a place to an error that has none.
     fn placed(mut self, path: &str, origin: &Origin) -> Self {
         let here = || Place { path: path.to_owned(), origin: origin.clone() };
         self.place.get_or_insert_with(here);
@@ -233,7 +233,7 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 }
 
-/// Visits an array. Visitors of a fixed length stop after it, so what is left is an error here.
+/// Visits an array. Visitors of a fixed length stop early, so remaining elements are an error.
 fn visit_all<'de, V: Visitor<'de>>(nodes: &'de [Node], visitor: V) -> Result<V::Value, ReadError> {
     let mut elements = Elements(nodes.iter());
     let read = visitor.visit_seq(&mut elements)?;
@@ -295,7 +295,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// A variant by its name, in a table under `kind` or alone as a text.
+/// Variant named by the `kind` of a table or by a text.
 struct Variant<'de> {
     name: &'de Node,
     text: &'de str,

@@ -1,18 +1,18 @@
-//! Files of this machine, of which some have no end.
+//! Reading of files from disk, with a size limit.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The longest file.
+/// Maximum length of a file, in bytes.
 const LONGEST: u64 = 1 << 30;
-/// The most that is read of a pipe or a device, whose length is not known before: `/dev/zero` has no end.
+/// Maximum length read from a pipe or device, in bytes. Its length is unknown beforehand, and `/dev/zero` never ends.
 const LONGEST_STREAM: u64 = 64 << 20;
 
-/// The text of a file of this machine.
+/// Reads a file from disk.
 ///
 /// # Errors
-/// The system's, and one for a file that is too long.
+/// Errors of the system, and an error if the file is too long.
 pub fn from_disk(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     let found = file.metadata()?;
@@ -38,7 +38,7 @@ mod tests {
     fn files_have_an_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.toml");
-        // It takes no room: nothing is written.
+        // The file is sparse.
         File::create(&path).unwrap().set_len(LONGEST + 1).unwrap();
         let why = from_disk(&path).unwrap_err().to_string();
         assert_eq!(why, "it has more than 1024 MiB, which is too much for a file");

@@ -1,5 +1,4 @@
-//! A TOML file and the overrides of the command line as one tree, in which every value knows where
-//! it was written.
+//! A TOML file and the overrides of the command line as one tree, in which every value knows its place in the source.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -9,39 +8,39 @@ use toml::de::{DeTable, DeValue};
 use super::default_kinds::default_kind;
 use super::report::{Place, ScenarioError, nearest};
 
-/// The key of a table that says of which kind it is.
+/// Key that gives the kind of a table.
 pub(super) const TAG: &str = "kind";
 
-/// A file as it was written, with what is set on top of it.
+/// A file as written, with overrides and settings.
 pub struct Document<'a> {
     pub(super) kind: DocumentKind,
     sources: Sources<'a>,
-    /// A copy of the sources, once it is asked for.
+    /// Copy of the sources, made on first use.
     texts: OnceLock<Arc<Texts>>,
-    /// The table of the whole file.
+    /// Table of the whole file.
     pub root: Node,
 }
 
-/// What a file is called in errors.
+/// Names of a kind of file in errors.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentKind {
-    /// With its article.
+    /// Noun with its article.
     pub noun: &'static str,
-    /// The command that prints its schema.
+    /// Command that prints the schema.
     pub schema: &'static str,
-    /// The kind of the table at a path if the file has no table there, where there is a default.
+    /// Default kind of the table at a path that the file omits; `None` if there is no default.
     pub(super) default_kind: fn(&str) -> Option<&'static str>,
 }
 
 impl DocumentKind {
-    /// A scenario file.
+    /// Scenario file.
     pub const SCENARIO: Self = Self { noun: "the scenario", schema: "xoff schema", default_kind };
-    /// A sweep file.
+    /// Sweep file.
     pub const SWEEP: Self =
         Self { noun: "the sweep", schema: "xoff schema sweep", default_kind: |_| None };
 }
 
-/// The texts that a tree was read from.
+/// Texts that a tree was read from.
 #[derive(Clone, Copy)]
 struct Sources<'a> {
     file: &'a str,
@@ -50,7 +49,7 @@ struct Sources<'a> {
     settings: Settings<'a>,
 }
 
-/// The texts of a document, for errors that are found when it is gone.
+/// Texts of a document, for errors that are found after it was dropped.
 #[derive(Debug, Default)]
 pub struct Texts {
     file: String,
@@ -61,7 +60,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// An error at an origin, or about the whole file.
+    /// Returns an error at an origin, or about the whole file.
     pub fn error_at(
         &self,
         origin: Option<&Origin>,
@@ -75,68 +74,68 @@ impl Texts {
     }
 }
 
-/// Keys that another file sets on top of a document.
+/// Keys that another file sets in a document.
 #[derive(Clone, Copy, Default)]
 pub struct Settings<'a> {
-    /// The other file's name.
+    /// Name of the other file.
     pub file: &'a str,
-    /// Its text.
+    /// Text of the other file.
     pub text: &'a str,
-    /// Each key is a path, as `--set` takes them; a later one wins.
+    /// Entries to set. Each key is a path as in `--set`; later entries win.
     pub entries: &'a [&'a Entry],
 }
 
-/// A value, where it is in the tree, and where it was written.
+/// A value, its path in the tree and its place in the source.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Dotted, with array indices: `flows.0.bytes`; empty for the root.
+    /// Path with dots and array indices, such as `flows.0.bytes`; empty for the root.
     pub(super) path: String,
-    /// Where it was written.
+    /// Place of the value in the source.
     pub origin: Origin,
-    /// What was written.
+    /// The value.
     pub value: Value,
 }
 
-/// A value of TOML; dates are texts.
+/// TOML value; dates are texts.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// In quotes.
+    /// Text in quotes.
     Text(String),
-    /// A whole number.
+    /// Whole number.
     Integer(i128),
-    /// A number with a point or an exponent.
+    /// Number with a point or an exponent.
     Float(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// In square brackets, or tables of one name.
+    /// List in square brackets, or tables of one name.
     Array(Vec<Node>),
-    /// In the order in which the keys were written.
+    /// Table, with its keys in the order of the file.
     Table(Vec<Entry>),
 }
 
-/// A key of a table and its value.
+/// Key of a table and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key was written.
+    /// Place of the key in the source.
     pub key_origin: Origin,
     /// The value.
     pub node: Node,
 }
 
-/// Where something was written.
+/// Place in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     source: Source,
-    /// Bytes of the source.
+    /// Bytes of the source text.
     pub span: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     File,
-    /// By its number among the `--set` options.
+    /// An override, by its number among the `--set` options.
     Override(usize),
     /// The file of the [`Settings`].
     Settings,
@@ -170,8 +169,7 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// An error at the value of a path, or at the nearest table around it that was written, with the key's
-    /// name.
+    /// Returns an error at the value of a path, or at the nearest enclosing table that was written; names the key.
     pub fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
         let node = self.find(path);
         let place = if node.path.is_empty() { None } else { Some(&node.origin) };
@@ -181,7 +179,7 @@ impl<'a> Document<'a> {
         self.error_at(place, title, Some(&format!("{help} (`{path}` is not set)")))
     }
 
-    /// An error at an origin, or about the whole file.
+    /// Returns an error at an origin, or about the whole file.
     pub fn error_at(
         &self,
         origin: Option<&Origin>,
@@ -191,12 +189,12 @@ impl<'a> Document<'a> {
         self.sources.error_at(origin, title, help)
     }
 
-    /// The node of a path, if it was written.
+    /// Returns the node at a path, if it was written.
     pub fn node(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(&self.root, |node, step| node.child(step))
     }
 
-    /// The texts that it was read from.
+    /// Returns the texts that the document was read from.
     pub fn texts(&self) -> Arc<Texts> {
         let copied = || {
             let Sources { file, text, overrides, settings } = self.sources;
@@ -222,8 +220,7 @@ impl<'a> Document<'a> {
         node
     }
 
-    /// Puts override `number` into the tree; a key that does not exist yet is made, and judged
-    /// later like any other.
+    /// Sets override `number` in the tree. A key that does not exist yet is added and checked later like any other.
     fn set_override(&mut self, number: usize) -> Result<(), ScenarioError> {
         let whole = &self.sources.overrides[number];
         let source = Source::Override(number);
@@ -243,12 +240,12 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Sets a key to a value of the settings, with its place there.
+    /// Sets a key to a value of the settings, and records its place there.
     fn set_entry(&mut self, entry: &Entry) -> Result<(), ScenarioError> {
         let source = Source::Settings;
         let key = entry.key_origin.span.clone();
         let written = &self.sources.settings.text[key.clone()];
-        // In a quoted key without escapes each step has its own place.
+        // Only in a quoted key without escapes can each step be located.
         let start = written.find(&entry.key).map(|quote| key.start + quote);
         let place = |step: Range<usize>| Origin {
             source,
@@ -259,8 +256,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// The node of a path; `place` is where a step, given by its bytes in the path, was written. A table that is made on the
-    /// way to a key of it has its default kind.
+    /// Returns the node at a path, and adds missing tables with their default kind. `place` gives the origin of a step
+    /// from its bytes in the path.
     fn reach(
         &mut self,
         path: &str,
@@ -288,7 +285,7 @@ impl<'a> Document<'a> {
 }
 
 impl Entry {
-    /// The entry that says of which kind the table at a path is.
+    /// Returns an entry that gives the default kind of the table at `path`.
     fn tag(kind: &str, path: &str, origin: Origin) -> Self {
         let path = child_path(path, TAG);
         let node = Node { path, origin: origin.clone(), value: Value::Text(kind.to_owned()) };
@@ -309,7 +306,7 @@ impl Sources<'_> {
 }
 
 impl Node {
-    /// What the value is, in a sentence.
+    /// Describes the value in words, for messages.
     pub fn described(&self) -> String {
         match &self.value {
             Value::Text(text) => format!("the text \"{text}\""),
@@ -321,7 +318,7 @@ impl Node {
         }
     }
 
-    /// A copy at another path of another document, to which this one's file is `source`.
+    /// Copies the node to another path of another document; `source` identifies this document's file there.
     fn moved(&self, path: String, source: Source) -> Self {
         let origin = |origin: &Origin| Origin { source, span: origin.span.clone() };
         let value = match &self.value {
@@ -344,7 +341,7 @@ impl Node {
         Self { origin: origin(&self.origin), value, path }
     }
 
-    /// The value of a key of a table, or of a place in a list.
+    /// Returns the value of a key of a table, or of an index of a list.
     pub fn child(&self, step: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(entries) => {
@@ -355,7 +352,7 @@ impl Node {
         }
     }
 
-    /// The child of a step of an override's path; an error is a title and a help.
+    /// Returns the child for a step of an override's path, and adds missing keys. An error is a title and a help text.
     fn child_or_new(&mut self, step: &str, origin: &Origin) -> Result<&mut Self, (String, String)> {
         let path = child_path(&self.path, step);
         match &mut self.value {
@@ -389,7 +386,7 @@ impl Node {
     }
 }
 
-/// Advice about a text that is not TOML, by the parser's message.
+/// Returns advice for a TOML syntax error, from the parser's message.
 fn advice(message: &str) -> &'static str {
     let help = [
         ("duplicate key", "a key has one value: leave one of them out"),
@@ -406,7 +403,7 @@ fn advice(message: &str) -> &'static str {
     })
 }
 
-/// Suggests what an unknown name was meant to be, and lists what there is.
+/// Suggests the most similar known name, and lists all known names.
 pub fn suggestion<'a>(
     name: &str,
     what: &str,
@@ -423,7 +420,7 @@ fn child_path(parent: &str, step: &str) -> String {
     if parent.is_empty() { step.to_owned() } else { format!("{parent}.{step}") }
 }
 
-/// `offset` is where the parsed text starts within its source.
+/// Converts a parsed value. `offset` is the start of the parsed text in its source.
 fn node_of(
     path: String,
     value: &DeValue<'_>,
@@ -442,7 +439,7 @@ fn node_of(
             parsed.map_or_else(|_| Value::Text(number.as_str().into()), Value::Float)
         }
         DeValue::Boolean(value) => Value::Boolean(*value),
-        // No key takes a date; as a text it is refused like any other wrong text.
+        // No key accepts a date; as a text it is refused like any other wrong text.
         DeValue::Datetime(date) => Value::Text(date.to_string()),
         DeValue::Array(values) => Value::Array(
             values

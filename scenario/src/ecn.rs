@@ -16,57 +16,58 @@ use super::report::ScenarioError;
 /// ECN marking by the length of the egress queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ecn {
-    /// Of every port whose rate has none of its own.
+    /// Thresholds of every port whose rate is not in `by_rate`.
     #[serde(flatten)]
     pub thresholds: EcnThresholds,
-    /// Whose queue length counts.
+    /// Instant at which the queue length decides on the mark.
     pub mark_at: MarkAt,
-    /// Priorities that are marked.
+    /// Priorities whose packets are marked.
     pub priorities: Priorities,
     /// Rates whose ports have other thresholds, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_rate: Vec<EcnOfRate>,
 }
 
-/// How likely a mark is.
+/// Marking thresholds and probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EcnThresholds {
-    /// Nothing is marked up to this many bytes.
+    /// Queue length in bytes up to which no packet is marked.
     #[serde(serialize_with = "quantity::serialize")]
     pub kmin: Bytes,
-    /// Everything is marked above this many bytes; at least `kmin`, and less than 4 GiB.
+    /// Queue length in bytes above which every packet is marked; at least `kmin`, and less than 4
+    /// GiB.
     #[serde(serialize_with = "quantity::serialize")]
     pub kmax: Bytes,
-    /// Probability at `kmax`; between, it grows in proportion from 0 at `kmin`.
+    /// Probability of a mark at `kmax`; grows linearly from 0 at `kmin`.
     pub pmax: Probability,
 }
 
 /// Marking at the ports of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EcnOfRate {
-    /// The rate of their links.
+    /// Rate of the ports' links.
     #[serde(serialize_with = "quantity::serialize")]
     pub rate: BitsPerSecond,
-    /// What holds there.
+    /// Thresholds of these ports.
     #[serde(flatten)]
     pub thresholds: EcnThresholds,
 }
 
 impl Ecn {
-    /// What holds at a port whose link has this rate.
+    /// Returns the thresholds of a port whose link has this rate.
     pub fn thresholds(&self, rate: BitsPerSecond) -> EcnThresholds {
         let own = self.by_rate.iter().find(|of_rate| of_rate.rate == rate);
         own.map_or(self.thresholds, |of_rate| of_rate.thresholds)
     }
 }
 
-/// At which instant a packet is marked.
+/// Instant at which a packet is marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAt {
-    /// When it enters the queue, by what is in front of it.
+    /// On entering the queue, by the bytes in front of the packet.
     Enqueue,
-    /// When it leaves the queue, by what is behind it.
+    /// On leaving the queue, by the bytes behind the packet.
     #[default]
     Dequeue,
 }
@@ -75,18 +76,20 @@ pub enum MarkAt {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EcnKeys {
-    /// Up to this many bytes nothing is marked.
+    /// Queue length in bytes up to which no packet is marked.
     kmin: Size,
-    /// Above this many bytes everything is marked; at least `kmin`, and less than "4GiB".
+    /// Queue length in bytes above which every packet is marked; at least `kmin`, and less than
+    /// "4GiB".
     kmax: Size,
-    /// Probability of a mark at `kmax`, 0 to 1; it grows in proportion from 0 at `kmin`.
+    /// Probability of a mark at `kmax`, 0 to 1; grows linearly from 0 at `kmin`.
     pmax: Probability,
-    /// "enqueue" or "dequeue". Default "dequeue".
+    /// Instant of marking: "enqueue", by the bytes in front of the packet, or "dequeue", by the
+    /// bytes behind it. Default "dequeue".
     #[serde(default)]
     mark_at: MarkAt,
     /// Priorities whose packets are marked. Default: the lossless ones.
     priorities: Option<Priorities>,
-    /// Other thresholds for the ports whose links have a certain rate. Default: none.
+    /// Other thresholds for ports by the rate of their link. Default: none.
     #[serde(default)]
     by_rate: Vec<EcnOfRateKeys>,
 }
@@ -97,11 +100,12 @@ pub(super) struct EcnKeys {
 struct EcnOfRateKeys {
     /// Rate of a link of the fabric.
     rate: Rate,
-    /// Up to this many bytes nothing is marked there.
+    /// Queue length in bytes up to which no packet is marked at these ports.
     kmin: Size,
-    /// Above this many bytes everything is marked there; at least `kmin`, and less than "4GiB".
+    /// Queue length in bytes above which every packet is marked at these ports; at least `kmin`,
+    /// and less than "4GiB".
     kmax: Size,
-    /// Probability of a mark at `kmax`, 0 to 1. Default: that of the other ports.
+    /// Probability of a mark at `kmax`, 0 to 1. Default: `pmax` of the other ports.
     pmax: Option<Probability>,
 }
 
@@ -134,7 +138,7 @@ impl EcnKeys {
 }
 
 impl EcnThresholds {
-    /// `path` is that of the table with the keys.
+    /// Checks the thresholds; `path` is the table with the keys.
     fn check(&self, path: &str, document: &Document<'_>) -> Result<(), ScenarioError> {
         let (kmin, kmax) = (quantity::display(self.kmin), quantity::display(self.kmax));
         if self.kmin > self.kmax {

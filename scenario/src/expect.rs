@@ -1,7 +1,7 @@
-//! `[[expect]]`: what must hold of a run's results.
+//! `[[expect]]`: conditions on a run's results.
 //!
-//! Here an expectation is well formed. Which numbers and columns there are, whoever has the results knows, and says
-//! what is wrong at the place that [`Written`] keeps.
+//! This module checks the form of expectations. Code that has the results checks names of numbers and columns, and
+//! reports errors at the place that [`Written`] keeps.
 
 mod plain;
 mod written;
@@ -20,64 +20,64 @@ use super::document::{Document, suggestion};
 use super::omitted::TABLES;
 use super::report::ScenarioError;
 
-/// Expectations that a scenario may have: each is looked up by itself at the run's end.
+/// Maximum number of expectations in a scenario; each is evaluated separately at the run's end.
 const MOST: usize = 1000;
 
-/// Something that must hold of a run's results.
+/// A condition on a run's results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Expectation {
-    /// What reports call it, if the file says so.
+    /// Name in reports, if the file gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What is looked at.
+    /// Tested value of the results.
     #[serde(flatten)]
     pub subject: Subject,
-    /// How it compares with the value.
+    /// Comparison of the tested value with `value`.
     pub operator: Operator,
-    /// What it is compared with.
+    /// Expected value.
     pub value: Plain,
-    /// Where its keys are written.
+    /// Places of the keys in the file.
     #[serde(skip)]
     pub written: Written,
 }
 
-/// What an expectation looks at.
+/// Tested value of the results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Subject {
     /// A value of `summary.json`.
     Summary {
-        /// Its path, with dots.
+        /// Path of the value, with dots.
         summary: String,
     },
-    /// A number made of rows of a table.
+    /// A number computed from rows of a table.
     Table {
-        /// The table's name, without `.csv`: one of [`TABLES`], and written.
+        /// Name of the table without `.csv`: one of [`TABLES`], and not omitted.
         table: String,
-        /// The column; none if rows are counted.
+        /// Column of the table; `None` counts rows.
         #[serde(skip_serializing_if = "Option::is_none")]
         column: Option<String>,
-        /// What is made of the column's fields.
+        /// Function that aggregates the column's fields.
         aggregate: Aggregate,
-        /// What the rows have in these columns.
+        /// Values that rows must have in these columns.
         #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
         filter: BTreeMap<String, Plain>,
     },
 }
 
-/// What is made of a column's fields. Empty fields do not count.
+/// Function that aggregates a column's fields. Empty fields do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
-    /// Their sum.
+    /// Sum of the fields.
     Sum,
-    /// The least.
+    /// Smallest field.
     Min,
-    /// The greatest.
+    /// Largest field.
     Max,
-    /// Their mean, each row counted once.
+    /// Mean of the fields, each row counted once.
     Mean,
-    /// How many there are; without a column, how many rows.
+    /// Number of fields; without a column, number of rows.
     Count,
     /// The median, by nearest rank.
     P50,
@@ -86,7 +86,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// Its name in scenarios.
+    /// Returns the name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -100,7 +100,7 @@ impl Aggregate {
     }
 }
 
-/// How two values compare.
+/// Comparison of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Operator {
     /// Equal.
@@ -124,7 +124,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Whether `left` compares with `right` in this way.
+    /// Returns true if the comparison of `left` with `right` holds.
     pub fn holds<T: Ord + ?Sized>(self, left: &T, right: &T) -> bool {
         match self {
             Self::Equal => left == right,
@@ -136,7 +136,7 @@ impl Operator {
         }
     }
 
-    /// Whether it asks for equality, or for the contrary.
+    /// Returns true for `==` and `!=`.
     pub const fn is_equality(self) -> bool {
         matches!(self, Self::Equal | Self::NotEqual)
     }
@@ -155,34 +155,36 @@ impl fmt::Display for Operator {
     }
 }
 
-/// What must hold at the end of a run: a value of `summary.json` (`summary`), or what becomes of a column of a table
-/// (`table`, `column`, `aggregate`, `where`), compared with a value. `xoff run` ends with exit code 1 if it does not hold.
-/// Sweeps and live fabrics do not look.
+/// A condition that must hold at the end of a run. It compares a value of `summary.json` (`summary`), or an aggregate
+/// of a table's column (`table`, `column`, `aggregate`, `where`), with `value`. If it does not hold, `xoff run` ends
+/// with exit code 1. Sweeps and live fabrics ignore it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExpectKeys {
-    /// What reports call it. Default: what it says.
+    /// Name in reports. Default: the condition itself.
     name: Option<String>,
     /// A value of `summary.json` by its path, such as "labels.victim.slowdown.p99" or "lossless".
     summary: Option<String>,
-    /// A table by its name without `.csv`, such as "pauses".
+    /// Name of a table without `.csv`, such as "pauses".
     table: Option<String>,
-    /// A column of the table. "count" needs none: it counts rows then.
+    /// Column of the table. May be omitted with "count", which then counts rows.
     column: Option<String>,
-    /// What is made of the column's fields: "sum", "min", "max", "mean", "count", "p50" or "p99". Empty fields do not count.
+    /// Function that aggregates the column: "sum", "min", "max", "mean", "count", "p50" or "p99". Empty fields do not
+    /// count.
     aggregate: Option<Aggregate>,
-    /// Columns and what rows have in them, such as `{ node = "leaf0", priority = 3 }`. Default: all rows count.
+    /// Columns and the values that rows must have in them, such as `{ node = "leaf0", priority = 3 }`. Default: all
+    /// rows.
     #[serde(default)]
     r#where: BTreeMap<String, Plain>,
-    /// "==", "!=", "<", "<=", ">" or ">=". Texts and truth values are equal or not.
+    /// Comparison: "==", "!=", "<", "<=", ">" or ">=". Texts and truth values allow "==" and "!=" only.
     operator: Operator,
-    /// What the results are compared with: a time, a size or a rate with its unit, a number, a text or a truth value, as
-    /// the column or the key of `summary.json` has them.
+    /// Expected value: a time, a size or a rate with its unit, a number, a text or a truth value, as in the column or
+    /// the key of `summary.json`.
     value: Plain,
 }
 
 impl ExpectKeys {
-    /// The expectation of entry number `number`.
+    /// Resolves entry number `number`.
     fn resolve(
         self,
         number: usize,
@@ -256,7 +258,7 @@ impl ExpectKeys {
         })
     }
 
-    /// The expectations of a scenario that is otherwise complete.
+    /// Resolves the expectations of a scenario that is otherwise complete.
     pub(super) fn resolve_all(
         all: Vec<Self>,
         scenario: &Scenario,

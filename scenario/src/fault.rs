@@ -1,4 +1,4 @@
-//! `[[faults]]`: what goes wrong on wires on purpose.
+//! `[[faults]]`: deliberate faults on wires.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,82 +9,82 @@ use super::outage::{Flap, Outage, Span};
 use super::quantity;
 use super::ratio::FineProbability;
 
-/// The most that the scenario's delays on a wire add together to the time that a frame is on its way, and the most of the
-/// delay and of the jitter that a live fabric's user sets. With a slow port ([`LEAST_RATE`]) that is four seconds, within
-/// which the auditor of the kernel datapath tells instants apart.
+/// Maximum sum of the scenario's delays and jitters on a wire, and maximum delay and jitter that a user of a live
+/// fabric may set. Together with a slow port ([`LEAST_RATE`]) a frame may be four seconds late; within this time the
+/// auditor of the kernel datapath can tell instants apart.
 pub const MOST_DELAY: Picos = Picos(1_000_000_000_000);
-/// The longest frame takes a second at this rate.
+/// Minimum rate of a slow port, at which the longest frame takes a second.
 pub const LEAST_RATE: BitsPerSecond = BitsPerSecond(100_000);
-/// No wire goes down more often.
+/// Minimum period of a flapping wire.
 pub const LEAST_PERIOD: Picos = Picos(1_000_000);
 
-/// Something that goes wrong on wires.
+/// A deliberate fault on wires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fault {
     /// Frames vanish on the wire.
     Loss {
-        /// Where and when.
+        /// Wires and time span.
         #[serde(flatten)]
         scope: Scope,
-        /// Frames that count.
+        /// Class of frames that the fault selects from.
         r#match: FrameClass,
-        /// Which of them vanish.
+        /// Selection of the frames that vanish.
         #[serde(flatten)]
         selection: Selection,
     },
     /// Frames arrive with a wrong FCS.
     Corrupt {
-        /// Where and when.
+        /// Wires and time span.
         #[serde(flatten)]
         scope: Scope,
-        /// Frames that count.
+        /// Class of frames that the fault selects from.
         r#match: FrameClass,
-        /// Which of them are damaged.
+        /// Selection of the frames that are damaged.
         #[serde(flatten)]
         selection: Selection,
     },
     /// Frames arrive later.
     Delay {
-        /// Where and when.
+        /// Wires and time span.
         #[serde(flatten)]
         scope: Scope,
-        /// By how much.
+        /// Delay and jitter.
         #[serde(flatten)]
         lateness: Lateness,
     },
     /// The sender's port is slower than its link.
     Rate {
-        /// Where and when.
+        /// Wires and time span.
         #[serde(flatten)]
         scope: Scope,
-        /// Below the link's.
+        /// Rate of the port, below the rate of the link.
         #[serde(serialize_with = "quantity::serialize")]
         rate: BitsPerSecond,
     },
-    /// The wire carries nothing.
+    /// The wire carries no frames.
     Down {
-        /// Where and when.
+        /// Wires and time span.
         #[serde(flatten)]
         scope: Scope,
-        /// Whether it comes up in between.
+        /// Period in which the wire goes down and up; `None`: it stays down.
         #[serde(skip_serializing_if = "Option::is_none")]
         flap: Option<Flap>,
-        /// Whether switches then use other routes.
+        /// Reaction of the switches' routes.
         #[serde(flatten)]
         reroute: Reroute,
     },
 }
 
-/// Where and when a fault is.
+/// Wires and time span of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Scope {
-    /// The wires.
+    /// Wires of the fault.
     pub wire: WirePattern,
-    /// Its beginning.
+    /// Start of the fault.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
     pub at: Picos,
-    /// How long it lasts; to the run's end if that is not said.
+    /// Duration of the fault; `None`: to the run's end.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
@@ -92,46 +92,46 @@ pub struct Scope {
     pub r#for: Option<Picos>,
 }
 
-/// By how much frames arrive later.
+/// Additional delay of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lateness {
-    /// Each frame.
+    /// Delay added to each frame.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
     pub delay: Picos,
-    /// The most that a frame is later than that, drawn for each frame.
+    /// Maximum of a random delay, drawn for each frame and added to `delay`.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
     pub jitter: Picos,
 }
 
 impl Lateness {
-    /// The most that a frame is late.
+    /// Maximum additional delay of a frame.
     pub fn most(self) -> Picos {
         self.delay + self.jitter
     }
 }
 
-/// What switches make of a link that is down.
+/// Reaction of the switches' routes to a link that is down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reroute {
-    /// Whether their routes avoid it.
+    /// True if routes avoid the link.
     pub reroute: bool,
-    /// How much later than the link goes down or comes up.
+    /// Time from a change of the link to the change of the routes.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
     pub reroute_after: Picos,
 }
 
-/// A pattern over the names of wires, or of links, which are both of their wires: see [`glob::matches_wire`].
+/// Pattern of wire names, or of link names, which select both wires of a link: see [`glob::matches_wire`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct WirePattern(pub(super) String);
 
-/// Which frames of a class a fault takes, counted on each wire alone.
+/// Selection of frames from a class, counted on each wire separately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
-    /// Each with this probability, drawn from the scenario's seed.
+    /// Each frame with this probability, drawn from the scenario's seed.
     Rate(FineProbability),
-    /// These, counted from 1; ascending.
+    /// Frames with these numbers, counted from 1; ascending.
     Nth(Vec<u64>),
 }
 
@@ -150,13 +150,13 @@ pub enum FrameClass {
     Nak,
     /// Congestion notification packets.
     Cnp,
-    /// PFC frames, of either kind.
+    /// PFC frames of both kinds.
     Pfc,
     /// PFC frames that pause.
     Pause,
     /// PFC frames that only resume.
     Resume,
-    /// Hop control frames other than PFC: pauses of queues, and bitmaps of them.
+    /// Hop control frames other than PFC: pauses of queues and flows, and rates.
     HopControl,
     /// Frames that measure links.
     LinkDelay,
@@ -168,14 +168,14 @@ fn is_zero(time: &Picos) -> bool {
 }
 
 impl WirePattern {
-    /// Whether it is for the wire of this name.
+    /// Returns true if the pattern selects the wire of this name.
     pub fn covers(&self, wire: &str) -> bool {
         glob::matches_wire(&self.0, wire)
     }
 }
 
 impl Scope {
-    /// From when until when.
+    /// Returns the time span of the fault.
     pub fn span(&self) -> Span {
         let until = self.r#for.map_or(Picos::MAX, |time| self.at + time);
         Span { from: self.at, until }
@@ -183,7 +183,7 @@ impl Scope {
 }
 
 impl Fault {
-    /// Where and when it is.
+    /// Returns the wires and the time span.
     pub const fn scope(&self) -> &Scope {
         match self {
             Self::Loss { scope, .. }
@@ -194,7 +194,7 @@ impl Fault {
         }
     }
 
-    /// As files and results name its kind.
+    /// Returns the kind's name in files and results.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Loss { .. } => "loss",
@@ -205,12 +205,12 @@ impl Fault {
         }
     }
 
-    /// Whether the fault is on the wire of this name.
+    /// Returns true if the fault affects the wire of this name.
     pub fn covers(&self, wire: &str) -> bool {
         self.scope().wire.covers(wire)
     }
 
-    /// When it takes wires down, and what switches make of that.
+    /// Returns the outage of the wires and the reaction of routes, if the fault takes wires down.
     pub fn outage(&self) -> Option<(Outage, Reroute)> {
         match self {
             Self::Down { scope, flap, reroute } => {

@@ -1,4 +1,4 @@
-//! The keys of `[[faults]]`.
+//! Keys of `[[faults]]`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,97 +17,98 @@ use super::quantity::{Rate, Time, display};
 use super::ratio::FineProbability;
 use super::report::ScenarioError;
 
-/// Something that goes wrong on wires, for tests of what then happens. It is about frames whose transmission begins while
-/// it lasts; what is on its way then arrives.
+/// A deliberate fault on wires. It affects frames whose transmission begins during the fault; frames already in flight
+/// arrive.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub(super) enum FaultKeys {
-    /// Frames vanish on the wire. Either `rate` or `nth` says which ones.
+    /// Frames vanish on the wire. Give either `rate` or `nth`.
     Loss {
-        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A name of links, such as "h0-leaf0", is for both
-        /// of their wires. Default "*".
+        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A link's name, such as "h0-leaf0", selects both
+        /// of its wires. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// When the fault begins. Default: with the run.
+        /// Start of the fault. Default "0s".
         at: Option<Time>,
-        /// How long it lasts. Default: to the run's end.
+        /// Duration of the fault. Default: to the run's end.
         r#for: Option<Time>,
-        /// Frames that count: "all", "data" (over TCP the first one is the SYN), "ack", "nak", "cnp", "pfc", "pause", "resume",
-        /// "hop-control" (what xoff has beyond PFC: pauses of queues and flows, and rates) or "link-delay". Default "all".
+        /// Class of frames that the fault selects from: "all", "data" (over TCP the first one is the SYN), "ack",
+        /// "nak", "cnp", "pfc", "pause", "resume", "hop-control" (frames of xoff beyond PFC: pauses of queues and
+        /// flows, and rates) or "link-delay". Default "all".
         #[serde(default)]
         r#match: FrameClass,
-        /// Probability with which each of them vanishes, 0 to 1; drawn from the scenario's seed.
+        /// Probability with which each of these frames vanishes, 0 to 1, drawn from the scenario's seed.
         rate: Option<FineProbability>,
-        /// Which of them vanish, counted from 1 on each wire.
+        /// Numbers of the frames that vanish, counted from 1 on each wire.
         nth: Option<Vec<u64>>,
     },
-    /// Frames arrive with a wrong FCS, and are dropped there. Either `rate` or `nth` says which ones.
+    /// Frames arrive with a wrong FCS, and the receiver drops them. Give either `rate` or `nth`.
     Corrupt {
-        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A name of links, such as "h0-leaf0", is for both
-        /// of their wires. Default "*".
+        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A link's name, such as "h0-leaf0", selects both
+        /// of its wires. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// When the fault begins. Default: with the run.
+        /// Start of the fault. Default "0s".
         at: Option<Time>,
-        /// How long it lasts. Default: to the run's end.
+        /// Duration of the fault. Default: to the run's end.
         r#for: Option<Time>,
-        /// Frames that count, as those of a loss. Default "all".
+        /// Class of frames that the fault selects from, as for kind "loss". Default "all".
         #[serde(default)]
         r#match: FrameClass,
-        /// Probability with which each of them is damaged, 0 to 1; drawn from the scenario's seed.
+        /// Probability with which each of these frames is damaged, 0 to 1, drawn from the scenario's seed.
         rate: Option<FineProbability>,
-        /// Which of them are damaged, counted from 1 on each wire.
+        /// Numbers of the frames that are damaged, counted from 1 on each wire.
         nth: Option<Vec<u64>>,
     },
-    /// Frames are longer on their way. They stay in order, and arrive no faster than the link carries them. Headroom is not
-    /// computed for the delay, unless it is measured (`"adaptive"`).
+    /// Frames take longer on the wire. They stay in order, and arrive no faster than the link carries them. Headroom
+    /// does not include the delay unless it is measured (`"adaptive"`).
     Delay {
-        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A name of links, such as "h0-leaf0", is for both
-        /// of their wires. Default "*".
+        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A link's name, such as "h0-leaf0", selects both
+        /// of its wires. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// When the fault begins. Default: with the run.
+        /// Start of the fault. Default "0s".
         at: Option<Time>,
-        /// How long it lasts. Default: to the run's end.
+        /// Duration of the fault. Default: to the run's end.
         r#for: Option<Time>,
-        /// By how much each frame arrives later; delays and jitters of a wire add up to "1s" at most. Default "0s".
+        /// Delay added to each frame. The delays and jitters of a wire may add up to "1s" at most. Default "0s".
         delay: Option<Time>,
-        /// The most by which a frame arrives later than that: drawn for each frame, all values alike, from the
-        /// scenario's seed. Default "0s".
+        /// Maximum of a random delay that is added to `delay`, drawn uniformly for each frame from the scenario's seed.
+        /// Default "0s".
         jitter: Option<Time>,
     },
-    /// The port that sends is slower than its link: frames occupy it for longer. What switches and hosts compute from the
-    /// link's rate stays as it is.
+    /// The sending port is slower than its link, so that frames occupy it for longer. Values that switches and hosts
+    /// compute from the link's rate do not change.
     Rate {
-        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A name of links, such as "h0-leaf0", is for both
-        /// of their wires. Default "*".
+        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A link's name, such as "h0-leaf0", selects both
+        /// of its wires. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// When the fault begins. Default: with the run.
+        /// Start of the fault. Default "0s".
         at: Option<Time>,
-        /// How long it lasts. Default: to the run's end.
+        /// Duration of the fault. Default: to the run's end.
         r#for: Option<Time>,
-        /// At least "100kbps", and below the links' rate.
+        /// Rate of the port: at least "100kbps", and below the links' rate.
         rate: Rate,
     },
     /// The wire loses every frame.
     Down {
-        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A name of links, such as "h0-leaf0", is for both
-        /// of their wires.
+        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A link's name, such as "h0-leaf0", selects both
+        /// of its wires.
         wire: String,
-        /// When it goes down. Default: at the run's beginning.
+        /// Start of the outage. Default "0s".
         at: Option<Time>,
-        /// When it is up for good, counted from then. Default: at the run's end.
+        /// Duration of the outage, after which the wire stays up. Default: to the run's end.
         r#for: Option<Time>,
-        /// Whether the routes of all switches avoid the link while one of its wires is down. Packets without a route are
-        /// dropped. Default false: switches know nothing of it.
+        /// True if the routes of all switches avoid the link while one of its wires is down. Packets without a route
+        /// are dropped. Default false: routes do not change.
         #[serde(default)]
         reroute: bool,
-        /// How long it takes until switches have other routes, both after the link has gone down and after it has come up.
-        /// Only with `reroute`. Default "0s".
+        /// Time after which routes change, both after the link goes down and after it comes up. Only with `reroute`.
+        /// Default "0s".
         reroute_after: Option<Time>,
-        /// Whether it comes up in between. Default: it stays down.
+        /// Period in which the wire goes down and up during the outage. Default: it stays down.
         flap: Option<FlapKeys>,
     },
 }
@@ -116,15 +117,15 @@ fn every_wire() -> String {
     "*".into()
 }
 
-/// Where a fault is written, and what it is checked against.
+/// A fault's place in the file, and the fabric and run to check it against.
 pub(super) struct FaultPlace<'a> {
-    /// The path of its keys.
+    /// Path of the fault's keys.
     pub path: &'a str,
-    /// The wires that there are.
+    /// Fabric with the wires.
     pub fabric: &'a Fabric,
-    /// How long a run lasts at most; a live fabric lasts for longer.
+    /// Duration of the run; `None` for a live fabric.
     pub duration: Option<Picos>,
-    /// The file.
+    /// Document with the fault.
     pub document: &'a Document<'a>,
 }
 
@@ -268,17 +269,17 @@ impl FaultPlace<'_> {
     }
 }
 
-/// Why the routes of a fabric cannot change while it runs: a title and a help.
+/// Title and help text of an error: a reason why routes cannot change while the fabric runs.
 pub type NoReroute = (&'static str, &'static str);
 
 impl Scenario {
-    /// Whether routes may change while the fabric runs: faults change them, or the users of a live fabric may.
+    /// Returns true if routes may change while the fabric runs, by faults or by users of a live fabric.
     pub fn may_reroute(&self) -> bool {
         let reroutes = |fault: &Fault| fault.outage().is_some_and(|(_, it)| it.reroute);
         self.is_on_demand() || self.faults.iter().any(reroutes)
     }
 
-    /// Why routes cannot change while the fabric runs, if they cannot.
+    /// Returns the reason why routes cannot change while the fabric runs, if there is one.
     pub fn no_reroute(&self) -> Option<NoReroute> {
         if !self.fabric.static_routes().is_empty() {
             return Some((
@@ -299,7 +300,7 @@ impl Scenario {
         ))
     }
 
-    /// Checks that the delays on each wire are short enough together.
+    /// Checks that the delays on each wire add up to at most [`MOST_DELAY`].
     fn check_delays(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let mut sums = vec![Picos::ZERO; self.fabric.wires().len()];
         for (number, fault) in self.faults.iter().enumerate() {
@@ -320,7 +321,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks what faults have to do with other keys.
+    /// Checks faults against other keys.
     pub(super) fn check_faults(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         self.check_delays(document)?;
         let is_late = |fault: &Fault| matches!(fault, Fault::Delay { .. } | Fault::Rate { .. });

@@ -1,8 +1,9 @@
-//! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`, which `path`, `source_port` and `label` may follow.
+//! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`; `path`, `source_port` and `label` may
+//! follow.
 //!
-//! Fields are plain: whole numbers in decimal and names, without quotes or spaces. Rows need
-//! no order. `bytes` may be `unlimited`: the flow lasts to the run's end. The columns that may follow may be empty; a flow without
-//! a label has the list's.
+//! Fields are plain: whole numbers in decimal and names, without quotes or spaces. Rows may be in any order. `bytes`
+//! may be `unlimited`: the flow lasts to the run's end. Optional columns may be empty; a flow without a label has the
+//! list's label.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,16 +20,16 @@ use super::report::ScenarioError;
 use super::routes::port_named;
 
 const HEADER: &str = "start_ns,src,dst,bytes,priority";
-/// Columns that may follow, in any order.
+/// Optional columns, in any order.
 const PATH: &str = "path";
 const SOURCE_PORT: &str = "source_port";
-/// Bytes of a flow that lasts to the run's end.
+/// `bytes` of a flow that lasts to the run's end.
 const UNLIMITED: &str = "unlimited";
 const LABEL: &str = "label";
-/// Labels of one list: results have tables by label.
+/// Maximum number of labels in a list, because results have tables by label.
 const MOST_LABELS: usize = 64;
 
-/// Flows with a source port and the path that it is said to lead over.
+/// Flows for which the list gives both a source port and a path.
 pub(super) struct ExpectedPaths {
     file: NamedFile,
     rows: Vec<ExpectedPath>,
@@ -37,12 +38,13 @@ pub(super) struct ExpectedPaths {
 struct ExpectedPath {
     flow: Flow,
     wires: Arc<[WireId]>,
-    /// Where the path is in the file.
+    /// Place of the path in the file.
     span: Range<usize>,
 }
 
 impl ExpectedPaths {
-    /// Checks that ports lead where the list says; `actual` is the path of a flow. `workload` is the list's.
+    /// Checks that each source port leads over the path in the list. `actual` returns the path of a flow; `workload` is
+    /// the number of the list's workload.
     pub(super) fn check(
         &self,
         fabric: &Fabric,
@@ -67,7 +69,7 @@ impl ExpectedPaths {
     }
 }
 
-/// A flow list that has been read but not yet understood.
+/// A flow list that has been read but not parsed.
 pub(super) struct FlowList<'a> {
     pub(super) file: NamedFile,
     expansion: &'a Expansion<'a>,
@@ -88,13 +90,13 @@ impl<'a> FlowList<'a> {
         Ok(Self { file, expansion })
     }
 
-    /// The file's name without its extension.
+    /// Returns the file's name without its extension.
     pub(super) fn stem(&self) -> String {
         let stem = Path::new(&self.file.path).file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     }
 
-    /// The flows, in the file's order, which go by TCP or not; and those whose paths are to be checked.
+    /// Returns the flows in the file's order, and the paths that need a check. `is_tcp` is true if flows use TCP.
     pub(super) fn flows(
         self,
         label: &str,
@@ -128,20 +130,20 @@ impl<'a> FlowList<'a> {
     }
 }
 
-/// The labels of a list, each once.
+/// Labels of a list, each once.
 struct Labels<'a> {
-    /// The list's own.
+    /// Label of the list.
     default: Arc<str>,
-    /// By the field of a row.
+    /// Labels by the field of a row.
     others: BTreeMap<&'a str, Arc<str>>,
 }
 
 struct Row<'a> {
     list: &'a FlowList<'a>,
-    /// Where the line starts in the file.
+    /// Start of the line in the file.
     start: usize,
     line: &'a str,
-    /// The header.
+    /// Header of the file.
     columns: &'a str,
     is_tcp: bool,
 }
@@ -166,7 +168,7 @@ impl<'a> Row<'a> {
         let help = format!(
             "the first line is `{HEADER}`; `{PATH}`, `{SOURCE_PORT}` and `{LABEL}` may follow"
         );
-        // The line is not shown: this is not the file that is meant.
+        // The error does not quote the line, because the file is probably the wrong one.
         let columns: Vec<&str> = self.line.split(',').collect();
         let wrong =
             HEADER.split(',').zip(1..).find(|(name, place)| columns.get(place - 1) != Some(name));
@@ -259,7 +261,7 @@ impl<'a> Row<'a> {
         Ok(port.try_into().expect("checked to be at most 65535"))
     }
 
-    /// The wires of a path that is given by its switches, those of both hosts included.
+    /// Returns the wires of a path that is given by its switches, including the wires of both hosts.
     fn path(
         &self,
         field: &'a str,
@@ -327,14 +329,14 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// An error at a part of the line.
+    /// Returns an error at a part of the line.
     fn error(&self, field: &str, title: &str, help: &str) -> ScenarioError {
         let fault =
             FileFault { span: self.span(field), title: title.to_owned(), help: help.to_owned() };
         self.list.file.error(&fault)
     }
 
-    /// Where a part of the line is in the file.
+    /// Returns the place of a part of the line in the file.
     fn span(&self, field: &str) -> Range<usize> {
         let within = field.as_ptr().addr().checked_sub(self.line.as_ptr().addr());
         let within = within.filter(|place| place + field.len() <= self.line.len()).unwrap_or(0);

@@ -9,25 +9,25 @@ use super::document::Document;
 use super::priority::{Priorities, Priority};
 use super::report::ScenarioError;
 
-/// Queues that spread priorities may have in sum at a port.
+/// Maximum sum of the queues of spread priorities at a port.
 pub(super) const MAX_FLOW_QUEUES: u32 = FLOW_QUEUES as u32;
 
-/// A priority with several egress queues, among which a flow's hash selects.
+/// A priority with several egress queues; a flow's hash selects one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowQueues {
     /// The priority; not the control priority.
     pub priority: u8,
-    /// Its queues at a port, from 1 up.
+    /// Queues per port, from 1 up.
     pub queues: u8,
 }
 
-/// A priority whose packets are spread over several egress queues of a port, by the hash of their flow.
+/// A priority whose packets are spread over several egress queues of each port, by the hash of their flow.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FlowQueuesKeys {
     /// The priority, 0 to 7; not `control_priority`.
     priority: Priority,
-    /// Its queues at each port, from 1 up; the queues of all entries are at most 128.
+    /// Queues at each port, from 1 up; at most 128 over all entries.
     #[schemars(range(min = 1, max = 128))]
     queues: u32,
 }

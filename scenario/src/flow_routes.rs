@@ -1,8 +1,7 @@
-//! Flows that have routes of their own, and how switches tell their packets from others: by their five-tuples.
+//! Flows with special routes, which switches recognise by the five-tuples of their packets.
 //!
-//! Flows of different routes never share a five-tuple. Where the source port that a flow draws is one of another flow
-//! between the same hosts that takes other routes, it takes the next port. The ACKs of a flow count as packets without
-//! routes of their own.
+//! Flows with different routes never share a five-tuple. If the source port that a flow draws belongs to a flow between
+//! the same hosts with other routes, it takes the next port. ACKs of a flow count as packets without special routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,42 +21,42 @@ use super::routes::MOST_ROUTES;
 
 /// First UDP source port that flows draw: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
 const FIRST_SOURCE_PORT: u16 = 49_152;
-/// How many there are, less one.
+/// Number of source ports minus one.
 const SOURCE_PORT_MASK: u16 = 0x3fff;
-/// Source ports that flows with routes of their own may have between two hosts; half of them, so that other flows find
-/// some.
+/// Maximum number of source ports between two hosts for flows with special routes. Half of all ports, so that other
+/// flows find free ones.
 pub(super) const MOST_PORTS: usize = 1 << 13;
 
-/// The queue pair of flow 0: InfiniBand reserves 0 and 1 for management datagrams. `MAX_FLOWS` leaves out the
-/// last number, too.
+/// Queue pair of flow 0: InfiniBand reserves 0 and 1 for management datagrams. `MAX_FLOWS` excludes the last number,
+/// too.
 const FIRST_QUEUE_PAIR: u32 = 2;
 
-/// The class of each flow, and the five-tuples that it decides.
+/// Classes of flows, and the five-tuples of each class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlowRoutes {
-    /// By workload: the class of its label, and whether it goes by TCP.
+    /// By workload: class of its label, and true if it uses TCP.
     workloads: Vec<(Option<FlowClass>, bool)>,
-    /// Of flows that have a path of their own.
+    /// Classes of flows that have a path in a list.
     paths: BTreeMap<Arc<[WireId]>, FlowClass>,
-    /// Whose the source ports between two hosts are: packets of a class, or those without routes of their own.
+    /// Owners of source ports between two hosts: a class, or `None` for packets without special routes.
     claims: BTreeMap<(HostId, HostId), BTreeMap<u16, Option<FlowClass>>>,
-    /// The five-tuples of each class.
+    /// Five-tuples of each class.
     keys: BTreeMap<FlowClass, BTreeSet<FlowKey>>,
 }
 
-/// Why flows cannot be told apart.
+/// Reason why switches cannot tell flows apart.
 pub(super) enum FlowRoutesFault {
-    /// There are more than [`MOST_ROUTES`] in all; the workload of the first that is too many.
+    /// More than [`MOST_ROUTES`] five-tuples; the workload of the first flow beyond the limit.
     TooMany(usize),
-    /// More than [`MOST_PORTS`] between two hosts.
+    /// More than [`MOST_PORTS`] source ports between two hosts.
     Ports(usize, HostId, HostId),
-    /// Two flows of one source port that the file gives take different routes; the workload of the second.
+    /// Two flows with different routes have equal source ports in the file; the workload of the second flow.
     SamePort(usize, HostId, HostId, u16),
 }
 
 impl FlowRoutes {
-    /// The flows of `sources` with their classes; `workloads` says of each source the class of its label, and whether
-    /// it goes by TCP. Adds the routes of flows with paths to `routes`, and says there which flows have a class.
+    /// Assigns classes to the flows of `sources`. `workloads` has for each source the class of its label, and true if
+    /// it uses TCP. Adds routes for paths to `routes`, and records there the flows of each class.
     pub fn of(
         seed: u64,
         sources: &[Source],
@@ -94,7 +93,7 @@ impl FlowRoutes {
         Ok(known)
     }
 
-    /// Forgets workloads but the first `kept`, and adds one without a class.
+    /// Keeps the first `kept` workloads, and adds one without a class.
     pub(super) fn add_classless(&mut self, kept: usize, is_tcp: bool) {
         self.workloads.truncate(kept);
         self.workloads.push((None, is_tcp));
@@ -132,7 +131,7 @@ impl FlowRoutes {
         self.workloads[flow.workload as usize].1
     }
 
-    /// Keeps a flow's source port for its class, in both directions.
+    /// Reserves a flow's source port for its class, in both directions.
     fn claim(
         &mut self,
         flow: &Flow,
@@ -154,7 +153,7 @@ impl FlowRoutes {
         Ok(())
     }
 
-    /// The UDP source port of a flow of RoCEv2.
+    /// Returns the UDP source port of a RoCEv2 flow.
     fn source_port(&self, flow: &Flow, seed: u64) -> u16 {
         if let Some(port) = flow.source_port {
             return port;
@@ -174,7 +173,7 @@ impl FlowRoutes {
         ports.into_iter().find(fits).expect("half of the ports are never claimed")
     }
 
-    /// The five-tuple of a flow's data, or that of its ACKs.
+    /// Returns the five-tuple of a flow's data packets or of its ACKs.
     fn key(&self, flow: &Flow, direction: Direction, seed: u64) -> FlowKey {
         let (ports, protocol) = if self.is_tcp(flow) {
             (Ports::of_connection(queue_pair(flow.id), direction), ipv4::PROTOCOL_TCP)
@@ -198,38 +197,38 @@ fn key(source: HostId, destination: HostId, ports: Ports, protocol: u8) -> FlowK
     }
 }
 
-/// The number of a flow's queue pair, or TCP connection.
+/// Returns the number of a flow's queue pair or TCP connection.
 pub fn queue_pair(flow: u32) -> u32 {
     flow + FIRST_QUEUE_PAIR
 }
 
-/// The flow of a queue pair.
+/// Returns the flow of a queue pair.
 pub fn flow_of(queue_pair: u32) -> u32 {
     queue_pair - FIRST_QUEUE_PAIR
 }
 
-/// Random bits of a flow: its lowest ones choose the source port.
+/// Returns random bits of a flow; the lowest bits choose the source port.
 pub fn entropy(seed: u64, flow: u32) -> u64 {
     mix(seed, u64::from(flow) + (1 << 33))
 }
 
 impl Scenario {
-    /// The UDP source port of a flow of RoCEv2.
+    /// Returns the UDP source port of a RoCEv2 flow.
     pub fn source_port(&self, flow: &Flow) -> u16 {
         self.flow_routes.source_port(flow, self.seed)
     }
 
-    /// The class of flows by which static routes know a flow, if any of them is for it.
+    /// Returns the class by which static routes match a flow, if there is one.
     pub fn class_of(&self, flow: &Flow) -> Option<FlowClass> {
         self.flow_routes.class_of(flow)
     }
 
-    /// The class of all flows of a workload that have no path of their own.
+    /// Returns the class of a workload's flows that have no path in a list.
     pub fn class_of_workload(&self, workload: usize) -> Option<FlowClass> {
         self.flow_routes.workloads[workload].0
     }
 
-    /// The routes of a switch that go before those by destination: whose, and the ECMP group.
+    /// Returns the routes of a switch that override routes by destination: five-tuple and ECMP group.
     pub fn policy_routes(&self, switch: SwitchId) -> Vec<(FlowKey, &[u16])> {
         let statics = self.fabric.static_routes();
         let mut found = Vec::new();
@@ -254,14 +253,14 @@ impl Scenario {
         found
     }
 
-    /// The wires that a flow's packets cross, and those of its ACKs, as ECMP will choose them.
+    /// Returns the wires that a flow's packets cross, and the wires that its ACKs cross, as ECMP will choose them.
     pub fn path_of(&self, flow: &Flow) -> (Vec<WireId>, Vec<WireId>) {
         let key = |direction| self.flow_routes.key(flow, direction, self.seed);
         let there = self.wires_of(&key(Direction::FromClient), self.class_of(flow));
         (there, self.wires_of(&key(Direction::FromServer), None))
     }
 
-    /// What switches and hosts call a flow's data packets where they pause flows (OFC).
+    /// Returns the name of a flow's data packets in pauses of flows (OFC).
     pub fn flow_name(&self, flow: &Flow) -> u32 {
         key_name(&self.flow_routes.key(flow, Direction::FromClient, self.seed))
     }
@@ -274,7 +273,7 @@ impl Scenario {
         self.fabric.path(traffic_of(key, class), choose).expect("a scenario's flows have paths")
     }
 
-    /// The seed of one switch's ECMP hash.
+    /// Returns the seed of a switch's ECMP hash.
     pub fn ecmp_seed(&self, switch: SwitchId) -> u32 {
         (mix(self.seed, u64::from(switch.0)) & 0xffff_ffff) as u32
     }

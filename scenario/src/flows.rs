@@ -1,4 +1,4 @@
-//! `[[flows]]`: what hosts send to each other, and the flows that come of it.
+//! `[[flows]]`: traffic between hosts, and its expansion into flows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, absolute};
@@ -26,8 +26,8 @@ use super::split_flows::SplitFlows;
 use super::switches::SwitchKinds;
 use super::transport::{Transport, TransportKeys};
 
-/// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
-/// bits, of which InfiniBand reserves 0 and 1 (management) and the last (multicast).
+/// Maximum number of flows. Each is a queue pair at both ends, and a queue pair's number has 24 bits, of which
+/// InfiniBand reserves 0 and 1 (management) and the last (multicast).
 pub const MAX_FLOWS: usize = (1 << 24) - 3;
 
 /// An entry of `[[flows]]`.
@@ -36,64 +36,64 @@ pub const MAX_FLOWS: usize = (1 << 24) - 3;
 pub enum Workload {
     /// One flow.
     One {
-        /// The flow's label.
+        /// Label of the flow.
         label: String,
-        /// The sender's name.
+        /// Name of the sender.
         src: String,
-        /// The receiver's name.
+        /// Name of the receiver.
         dst: String,
-        /// What it transfers.
+        /// Bytes, start time and priority of the flow.
         #[serde(flatten)]
         transfer: Transfer,
     },
-    /// A flow from each of the senders to one receiver, all at once.
+    /// One flow from each sender to one receiver, all at once.
     Incast {
-        /// The label of each flow.
+        /// Label of each flow.
         label: String,
-        /// The senders' names.
+        /// Names of the senders.
         senders: Vec<String>,
-        /// The receiver's name.
+        /// Name of the receiver.
         receiver: String,
-        /// What each flow transfers.
+        /// Bytes, start time and priority of each flow.
         #[serde(flatten)]
         transfer: Transfer,
     },
     /// The flows of a CSV file.
     List {
-        /// The label of each flow.
+        /// Label of each flow without a label in its row.
         label: String,
         /// Absolute path of the file.
         file: String,
     },
-    /// A flow from each of the senders to one receiver that lasts until the run ends.
+    /// One flow from each sender to one receiver, which lasts until the run ends.
     LongLived {
-        /// The label of each flow.
+        /// Label of each flow.
         label: String,
-        /// The senders' names.
+        /// Names of the senders.
         senders: Vec<String>,
-        /// The receiver's name.
+        /// Name of the receiver.
         receiver: String,
-        /// When all start.
+        /// Start time of all flows.
         #[serde(serialize_with = "quantity::serialize")]
         start: Picos,
-        /// 0 to 7.
+        /// Priority, 0 to 7.
         priority: u8,
     },
     /// Flows at a load, by Poisson processes.
     Poisson(OpenLoop),
     /// Flows at a load, with lognormal gaps.
     Lognormal {
-        /// The deviation of the gaps' logarithm.
+        /// Standard deviation of the gaps' logarithm.
         sigma: Sigma,
-        /// All else.
+        /// Other parameters.
         #[serde(flatten)]
         arrivals: OpenLoop,
     },
-    /// Incasts at equal distances.
+    /// Incasts at equal intervals.
     PeriodicIncast(ManyIncasts),
     /// Incasts as a Poisson process.
     PoissonIncast(ManyIncasts),
-    /// Each host sends one flow to another one and receives one.
+    /// Each host sends one flow to another host and receives one.
     Permutation(AllAtOnce),
     /// Each host sends one flow to every other host.
     AllToAll(AllAtOnce),
@@ -102,7 +102,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The label of its flows.
+    /// Returns the label of the workload's flows.
     pub fn label(&self) -> &str {
         match self {
             Self::One { label, .. }
@@ -117,38 +117,38 @@ impl Workload {
     }
 }
 
-/// An entry of `[[flows]]`: a workload, and what carries it.
+/// An entry of `[[flows]]`: a workload and its transport.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowsEntry {
-    /// Who sends how much to whom, and when.
+    /// Senders, receivers, sizes and start times.
     #[serde(flatten)]
     pub workload: Workload,
-    /// What carries its flows, if not what `host.transport` says.
+    /// Transport of the flows; `None`: `host.transport`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
 }
 
 impl FlowsEntry {
-    /// The label of its flows.
+    /// Returns the label of the entry's flows.
     pub fn label(&self) -> &str {
         self.workload.label()
     }
 }
 
-/// How much, when, and in which priority.
+/// Bytes, start time and priority of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transfer {
     /// Bytes of a flow, above zero.
     #[serde(serialize_with = "quantity::serialize")]
     pub bytes: Bytes,
-    /// When the flow starts.
+    /// Start time.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
-    /// 0 to 7.
+    /// Priority, 0 to 7.
     pub priority: u8,
 }
 
-/// The labels that flows have, those of single rows of flow lists included.
+/// Returns the labels of all flows, including labels of single rows of flow lists.
 pub(super) fn labels<'a>(workloads: &'a [FlowsEntry], sources: &'a [Source]) -> BTreeSet<&'a str> {
     let listed = sources.iter().flat_map(|source| match source {
         Source::Listed(flows) => &flows[..],
@@ -158,28 +158,28 @@ pub(super) fn labels<'a>(workloads: &'a [FlowsEntry], sources: &'a [Source]) -> 
     entries.chain(listed.map(|flow| &*flow.label)).collect()
 }
 
-/// Turns entries of `[[flows]]` into workloads and the sources of their flows.
+/// Converts entries of `[[flows]]` into workloads and sources of flows.
 pub(super) struct Expansion<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) fabric: &'a Fabric,
     pub(super) shape: &'a Shape,
     pub(super) racks: Arc<Racks>,
-    /// The racks, divided where static routes tell hosts apart.
+    /// Racks, divided where static routes differ between hosts.
     pub(super) groups: &'a Racks,
-    /// The switches' configurations.
+    /// Configurations of the switches.
     pub(super) switch_kinds: &'a SwitchKinds,
-    /// The labels that routes name.
+    /// Labels that routes name.
     pub(super) classes: &'a BTreeMap<String, FlowClass>,
-    /// The hosts.
+    /// Configuration of the hosts.
     pub(super) host: &'a Host,
-    /// The scenario file's folder.
+    /// Folder of the scenario file.
     pub(super) folder: &'a Path,
     pub(super) duration: Picos,
     pub(super) read: &'a ReadFile<'a>,
     pub(super) needs_flows: NeedsFlows,
 }
 
-/// Whether a scenario is for something that would do nothing without flows.
+/// `No` for a scenario that may have no flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NeedsFlows {
     /// A run.
@@ -188,27 +188,27 @@ pub(super) enum NeedsFlows {
     No,
 }
 
-/// The entries of `[[flows]]`, expanded.
+/// Expanded entries of `[[flows]]`.
 #[derive(Default)]
 pub(super) struct Expanded {
-    /// With all defaults.
+    /// Entries with all defaults.
     pub(super) workloads: Vec<FlowsEntry>,
-    /// What the flows of each entry come from.
+    /// Source of the flows of each entry.
     pub(super) sources: Vec<Source>,
-    /// By entry: the paths of a list that are checked once all routes are known.
+    /// By entry: paths of a list to check once all routes are known.
     pub(super) expected_paths: Vec<(usize, ExpectedPaths)>,
 }
 
 /// A file that a key names.
 pub(super) struct NamedFile {
-    /// Absolute.
+    /// Absolute path.
     pub(super) path: String,
     pub(super) text: String,
 }
 
 impl NamedFile {
-    /// An error at a part of the text. The first line with content is not shown if it is wrong: the file may be another than
-    /// is meant.
+    /// Returns an error at a part of the text. An error in the first line with content does not quote it, because the
+    /// file may be the wrong one.
     pub(super) fn error(&self, fault: &FileFault) -> ScenarioError {
         let place = Place { name: &self.path, text: &self.text, span: Some(fault.span.clone()) };
         let line = self.text[..fault.span.start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -218,7 +218,7 @@ impl NamedFile {
         report(&place, &fault.title, Some(&fault.help))
     }
 
-    /// A report on a file that is of another kind; it quotes nothing of it.
+    /// Returns an error about a file of another kind, without quoting it.
     pub(super) fn not_that(&self, title: &str, help: &str) -> ScenarioError {
         let place = Place { name: &self.path, text: "", span: None };
         ScenarioError::at(&place, title, Some(help))
@@ -226,7 +226,7 @@ impl NamedFile {
 }
 
 impl Expansion<'_> {
-    /// The entries with all defaults, and what comes of them.
+    /// Returns the entries with all defaults, and their sources of flows.
     pub(super) fn expand(&self, entries: Vec<WorkloadKeys>) -> Result<Expanded, ScenarioError> {
         if entries.is_empty() && self.needs_flows == NeedsFlows::Yes {
             let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
@@ -335,7 +335,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// A list, and those of its paths that are to be checked.
+    /// Returns a list, its source, and the paths that need a check.
     fn list(
         &self,
         path: &str,
@@ -350,7 +350,7 @@ impl Expansion<'_> {
         Ok((Workload::List { label, file }, listed(flows), paths))
     }
 
-    /// A list of senders and their receiver.
+    /// Returns the hosts of a list of senders and of their receiver.
     fn senders(
         &self,
         path: &str,
@@ -390,7 +390,7 @@ impl Expansion<'_> {
         Ok(Transfer { bytes: bytes.0, start, priority: priority.0 })
     }
 
-    /// A start before the run's end.
+    /// Returns a start time that is before the run's end.
     pub(super) fn start(&self, path: &str, start: Time) -> Result<Picos, ScenarioError> {
         let (start, duration) = (start.0, self.duration);
         if start >= duration {
@@ -402,7 +402,7 @@ impl Expansion<'_> {
         Ok(start)
     }
 
-    /// Reads the file that the key at `path` names; `what` it is.
+    /// Reads the file that the key at `path` names. `what` describes the file in errors.
     pub(super) fn read(
         &self,
         path: &str,
@@ -443,7 +443,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Why no flow can run from `source` to `destination`, if it cannot: a title and a help.
+    /// Returns the reason why no flow can run from `source` to `destination`, if there is one: a title and a help text.
     pub(super) fn pair_fault(
         &self,
         source: HostId,
@@ -469,7 +469,7 @@ impl Transfer {
     }
 }
 
-/// Flows in order of start; those of one start keep their order.
+/// Sorts flows by start time; flows with equal start times keep their order.
 fn listed(mut flows: Vec<Flow>) -> Source {
     flows.sort_by_key(|flow| flow.start);
     Source::Listed(flows.into())

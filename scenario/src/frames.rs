@@ -1,4 +1,4 @@
-//! `[frames]`: how long frames count, where that is not as long as they are.
+//! `[frames]`: accounted lengths of frames, if they differ from the real ones.
 
 use host_agent::frame_length::FrameLengths;
 use schemars::JsonSchema;
@@ -9,48 +9,49 @@ use super::document::Document;
 use super::quantity::{self, Size};
 use super::report::ScenarioError;
 
-/// The most that headers and frames without payload may count.
+/// Maximum accounted bytes of headers and of frames without payload.
 const MOST: u64 = 1000;
-/// The least that a packet without payload counts: a switch has as many descriptors as its buffer holds of these.
+/// Minimum accounted bytes of a packet without payload: a switch has as many descriptors as such packets fit into its
+/// buffer.
 const LEAST_ACK: u64 = 60;
 
-/// How long frames count. What crosses wires and what captures record stays as it is.
+/// Accounted lengths of frames. Bytes on wires and in captures do not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
-    /// On wires, in buffers, queues and stamps.
+    /// Accounted lengths on wires, and in buffers, queues and stamps.
     pub lengths: FrameLengths,
-    /// How exact their times are.
+    /// Resolution of frame times.
     pub time: TimeOfFrames,
 }
 
-/// How exact the times are that frames occupy ports, and the gaps between paced packets.
+/// Resolution of the times for which frames occupy ports, and of the gaps between paced packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeOfFrames {
-    /// To a picosecond.
+    /// A picosecond.
     #[default]
     Exact,
-    /// Cut to a nanosecond; one is the least.
+    /// A nanosecond: times are rounded down, to at least one.
     WholeNanoseconds,
 }
 
-/// How long frames count on wires, in buffers, queues and stamps, where that is not as long as they are. What crosses
-/// wires and what captures record stays as it is.
+/// Accounted lengths of frames on wires, and in buffers, queues and stamps, if they differ from the real ones. Bytes on
+/// wires and in captures do not change.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FramesKeys {
-    /// What a packet with payload has beside it, "1B" to "1000B"; a packet counts 60 B at least. Default: its headers,
+    /// Headers of a packet with payload, "1B" to "1000B"; a packet counts at least 60 B. Default: the real headers,
     /// padding and ICRC.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_headers: Option<Size>,
-    /// A packet without payload, such as an ACK, "60B" to "1000B". Default: its frame without FCS.
+    /// Length of a packet without payload, such as an ACK, "60B" to "1000B". Default: the real frame without FCS.
     #[serde(skip_serializing_if = "Option::is_none")]
     ack: Option<Size>,
-    /// A frame between neighbours, such as PFC, "1B" to "1000B". Default: its 60 bytes without FCS.
+    /// Length of a hop control frame, such as PFC, "1B" to "1000B". Default: the real 60 bytes without FCS.
     #[serde(skip_serializing_if = "Option::is_none")]
     hop_control: Option<Size>,
-    /// How exact the times are that frames occupy ports, and the gaps between paced packets: "exact", or
-    /// "whole-nanoseconds", cut to a nanosecond, of which one is the least. Default "exact".
+    /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets. "exact": a
+    /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. Default "exact".
     time: TimeOfFrames,
 }
 
@@ -76,7 +77,7 @@ impl FramesKeys {
     }
 }
 
-/// As a file has it.
+/// Serialized as the keys of a file.
 impl Serialize for Frames {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let size =

@@ -1,4 +1,4 @@
-//! Workloads that generate their flows, resolved: at a load, and over all hosts at once.
+//! Resolved workloads that generate their flows: at a load, and between all hosts at once.
 
 use std::sync::Arc;
 
@@ -20,30 +20,30 @@ use super::quantity::{self, Time};
 use super::report::ScenarioError;
 use super::sizes::{LengthText, Sizes};
 
-/// Flows that a sender may start at once.
+/// Maximum number of flows that a sender starts at once.
 const LARGEST_BATCH: u32 = 65_536;
 
 /// Flows at a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenLoop {
-    /// The label of each flow.
+    /// Label of each flow.
     pub label: String,
-    /// The load.
+    /// Load, and the links it is a fraction of.
     #[serde(flatten)]
     pub load: Load,
     /// Flow sizes.
     pub sizes: Sizes,
-    /// Who sends to whom.
+    /// Pairs of senders and receivers.
     pub pairs: PairChoice,
     /// Flows that a sender starts at once.
     pub batch: u32,
-    /// Flows start from here on.
+    /// Start of the time span in which flows start.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
-    /// No flow starts from here on.
+    /// End of the time span in which flows start.
     #[serde(serialize_with = "quantity::serialize")]
     pub stop: Picos,
-    /// The flows' priority.
+    /// Priority of the flows.
     #[serde(flatten)]
     pub priority: PriorityChoice,
 }
@@ -51,15 +51,15 @@ pub struct OpenLoop {
 /// Flows between all hosts that start at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AllAtOnce {
-    /// The label of each flow.
+    /// Label of each flow.
     pub label: String,
     /// Bytes of each flow.
     #[serde(serialize_with = "serialize_length")]
     pub bytes: Length,
-    /// When all start.
+    /// Start time of all flows.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
-    /// The flows' priority.
+    /// Priority of the flows.
     #[serde(flatten)]
     pub priority: PriorityChoice,
 }
@@ -68,11 +68,11 @@ fn serialize_length<S: serde::Serializer>(length: &Length, out: S) -> Result<S::
     LengthText(*length).serialize(out)
 }
 
-/// Names the random streams of the workload with a label.
+/// Returns the key of a workload's random streams, from its label.
 pub(super) type Key<'a> = &'a mut dyn FnMut(&str) -> u64;
 
 impl Expansion<'_> {
-    /// A workload that generates its flows.
+    /// Resolves a workload that generates its flows.
     pub(super) fn generated(
         &self,
         path: &str,

@@ -1,15 +1,15 @@
-//! Patterns over names of wires and metrics: `*` is any text, `?` any one character.
+//! Patterns of names of wires and metrics: `*` matches any text, `?` any one character.
 
 use topology::Fabric;
 
 use super::document::{Document, suggestion};
 use super::report::ScenarioError;
 
-/// Whether all of `name` matches `pattern`.
+/// Returns true if all of `name` matches `pattern`.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut seen) = (0, 0);
-    // The latest star, and how much of the name it stands for so far.
+    // The latest star, and the length of the name that it matches so far.
     let mut star = None;
     while seen < name.len() {
         if pattern.get(at) == Some(&b'*') {
@@ -29,8 +29,9 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
-/// Whether a pattern means a wire. A pattern with an arrow is one over the names of wires. One without is over those of
-/// links, and means both wires: "a-b" and "b-a" are the link of "a->b", "a-b#2" and "b-a#2" that of "a->b#2".
+/// Returns true if a pattern selects a wire. A pattern with an arrow is compared with the wire's name. A pattern
+/// without an arrow is compared with the names of its link: "a-b" and "b-a" for "a->b", "a-b#2" and "b-a#2" for
+/// "a->b#2".
 pub fn matches_wire(pattern: &str, wire: &str) -> bool {
     if pattern.contains('>') { matches(pattern, wire) } else { matches_link(pattern, wire) }
 }
@@ -42,7 +43,7 @@ fn matches_link(pattern: &str, wire: &str) -> bool {
         || matches(pattern, &format!("{to}-{from}{number}"))
 }
 
-/// Checks that a pattern means a wire of the fabric.
+/// Checks that a pattern selects at least one wire of the fabric.
 pub(super) fn check(
     pattern: &str,
     path: &str,

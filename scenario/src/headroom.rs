@@ -1,4 +1,4 @@
-//! `switch.headroom`: buffer for what arrives after a PAUSE.
+//! `switch.headroom`: buffer for packets that arrive after a PAUSE.
 
 mod advice;
 mod reserve;
@@ -13,53 +13,53 @@ use super::quantity::{self, Quantity, Size, Time};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
-/// How headroom is set aside.
+/// Scheme that reserves headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Headroom {
-    /// Static and independent: every lossless ingress queue has its own (DSH Eq. 3).
+    /// Static and independent: every lossless ingress queue has separate headroom (DSH Eq. 3).
     Sih {
-        /// For each queue; `None` for DSH Eq. 1 and the terms that it misses ([`fabric_core::headroom`]).
+        /// Headroom of each queue; `None`: DSH Eq. 1 plus the terms that it misses ([`fabric_core::headroom`]).
         #[serde(
             serialize_with = "quantity::serialize_option",
             skip_serializing_if = "Option::is_none"
         )]
         bytes: Option<Bytes>,
-        /// For each queue, this many products of its link's rate and delay instead.
+        /// Headroom of each queue as a multiple of rate x delay of its link, instead of `bytes`.
         #[serde(skip_serializing_if = "Option::is_none")]
         bandwidth_delays: Option<u32>,
     },
-    /// As `Sih`, with the delay of each link measured (after IEEE P802.1Qdt).
+    /// As `Sih`, but ports measure the delay of their links (after IEEE P802.1Qdt).
     Adaptive {
-        /// As of `Sih`: what each queue has until its port's link is measured.
+        /// As for `Sih`: headroom of each queue until its port's link is measured.
         #[serde(
             serialize_with = "quantity::serialize_option",
             skip_serializing_if = "Option::is_none"
         )]
         bytes: Option<Bytes>,
-        /// Time from one measurement to the next.
+        /// Time between measurements.
         #[serde(serialize_with = "quantity::serialize")]
         period: Picos,
     },
-    /// One pool for all lossless ingress queues, smaller than what they may ask for.
+    /// One pool for all lossless ingress queues, smaller than the sum of their headroom.
     Oversubscribed {
-        /// As of `Sih`.
+        /// As for `Sih`: headroom that one queue may use.
         #[serde(
             serialize_with = "quantity::serialize_option",
             skip_serializing_if = "Option::is_none"
         )]
         bytes: Option<Bytes>,
-        /// The pool is DSH's `B_h` (Eq. 3) divided by this, which is at least 1.
+        /// Divisor of DSH's `B_h` (Eq. 3) that gives the size of the pool; at least 1.
         ratio: Ratio,
     },
-    /// Dynamic and shared, with insurance for each port.
+    /// Dynamic and shared, with insurance headroom for each port.
     Dsh(Dsh),
 }
 
-/// The parameters of DSH.
+/// Parameters of DSH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dsh {
-    /// Phi of a port; `None` as for [`Headroom::Sih`].
+    /// Phi of a port; `None`: as for [`Headroom::Sih`].
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
@@ -69,28 +69,28 @@ pub struct Dsh {
     pub gradient_weight: PowerOfTwo,
     /// Weight of the latest deviation, `w_v` in Eq. 6.
     pub deviation_weight: PowerOfTwo,
-    /// How many deviations an estimate lies above the average, `k` in Eq. 7.
+    /// Number of deviations by which an estimate exceeds the average, `k` in Eq. 7.
     pub deviation_gain: PowerOfTwo,
-    /// A port with packets of one queue only for longer than this sets tau to 0 (Algorithm 4).
+    /// Time after which tau is 0 at a port that holds packets of one queue only (Algorithm 4).
     #[serde(serialize_with = "quantity::serialize")]
     pub single_queue_window: Picos,
-    /// `X_pon` = `X_poff` - this, `delta_p`.
+    /// Difference of `X_poff` and `X_pon`, `delta_p`.
     #[serde(serialize_with = "quantity::serialize")]
     pub port_xon_offset: Bytes,
-    /// Whether queues get headroom from the shared pool; without, tau is 0 and what comes after a queue's PAUSE
-    /// goes to insurance headroom.
+    /// True if queues get headroom from the shared pool. Otherwise tau is 0, and packets after a queue's PAUSE use
+    /// insurance headroom.
     pub shared_headroom: bool,
-    /// Whether ports have insurance headroom; without, packets may be lost.
+    /// True if ports have insurance headroom. Otherwise packets may be lost.
     pub insurance_headroom: bool,
-    /// How phi-hat is computed.
+    /// Computation of phi-hat.
     pub estimation: Estimation,
 }
 
-/// How DSH computes the headroom that a queue needs.
+/// Computation of the headroom that a queue needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimation {
-    /// With look-up tables, as a switch chip does it (DSH Algorithm 3).
+    /// With look-up tables, as in a switch chip (DSH Algorithm 3).
     #[default]
     Practical,
     /// With a division and a multiplication (DSH Algorithm 2).
@@ -98,7 +98,7 @@ pub enum Estimation {
 }
 
 impl Headroom {
-    /// The scheme that sets headroom aside like this.
+    /// Returns the scheme of a switch with this headroom.
     pub fn scheme(&self) -> SchemeSettings {
         match self {
             Self::Sih { .. } | Self::Adaptive { .. } => SchemeSettings::Pfc,
@@ -107,7 +107,7 @@ impl Headroom {
         }
     }
 
-    /// The same with ports, or queues, that are victims or normal.
+    /// Returns the scheme with victim states of ports or queues (SPFC).
     pub(super) fn scheme_with_states(&self, spfc: spfc::Settings) -> SchemeSettings {
         let Self::Dsh(dsh) = self else { return SchemeSettings::Spfc(spfc) };
         let plain = dsh.settings();
@@ -138,15 +138,15 @@ impl Dsh {
     }
 }
 
-/// A power of two, or one over a power of two: 2 to the power of `exponent`.
+/// A power of two, with a positive or negative exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerOfTwo {
-    /// -6 to 6.
+    /// Exponent, -6 to 6.
     pub exponent: i8,
 }
 
 impl PowerOfTwo {
-    /// A smaller weight would have no effect, and a larger gain would ask for all headroom at once.
+    /// Largest absolute exponent. A smaller weight has no effect, and a larger gain requests all headroom at once.
     const LARGEST_EXPONENT: u32 = 6;
 
     pub(super) fn of(ratio: Ratio) -> Option<Self> {
@@ -159,12 +159,12 @@ impl PowerOfTwo {
             .then_some(Self { exponent })
     }
 
-    /// Bits by which a product with it is shifted to the left; 0 if it is below 1.
+    /// Left shift of a product with this factor, in bits; 0 if the factor is below 1.
     pub fn left_shift(self) -> u8 {
         self.exponent.max(0).unsigned_abs()
     }
 
-    /// Bits by which a product with it is shifted to the right; 0 if it is above 1.
+    /// Right shift of a product with this factor, in bits; 0 if the factor is above 1.
     pub fn right_shift(self) -> u8 {
         self.exponent.min(0).unsigned_abs()
     }
@@ -176,76 +176,73 @@ impl Serialize for PowerOfTwo {
     }
 }
 
-/// How headroom is set aside.
+/// Scheme that reserves headroom.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub(super) enum HeadroomKeys {
-    /// Static and independent: each lossless ingress queue has its own.
+    /// Static and independent: each lossless ingress queue has separate headroom.
     Sih {
-        /// For each queue. Default: DSH Eq. 1, 2 (rate x delay + longest frame) +
-        /// 3840 B, and two terms that it misses: one more frame, and the PAUSE itself (84 B).
+        /// Headroom of each queue. Default: 2 x (rate x delay + longest frame) + 3840 B (DSH Eq. 1), and two terms that
+        /// it misses: one more frame, and the PAUSE itself (84 B).
         bytes: Option<Size>,
-        /// Instead of `bytes`: for each queue, this many times rate x propagation delay of its port's
-        /// link, 1 to 1000. The HPCC simulator takes 3.
+        /// Headroom of each queue as a multiple of rate x propagation delay of its port's link, 1 to 1000; instead of
+        /// `bytes`. The HPCC simulator uses 3.
         bandwidth_delays: Option<u32>,
     },
-    /// As "sih", but ports measure the delay of their links by exchanging time-stamped frames with
-    /// their neighbours (after IEEE P802.1Qdt), and neighbours declare how fast they obey a PAUSE:
-    /// what a queue does not need is shared.
+    /// As "sih", but ports measure the delay of their links. They exchange time-stamped frames with their neighbours
+    /// (after IEEE P802.1Qdt), and neighbours declare their response time to a PAUSE. Headroom that a queue does not
+    /// need is shared.
     Adaptive {
-        /// What each queue has until its port's link is measured, and again when ten measurements
-        /// in a row are lost. Default: as of "sih".
+        /// Headroom of each queue until its port's link is measured, and again after ten lost measurements in a row.
+        /// Default: as for "sih".
         bytes: Option<Size>,
-        /// Time from one measurement to the next, from the run's start on. Default "100us".
+        /// Time between measurements, from the run's start on. Default "100us".
         #[serde(default = "default_period")]
         period: Time,
     },
-    /// One pool for all lossless ingress queues, smaller than what they may ask for: packets may be
-    /// lost.
+    /// One pool for all lossless ingress queues, smaller than the sum of their headroom. Packets may be lost.
     Oversubscribed {
-        /// What one queue may hold. Default: as of "sih".
+        /// Headroom that one queue may use. Default: as for "sih".
         bytes: Option<Size>,
-        /// What all queues may hold together is what "sih" sets aside, divided by this; at least 1.
-        /// Default "5/4": 80 %, as in DSH's evaluation.
+        /// Divisor of the headroom that "sih" reserves, which gives the size of the pool; at least 1. Default "5/4": 80
+        /// %, as in DSH's evaluation.
         #[serde(default = "default_ratio")]
         ratio: Ratio,
     },
-    /// Dynamic and shared (DSH): congested queues find headroom in the shared pool, and each port
-    /// has insurance headroom for what they do not find.
+    /// Dynamic and shared (DSH): congested queues take headroom from the shared pool, and each port has insurance
+    /// headroom for the packets that do not fit there.
     Dsh(DshKeys),
 }
 
-/// The parameters of DSH.
+/// Parameters of DSH.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct DshKeys {
-    /// Insurance headroom of each port, and the most that is estimated for a queue (Phi). Default:
-    /// as of "sih" for one queue.
+    /// Insurance headroom of each port, and the maximum estimate for a queue (Phi). Default: as for one queue under
+    /// "sih".
     bytes: Option<Size>,
     /// Weight of a queue's latest gradient in its average (`w_g`): "1", "1/2", "1/4" .. "1/64".
     /// Default "1/4".
     gradient_weight: Ratio,
-    /// Weight of the latest deviation from it (`w_v`): the same values. Default "1/4".
+    /// Weight of the latest deviation from the average gradient (`w_v`): "1", "1/2", "1/4" .. "1/64". Default "1/4".
     deviation_weight: Ratio,
-    /// How many mean deviations an estimate lies above the average gradient (`k`): 1, 2, 4 .. 64.
-    /// Default 4.
+    /// Number of mean deviations by which an estimate exceeds the average gradient (`k`): 1, 2, 4 .. 64. Default 4.
     deviation_gain: Ratio,
-    /// After this time with packets of one queue only, a port's queue pauses at T(t) without
-    /// shared headroom. Default "10ms".
+    /// Time after which the queue of a port that holds packets of one queue only pauses at T(t), without shared
+    /// headroom. Default "10ms".
     single_queue_window: Time,
-    /// How far below its PAUSE threshold a port resumes. Default "0B".
+    /// Difference of a port's PAUSE threshold and its RESUME threshold. Default "0B".
     port_xon_offset: Size,
-    /// Whether a queue gets headroom from the shared buffer: it pauses ahead of its share of it, by
-    /// the headroom that it is estimated to need, and may then use the shares of its port's other
-    /// queues. Without, what comes after its PAUSE goes to the port's insurance headroom, which
-    /// pauses the port. Default true.
+    /// True if queues get headroom from the shared buffer. A queue then pauses below its share, by the headroom that it
+    /// is estimated to need, and may afterwards use the shares of its port's other queues. If false, packets after a
+    /// queue's PAUSE use the port's insurance headroom, which pauses the port. Default true.
     shared_headroom: bool,
-    /// Whether ports have insurance headroom; without, packets may be lost. Default true.
+    /// True if ports have insurance headroom. If false, packets may be lost. Default true.
     insurance_headroom: bool,
-    /// How the headroom that a queue needs is computed: "practical" (look-up tables, DSH Algorithm
-    /// 3) or "conceptual" (division and multiplication, Algorithm 2). Default "practical".
+    /// Computation of the headroom that a queue needs: "practical" (look-up tables, DSH Algorithm 3) or "conceptual"
+    /// (division and multiplication, Algorithm 2). Default "practical".
     estimation: Estimation,
 }
 
@@ -258,7 +255,7 @@ const fn default_period() -> Time {
 }
 
 impl Default for DshKeys {
-    /// DSH's evaluation, section V.
+    /// Defaults of DSH's evaluation, section V.
     fn default() -> Self {
         Self {
             bytes: None,

@@ -1,4 +1,4 @@
-//! `[host]`: the NIC and the transport of every host.
+//! `[host]`: NIC and transport of every host.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,11 @@ use super::scheduling::NicScheduler;
 use super::switch::Scheduler;
 use super::transport::{Transport, TransportKeys};
 
-/// Largest payload: a frame of a native XDP program is one linear piece of a page, which leaves
-/// some 3.5 kB for headers and payload.
+/// Maximum payload: a frame of a native XDP program is one linear piece of a page, which leaves about 3.5 kB for
+/// headers and payload.
 pub const MAX_PAYLOAD: Bytes = Bytes(3072);
 
-/// The hosts' configuration.
+/// Configuration of the hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Host {
     /// Payload of a full data packet, 1 to 3072 bytes.
@@ -27,32 +27,32 @@ pub struct Host {
     pub cnp_priority: u8,
     /// Priority of ACKs and NAKs.
     pub ack_priority: AckPriority,
-    /// The priority whose pauses stop all ACKs and NAKs at NICs; `None`: each stops with its own.
+    /// Priority whose pauses stop all ACKs and NAKs at NICs; `None`: pauses of each frame's priority stop it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_queue: Option<u8>,
-    /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
+    /// Maximum number of data packets per ACK; a message's last packet is acknowledged at once.
     pub ack_interval: u32,
-    /// Stamps of switches for which each RoCEv2 data packet has room, 0 to 8; `None`: as many as the longest path has
-    /// switches, if its congestion control needs them.
+    /// Room for stamps of switches in each RoCEv2 data packet, 0 to 8. `None`: the number of switches on the longest
+    /// path if congestion control needs telemetry, otherwise 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub telemetry_hops: Option<u8>,
-    /// Time without progress after which a requester sends again from the oldest unacknowledged
-    /// packet; selective repeat sends that packet alone.
+    /// Time without progress after which a requester sends again from the oldest unacknowledged packet. Selective
+    /// repeat sends only this packet.
     #[serde(serialize_with = "quantity::serialize")]
     pub retransmission_timeout: Picos,
-    /// How fast the NIC obeys a PAUSE.
+    /// Response time of the NIC to a PAUSE.
     pub pause_response: PauseResponse,
-    /// Whether the NIC obeys pauses of single queues, and gives each flow a queue.
+    /// True if the NIC obeys pauses of single queues, and gives each flow a queue.
     pub queue_pauses: bool,
-    /// Whether the NIC obeys pauses of flows.
+    /// True if the NIC obeys pauses of flows.
     pub flow_pauses: bool,
-    /// How the NIC chooses among its flows.
+    /// Order in which the NIC serves its flows.
     pub scheduler: NicScheduler,
-    /// What carries flows.
+    /// Transport of flows.
     pub transport: Transport,
 }
 
-/// The NIC and the transport of every host.
+/// NIC and transport of every host.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HostKeys {
@@ -60,41 +60,40 @@ pub(super) struct HostKeys {
     payload: Size,
     /// Priority of congestion notification packets (CNP), 0 to 7. Default 6.
     cnp_priority: Priority,
-    /// Priority of ACKs and NAKs, 0 to 7, or "data": that of the packet that they answer, so that a pause of one priority
-    /// does not hold up ACKs of another. Default: `cnp_priority`.
+    /// Priority of ACKs and NAKs, 0 to 7, or "data": the priority of the acknowledged packet, so that a pause of one
+    /// priority does not stop ACKs of another. Default: `cnp_priority`.
     ack_priority: Option<AckPriority>,
-    /// The transmit queue of NICs in which all ACKs and NAKs wait: the priority, 0 to 7, whose pauses stop them there.
-    /// They go ahead of data in any case, in the order of arrival among those that are not paused, and switches queue them
-    /// by `ack_priority`. A rate that a switch sets for a priority (GFC) paces its ACKs all the same. Default: each waits in the queue of its own priority.
+    /// Priority, 0 to 7, whose pauses stop all ACKs and NAKs in the transmit queues of NICs. ACKs and NAKs go ahead of
+    /// data in any case, in the order of arrival among ones that are not paused, and switches queue them by
+    /// `ack_priority`. A rate that a switch sets for a priority (GFC) also paces its ACKs. Default: pauses of each
+    /// frame's priority stop it.
     ack_queue: Option<Priority>,
-    /// Data packets that one ACK may cover, from 1 up; a message's last packet is acknowledged at
-    /// once. Default 4.
+    /// Maximum number of data packets per ACK, from 1 up; a message's last packet is acknowledged at once. Default 4.
     #[schemars(range(min = 1))]
     ack_interval: u32,
-    /// Stamps of switches for which RoCEv2 data packets and their ACKs have room, 0 to 8: docs/telemetry.md. 0 is no
-    /// telemetry. Default: as many as the longest path has switches where a flow's `congestion_control` needs them, or
-    /// else 0. TCP segments have room where congestion control needs it, for 3 where this is more.
+    /// Room for stamps of switches in RoCEv2 data packets and their ACKs, 0 to 8: docs/telemetry.md. 0 disables
+    /// telemetry. Default: the number of switches on the longest path if a flow's `congestion_control` needs telemetry,
+    /// otherwise 0. TCP segments have room only if congestion control needs it, for at most 3 stamps.
     #[schemars(range(max = 8))]
     telemetry_hops: Option<u8>,
-    /// Time without progress after which a requester sends again from the oldest unacknowledged
-    /// packet (selective repeat: that packet alone; `RTO_high` in IRN, 320 us there); above zero. Default
-    /// "4194us", InfiniBand's 4.096 us x 2^10.
+    /// Time without progress after which a requester sends again from the oldest unacknowledged packet; above zero.
+    /// Selective repeat sends only this packet (`RTO_high` in IRN, 320 us there). Default "4194us", InfiniBand's 4.096
+    /// us x 2^10.
     retransmission_timeout: Time,
-    /// How long after a PAUSE a NIC may still start frames: "standard" (3840 B at line rate) or a
-    /// shorter time. Default "standard".
+    /// Time after a PAUSE in which a NIC may still start frames: "standard" (3840 B at line rate) or a shorter time.
+    /// Default "standard".
     pause_response: PauseResponse,
-    /// Whether NICs take part in `switch.backpressure`: each flow gets a transmit queue, its packets name it to the switch,
-    /// and the NIC obeys pauses of queues. If not, flows need a window. Default true.
+    /// True if NICs take part in `switch.backpressure`. Each flow then gets a transmit queue, its packets carry the
+    /// queue's name to the switch, and the NIC obeys pauses of queues. If false, flows need a window. Default true.
     queue_pauses: bool,
-    /// Whether NICs obey pauses of flows, which switches send under `switch.backpressure` of kind "ofc". If not, a host's
-    /// flows go on until PFC stops their class. Default true.
+    /// True if NICs obey pauses of flows, which switches send under `switch.backpressure` of kind "ofc". If false, a
+    /// host's flows continue until PFC stops their class. Default true.
     flow_pauses: bool,
-    /// How a NIC chooses among the flows that may send: "round-robin"; "strict", those of the highest priority first; or
-    /// "srf", shortest remaining flow first (BFC, Appendix A.2). Default: as `switch.scheduler`, and "round-robin" for
-    /// "dwrr" too.
+    /// Order in which a NIC serves flows that may send: "round-robin"; "strict", highest priority first; or "srf",
+    /// shortest remaining flow first (BFC, Appendix A.2). Default: as `switch.scheduler`, and "round-robin" if that is
+    /// "dwrr".
     scheduler: Option<NicScheduler>,
-    /// What carries flows. Default: kind "roce-rc" with its own defaults, DCQCN of the profile
-    /// "hpcc".
+    /// Transport of flows. Default: kind "roce-rc" with its defaults, which include DCQCN with the profile "hpcc".
     transport: TransportKeys,
 }
 
@@ -118,12 +117,12 @@ impl Default for HostKeys {
 }
 
 impl HostKeys {
-    /// The defaults, with another payload.
+    /// Returns the defaults with another payload.
     pub(super) fn of_payload(payload: Bytes) -> Self {
         Self { payload: Quantity(payload), ..Self::default() }
     }
 
-    /// At switches with this scheduler.
+    /// Resolves the keys; `switch` is the scheduler of the switches, which decides a default.
     pub(super) fn resolve(
         self,
         switch: Scheduler,

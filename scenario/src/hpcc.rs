@@ -1,4 +1,4 @@
-//! `results.hpcc`: files as the HPCC simulator writes them.
+//! `results.hpcc`: files in the format of the HPCC simulator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,31 +12,32 @@ use super::document::{Document, suggestion};
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
 
-/// How `fct.txt`, `pfc.txt` and `qlen.txt` are written.
+/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hpcc {
-    /// Added to every time in these files: whole nanoseconds.
+    /// Offset that is added to every time in these files; whole nanoseconds.
     #[serde(serialize_with = "quantity::serialize")]
     pub time_offset: Picos,
-    /// First look at the queues: whole nanoseconds, like all times here.
+    /// Time of the first sample of the queues; whole nanoseconds, like all times here.
     #[serde(serialize_with = "quantity::serialize")]
     pub qlen_start: Picos,
-    /// The first look at or after this is the last; none goes on to the run's end.
+    /// Time at or after which the last sample is taken; `None`: the run's end.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub qlen_stop: Option<Picos>,
-    /// From one look to the next.
+    /// Time between samples.
     #[serde(serialize_with = "quantity::serialize")]
     pub qlen_interval: Picos,
-    /// Histograms are written at its multiples; itself a multiple of `qlen_interval`.
+    /// Interval at whose multiples histograms are written; a multiple of `qlen_interval`.
     #[serde(serialize_with = "quantity::serialize")]
     pub qlen_dump_interval: Picos,
-    /// Names of all nodes in the order of their ids; none is hosts, then switches.
+    /// Names of all nodes in the order of their ids; `None`: hosts, then switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<String>>,
-    /// Headers of a data packet in `standalone_fct`, if that is the simulator's.
+    /// Headers of a data packet for `standalone_fct` as the simulator computes it; `None`: `standalone_fct` is
+    /// `ideal_ns`.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
@@ -46,29 +47,29 @@ pub struct Hpcc {
     pub destination_ports: BTreeMap<String, u16>,
 }
 
-/// How `fct.txt`, `pfc.txt` and `qlen.txt` are written, files as the HPCC simulator leaves them.
+/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HpccKeys {
-    /// Added to every time in these files, whole nanoseconds: the simulator's flows start at 2 s.
+    /// Offset that is added to every time in these files; whole nanoseconds. The simulator's flows start at 2 s.
     /// Default "0s".
     time_offset: Time,
-    /// Emulated time of the first look at the queues, whole nanoseconds. Default "0s".
+    /// Emulated time of the first sample of the queues; whole nanoseconds. Default "0s".
     qlen_start: Time,
-    /// The first look at or after this emulated time is the last. Default: the run's end.
+    /// Emulated time at or after which the last sample is taken. Default: the run's end.
     qlen_stop: Option<Time>,
-    /// From one look to the next, whole nanoseconds above zero. Default "100ns".
+    /// Time between samples; whole nanoseconds above zero. Default "100ns".
     qlen_interval: Time,
-    /// Histograms are written where the time with its offset is a multiple of this, and at the last
-    /// look; a multiple of `qlen_interval`. Default "100ms".
+    /// Interval of histograms, which are written when the time with its offset is a multiple of it, and at the last
+    /// sample. A multiple of `qlen_interval`. Default "100ms".
     qlen_dump_interval: Time,
     /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
     nodes: Option<Vec<String>>,
-    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it, which has 48 B. Default:
-    /// `standalone_fct` is `ideal_ns`, which counts frames with all that is in them, and ACKs.
+    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it with 48 B.
+    /// Default: `standalone_fct` is `ideal_ns`, which counts whole frames and ACKs.
     standalone_headers: Option<Size>,
-    /// UDP destination ports of flows by their labels, 0 to 65535; the simulator's analysis tells
-    /// incasts (200) from other flows (100) by them. Default: 100 for all.
+    /// UDP destination ports of flows by label, 0 to 65535. The simulator's analysis uses them to distinguish incasts
+    /// (200) from other flows (100). Default: 100 for all.
     destination_ports: BTreeMap<String, u16>,
 }
 

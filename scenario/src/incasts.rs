@@ -1,4 +1,4 @@
-//! Incasts that come again and again, resolved.
+//! Resolved series of incasts.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -23,48 +23,47 @@ use super::report::ScenarioError;
 use super::sizes::Sizes;
 use crate::refusal::Refusal;
 
-/// Flows that an incast may have.
+/// Maximum number of flows of an incast.
 const MOST_FLOWS: u32 = 1 << 20;
 
-/// Incasts that come again and again.
+/// A series of incasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ManyIncasts {
-    /// The label of each flow.
+    /// Label of each flow.
     pub label: String,
-    /// Senders of an incast.
+    /// Number of senders of an incast.
     #[serde(serialize_with = "serialize_degree")]
     pub degree: Degree,
     /// Bytes of each flow.
     #[serde(flatten)]
     pub bytes: IncastBytes,
-    /// Flows of an incast; without a number, one for each sender.
+    /// Number of flows of an incast; `None`: one for each sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
-    /// How often.
+    /// Frequency of incasts.
     #[serde(flatten)]
     pub pace: Pace,
-    /// The receiver's name; without one, each incast draws its own.
+    /// Name of the receiver; `None`: each incast draws a receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
-    /// Names of the hosts from which receivers are drawn, and of switches for their hosts; without,
-    /// all.
+    /// Names of hosts from which receivers are drawn, and of switches for their hosts; `None`: all hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receivers: Option<Vec<String>>,
-    /// Names of the hosts from which senders are drawn, and of switches for their hosts; without, all.
+    /// Names of hosts from which senders are drawn, and of switches for their hosts; `None`: all hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub senders: Option<Vec<String>>,
-    /// Whether hosts of the receiver's rack send as well.
+    /// True if hosts of the receiver's rack send as well.
     pub own_rack: bool,
-    /// Whether all senders are of the rack after the receiver's.
+    /// True if all senders are in the rack after the receiver's.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub next_rack: bool,
-    /// Incasts come from here on.
+    /// Start of the time span in which incasts start.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
-    /// No incast from here on.
+    /// End of the time span in which incasts start.
     #[serde(serialize_with = "quantity::serialize")]
     pub stop: Picos,
-    /// The flows' priority.
+    /// Priority of the flows.
     #[serde(flatten)]
     pub priority: PriorityChoice,
 }
@@ -73,49 +72,49 @@ pub struct ManyIncasts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum IncastBytes {
-    /// The same for all.
+    /// One size for all flows.
     Fixed {
-        /// Above zero.
+        /// Bytes of each flow, above zero.
         #[serde(serialize_with = "quantity::serialize")]
         bytes: Bytes,
     },
-    /// Each draws its own.
+    /// A size drawn for each flow.
     Drawn {
-        /// What they are drawn from.
+        /// Distribution of the sizes.
         sizes: Sizes,
     },
 }
 
-/// How often incasts come.
+/// Frequency of incasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Pace {
-    /// With this time in between, or this mean time.
+    /// Time between incasts.
     Period {
-        /// Above zero.
+        /// Time between incasts or its mean; above zero.
         #[serde(serialize_with = "quantity::serialize")]
         period: Picos,
     },
-    /// So often for each receiver.
+    /// Frequency for each receiver.
     Rate {
-        /// Incasts a second.
+        /// Incasts per second.
         rate: QueryRate,
     },
-    /// As often as makes a load.
+    /// Frequency that results in a load.
     Load(Load),
 }
 
-/// A number of senders, or the least and the most of them.
+/// A number of senders, or a range of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DegreeKeys(Degree);
 
-/// The ends of a range.
+/// Range of the number of senders.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RangeKeys {
-    /// The fewest senders, from 1 up.
+    /// Minimum number of senders, from 1 up.
     least: u32,
-    /// The most senders.
+    /// Maximum number of senders.
     most: u32,
 }
 
@@ -165,7 +164,7 @@ fn serialize_degree<S: Serializer>(degree: &Degree, out: S) -> Result<S::Ok, S::
 }
 
 impl Expansion<'_> {
-    /// Incasts with all defaults, and what their flows come from.
+    /// Returns incasts with all defaults, and the source of their flows.
     pub(super) fn incasts(
         &self,
         path: &str,

@@ -1,11 +1,11 @@
 //! Scenarios: one TOML file in, one fully resolved [`Scenario`] out.
 //!
-//! A [`Scenario`] that exists is right: quantities have units, names exist, buffers hold what is
-//! set aside in them, and every flow has a path. Each section of the file has a module with two
-//! types: its keys as a file gives them (`..Keys`, from which the JSON Schema is generated) and
-//! what they resolve to. Defaults stand in the `Default` of the keys, or with the key.
+//! A [`Scenario`] that exists is valid: quantities have units, names exist, buffers hold the pools that are reserved in
+//! them, and every flow has a path. Each section of the file has a module with two types: its keys as a file gives them
+//! (`..Keys`, from which the JSON Schema is generated), and the resolved values. Defaults are in the keys' `Default` or
+//! next to the key.
 //!
-//! Nothing here knows how a run is made of a scenario, or what it leaves: no table, no datapath, no row.
+//! This crate does not know how a scenario is run, nor the results: it has no tables, no datapath and no rows.
 
 mod backpressure;
 mod buffer;
@@ -151,52 +151,52 @@ use transports::Transports;
 use unused_routes::UnusedRoute;
 use workload::MaterialisedFlows;
 
-/// What gives the text of a file.
+/// Function that returns the text of a file.
 pub type ReadFile<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
 
-/// Everything that decides what a run does.
+/// Complete description of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Scenario {
-    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`.
+    /// Name of the run: 1 to 64 letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// Where all randomness of the run comes from.
+    /// Seed of all randomness of the run.
     pub seed: u64,
-    /// Emulated time at which the run ends, if flows are not done before.
+    /// Emulated time at which the run ends if flows are not done before.
     #[serde(serialize_with = "quantity::serialize")]
     pub duration: Picos,
-    /// What else ends the run.
+    /// Other condition that ends the run.
     pub stop: Stop,
-    /// Which clock events run by.
+    /// Clock of the events.
     pub clock: Clock,
-    /// Where switches run.
+    /// Environment of the switches.
     pub datapath: Datapath,
-    /// The fabric's shape; [`Self::fabric`] is the fabric.
+    /// Shape of the fabric, from which [`Self::fabric`] is built.
     #[serde(rename = "topology")]
     pub shape: Shape,
-    /// Every switch, except for what `switches` says; [`Self::switch_at`] is one of them.
+    /// Configuration of every switch, except for the values in `switches`; see [`Self::switch_at`].
     pub switch: Switch,
-    /// What some switches have instead.
+    /// Values that differ for some switches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<SwitchesEntry>,
-    /// Every host.
+    /// Configuration of every host.
     pub host: Host,
-    /// How long frames count.
+    /// Accounted lengths of frames.
     pub frames: Frames,
-    /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
+    /// Entries of `[[flows]]`; [`Self::flow_stream`] returns their flows.
     #[serde(rename = "flows")]
     pub workloads: Vec<FlowsEntry>,
-    /// What goes before the shortest paths.
+    /// Static routes; they override the shortest paths.
     pub routes: Vec<RouteEntry>,
-    /// What is recorded.
+    /// Wires that are recorded into pcapng files.
     pub captures: Vec<Capture>,
-    /// What goes wrong on purpose.
+    /// Deliberate faults on wires.
     pub faults: Vec<Fault>,
-    /// Hosts that pause without end.
+    /// Hosts that pause their switch continuously.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub storms: Vec<Storm>,
-    /// What is written.
+    /// Tables and files that the run writes.
     pub results: Results,
-    /// What must hold of the results.
+    /// Conditions on the results.
     #[serde(rename = "expect", skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
     #[serde(skip)]
@@ -213,25 +213,25 @@ pub struct Scenario {
     flow_routes: FlowRoutes,
     #[serde(skip)]
     unused_routes: Vec<UnusedRoute>,
-    /// Where the default of a key depends on it; otherwise zero.
+    /// Longest round trip if the default of a key depends on it; otherwise zero.
     #[serde(skip)]
     longest_round_trip: Picos,
 }
 
-/// What ends a run before its duration is over, besides that all flows are done.
+/// Condition that ends a run before its duration is over, besides the end of all flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// Nothing else.
+    /// No other condition: all flows are done.
     #[default]
     Done,
-    /// Paused queues that wait for each other and can never resume.
+    /// Paused queues wait for each other and can never resume.
     Deadlock,
     /// All flows that start in the window of `results` are done.
     Window,
 }
 
-/// Which clock events run by.
+/// Clock of the events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clock {
@@ -239,7 +239,7 @@ pub struct Clock {
     pub mode: ClockMode,
 }
 
-/// What drives a run.
+/// Clock of the events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockMode {
@@ -248,7 +248,7 @@ pub enum ClockMode {
     Virtual,
 }
 
-/// Reads the keys of a scenario. A sweep, which names a scenario, is refused as such.
+/// Reads the keys of a scenario. Refuses a sweep, which names a scenario, with advice.
 fn keys_of(document: &Document<'_>) -> Result<ScenarioKeys, ScenarioError> {
     let root = &document.root;
     match root.child("scenario") {
@@ -265,13 +265,13 @@ fn keys_of(document: &Document<'_>) -> Result<ScenarioKeys, ScenarioError> {
 }
 
 impl Scenario {
-    /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
+    /// Reads a file and applies `overrides` such as `switch.buffer=4MB`.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         Self::read(path, overrides, &from_disk)
     }
 
-    /// Like [`load`](Self::load), with `read` to get the texts of files: the scenario's, and those that it names by
-    /// absolute paths.
+    /// Like [`load`](Self::load), but reads files with `read`: the scenario, and files that it names, by absolute
+    /// paths.
     pub fn read(
         path: &Path,
         overrides: &[String],
@@ -281,14 +281,13 @@ impl Scenario {
         Self::parse_with(&text, path, overrides, Settings::default(), read)
     }
 
-    /// Understands the text of a file; `path` names it in errors, and paths in it are relative to
-    /// the folder of `path`.
+    /// Parses the text of a file. `path` names it in errors, and paths in it are relative to the folder of `path`.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         Self::parse_with(text, path, overrides, Settings::default(), &from_disk)
     }
 
-    /// Like [`parse`](Self::parse), with another file's settings on top of the overrides, and `read` to get the texts
-    /// of files.
+    /// Like [`parse`](Self::parse), but applies another file's settings after the overrides, and reads files with
+    /// `read`.
     pub fn parse_with(
         text: &str,
         path: &Path,
@@ -302,7 +301,7 @@ impl Scenario {
         keys_of(&document)?.resolve(path, &document, read, NeedsFlows::Yes)
     }
 
-    /// Like [`parse`](Self::parse), of a scenario for a live fabric, which needs no flows.
+    /// Like [`parse`](Self::parse), for the scenario of a live fabric, which needs no flows.
     pub fn parse_live(
         text: &str,
         path: &Path,
@@ -314,18 +313,18 @@ impl Scenario {
         keys_of(&document)?.resolve(path, &document, &from_disk, NeedsFlows::No)
     }
 
-    /// Like [`load`](Self::load), of a scenario for a live fabric.
+    /// Like [`load`](Self::load), for the scenario of a live fabric.
     pub fn load_live(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let text = text_of(path, &from_disk)?;
         Self::parse_live(&text, path, overrides)
     }
 
-    /// The scenario as a file with every default written out; it loads into an equal scenario.
+    /// Returns the scenario as a file with all defaults, which loads into an equal scenario.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario is a table of texts, numbers, lists and tables")
     }
 
-    /// How long frames occupy ports.
+    /// Returns the rule that gives the time for which frames occupy ports.
     pub fn frame_time(&self) -> FrameTime {
         FrameTime {
             overhead: self.switch.wire_overhead.0,
@@ -333,48 +332,48 @@ impl Scenario {
         }
     }
 
-    /// Hosts, switches, links and routes.
+    /// Returns hosts, switches, links and routes.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// All flows one by one, in order of start; flows of one start are in the order of the file.
+    /// Returns all flows one by one, in order of start time; flows with equal start times are in the order of the file.
     pub fn flow_stream(&self) -> FlowStream {
         FlowStream::new(&self.sources, self.seed)
     }
 
-    /// What flows come from, one for each of [`Self::workloads`].
+    /// Returns the sources of flows, one for each of [`Self::workloads`].
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The labels that flows have, those of single rows of flow lists included.
+    /// Returns the labels of all flows, including labels of single rows of flow lists.
     pub fn labels(&self) -> BTreeSet<&str> {
         flows::labels(&self.workloads, &self.sources)
     }
 
-    /// What carries flows: that of the hosts, then those that `[[flows]]` name, each once.
+    /// Returns the transports, each once: the hosts' transport first, then transports that `[[flows]]` name.
     pub fn transports(&self) -> &[Transport] {
         self.transports.all()
     }
 
-    /// Those of [`Self::transports`] that carry flows.
+    /// Returns the transports that carry flows.
     pub fn transports_in_use(&self) -> impl Iterator<Item = &Transport> {
         self.transports.in_use()
     }
 
-    /// The place of a flow's transport in [`Self::transports`].
+    /// Returns the index of a flow's transport in [`Self::transports`].
     pub fn transport_of(&self, flow: &Flow) -> u16 {
         self.transports.place_of(flow.workload as usize)
     }
 
-    /// All flows of [`Self::flow_stream`] in one list, which stays in memory.
+    /// Returns all flows of [`Self::flow_stream`] in a list, which stays in memory.
     pub fn flows(&self) -> &[Flow] {
         self.flows.of(&self.sources, self.seed)
     }
 }
 
-/// The text of a scenario.
+/// Reads the text of a scenario.
 fn text_of(path: &Path, read: &ReadFile<'_>) -> Result<String, ScenarioError> {
     read(path).map_err(|error| {
         let place = report::Place { name: &path.to_string_lossy(), text: "", span: None };

@@ -1,4 +1,4 @@
-//! `load` of a workload, and the rate of payload that it stands for.
+//! `load` of a workload, and its conversion to a rate of payload.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Deserializer;
@@ -11,33 +11,33 @@ use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::thousandths::Thousandths;
 
-/// Which links a load is a part of.
+/// Links that a load is a fraction of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadOf {
-    /// The links of the sending hosts; of the receiving ones, for incasts.
+    /// Links of the sending hosts; for incasts, links of the receiving hosts.
     #[default]
     HostLinks,
-    /// The links of the sending hosts, for incasts too.
+    /// Links of the sending hosts, for incasts too.
     SenderLinks,
-    /// The links between the two highest tiers of switches, as far as the workload uses them.
+    /// Links between the two highest tiers of switches, as far as the workload uses them.
     CoreLinks,
 }
 
-/// A load: payload as a part of the links' rate.
+/// Load: payload as a fraction of the links' rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Load {
-    /// Above 0, up to 1.
+    /// Fraction, above 0, up to 1.
     #[serde(rename = "load")]
     pub part: Probability,
-    /// The links.
+    /// Links that the load is a fraction of.
     pub of: LoadOf,
 }
 
-/// The deviation of a lognormal gap's logarithm, in thousandths.
+/// Standard deviation of a lognormal gap's logarithm, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sigma {
-    /// 1 to 10,000.
+    /// Thousandths, 1 to 10,000.
     pub thousandths: u32,
 }
 
@@ -68,7 +68,7 @@ impl JsonSchema for Sigma {
 }
 
 impl Expansion<'_> {
-    /// The rate of payload of a workload at a load; `hosts` are those whose links it is a part of by default.
+    /// Returns the payload rate of a workload at a load. `hosts` are the hosts whose links count by default.
     pub(super) fn payload_rate(
         &self,
         path: &str,

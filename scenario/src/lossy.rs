@@ -1,4 +1,4 @@
-//! `switch.lossy`: how packets of priorities that PFC does not protect share a switch's buffer.
+//! `switch.lossy`: sharing of a switch's buffer by packets of lossy priorities.
 
 mod alphas;
 mod checks;
@@ -27,20 +27,20 @@ pub(super) use keys::LossyKeys;
 pub use period::LossyPeriod;
 pub use pool::LossyPool;
 
-/// How lossy packets share the buffer.
+/// Sharing of the buffer by lossy packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lossy {
-    /// Which packets are dropped.
+    /// Rule that drops packets.
     #[serde(flatten)]
     pub management: BufferManagement,
-    /// An AQM on top, if there is one.
+    /// Additional AQM, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codel: Option<CoDel>,
-    /// Which part of the buffer they may take.
+    /// Part of the buffer that lossy packets may use.
     pub pool: LossyPool,
 }
 
-/// A buffer management and what it alone needs.
+/// Buffer management with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BufferManagement {
@@ -50,62 +50,62 @@ pub enum BufferManagement {
     Cs,
     /// Active Buffer Management.
     Abm {
-        /// Of later packets.
+        /// alpha of packets after the first round trip.
         #[serde(flatten)]
         alphas: Alphas,
-        /// What is counted.
+        /// Counting of congested queues.
         #[serde(flatten)]
         counting: Counting,
     },
     /// BSHARE.
     Bshare {
-        /// Of later packets.
+        /// alpha of packets after the first round trip.
         #[serde(flatten)]
         alphas: Alphas,
-        /// What is counted.
+        /// Counting of congested queues.
         #[serde(flatten)]
         counting: Counting,
-        /// `MinBytes`; at most the lossy buffer.
+        /// `MinBytes`; less than the lossy buffer.
         #[serde(serialize_with = "quantity::serialize")]
         min_bytes: Bytes,
     },
     /// Flow-Aware Buffer.
     Fab {
-        /// Of packets of flows that have sent much.
+        /// alpha of packets of flows that have sent `short_bytes` or more.
         #[serde(flatten)]
         alphas: Alphas,
-        /// alpha of the others.
+        /// alpha of packets of other flows.
         short_alpha: Ratio,
-        /// How much is much.
+        /// Bytes from which on a flow is not short.
         #[serde(serialize_with = "quantity::serialize")]
         short_bytes: Bytes,
-        /// Where that is counted.
+        /// Table in which bytes of flows are counted.
         flow_table: FlowTable,
     },
     /// Intelligent Buffer.
     Ib {
-        /// Of all packets.
+        /// alpha of all packets.
         #[serde(flatten)]
         alphas: Alphas,
-        /// AFD.
+        /// Approximate fair dropping (AFD).
         fair_dropping: FairDropping,
-        /// DPP, if there is one.
+        /// Dynamic packet prioritisation (DPP), if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         prioritisation: Option<Prioritisation>,
-        /// Where flows are counted, if that is needed.
+        /// Table in which flows are counted, if needed.
         flow_table: FlowTable,
     },
 }
 
-/// What ABM and BSHARE have in common.
+/// Parameters common to ABM and BSHARE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counting {
-    /// alpha of packets of their flow's first round trip, if it is another one.
+    /// alpha of packets of their flow's first round trip; `None`: alpha of other packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_rtt_alpha: Option<Ratio>,
-    /// When a queue counts as congested.
+    /// Condition under which a queue counts as congested.
     pub congested: Congested,
-    /// How often queues are counted.
+    /// Period of the count.
     pub period: LossyPeriod,
 }
 
@@ -116,7 +116,7 @@ impl Default for BufferManagement {
 }
 
 impl BufferManagement {
-    /// As a file writes its kind.
+    /// Returns the kind's name in files.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Dt(_) => "dt",
@@ -128,7 +128,7 @@ impl BufferManagement {
         }
     }
 
-    /// What it counts once in a period.
+    /// Returns the parameters of the periodic count, if there is one.
     pub const fn counting(&self) -> Option<&Counting> {
         match self {
             Self::Abm { counting, .. } | Self::Bshare { counting, .. } => Some(counting),
@@ -147,7 +147,7 @@ impl BufferManagement {
         }
     }
 
-    /// alpha of packets at the start of their flow, if it is another one.
+    /// Returns alpha of packets at the start of their flow, if it differs.
     const fn first_alpha(&self) -> Option<Ratio> {
         match self {
             Self::Abm { counting, .. } | Self::Bshare { counting, .. } => counting.first_rtt_alpha,
@@ -165,7 +165,7 @@ impl BufferManagement {
 }
 
 impl Scenario {
-    /// The settings of every switch's buffer management.
+    /// Returns the settings of every switch's buffer management.
     pub fn lossy_settings(&self) -> lossy::Settings {
         let management = &self.switch.lossy.management;
         let alphas = management.alphas().cloned().unwrap_or_default().by_priority();
@@ -200,13 +200,13 @@ impl Scenario {
         }
     }
 
-    /// How often the buffer management counts congested queues, if it does.
+    /// Returns the period in which congested queues are counted, if they are.
     pub fn lossy_period(&self) -> Option<Picos> {
         let counting = self.switch.lossy.management.counting()?;
         Some(counting.period.at(self.longest_round_trip))
     }
 
-    /// Whether a default depends on the longest round trip.
+    /// Returns true if a default depends on the longest round trip.
     pub(super) fn counts_each_round_trip(&self) -> bool {
         let counting = self.switch.lossy.management.counting();
         counting.is_some_and(|counting| counting.period == LossyPeriod::RoundTrip)

@@ -13,22 +13,22 @@ use super::report::ScenarioError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     patterns: Vec<String>,
-    /// Whether it was written as a list.
+    /// True if the file has a list.
     is_list: bool,
 }
 
 impl Names {
-    /// So many names.
+    /// Returns a list of names.
     pub(super) fn list(names: Vec<String>) -> Self {
         Self { patterns: names, is_list: true }
     }
 
-    /// Where pattern number `place` is in the file, if all are at `path`.
+    /// Returns the path in the file of pattern number `place`; `path` is the path of all patterns.
     fn path(&self, path: &str, place: usize) -> String {
         if self.is_list { format!("{path}.{place}") } else { path.to_owned() }
     }
 
-    /// The switches that match, ascending.
+    /// Returns the matching switches, ascending.
     pub(super) fn switches(
         &self,
         path: &str,
@@ -44,7 +44,7 @@ impl Names {
         self.resolve(path, document, matching, ("switch", "the switches are"), names)
     }
 
-    /// The hosts that match, and those on switches that match, ascending.
+    /// Returns the matching hosts and the hosts on matching switches, ascending.
     pub(super) fn hosts(
         &self,
         path: &str,

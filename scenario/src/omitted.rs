@@ -1,4 +1,4 @@
-//! `results.omit`: tables that are not written.
+//! `results.omit`: tables that a run does not write.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::document::{Document, suggestion};
 use super::glob;
 use super::report::ScenarioError;
 
-/// Every table that a run may write, without `.csv`, in the order of docs/results.md.
+/// All tables that a run may write, without `.csv`, in the order of docs/results.md.
 pub const TABLES: [&str; 25] = [
     "flows",
     "fct_by_size",
@@ -37,28 +37,28 @@ pub const TABLES: [&str; 25] = [
     "distributions",
 ];
 
-/// Patterns of the names of tables that are not written.
+/// Patterns of names of tables that a run does not write.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Omitted(Vec<String>);
 
 impl Omitted {
-    /// Whether a table is not written; its name has no `.csv`.
+    /// Returns true if the table is omitted. `table` has no `.csv`.
     pub fn covers(&self, table: &str) -> bool {
         self.0.iter().any(|pattern| glob::matches(pattern, table))
     }
 
-    /// The tables that are not written.
+    /// Returns the omitted tables.
     pub fn tables(&self) -> impl Iterator<Item = &'static str> {
         TABLES.into_iter().filter(|table| self.covers(table))
     }
 
-    /// Whether all tables are written.
+    /// Returns true if no table is omitted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each pattern means a table.
+    /// Checks that each pattern matches a table.
     pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         for (place, pattern) in self.0.iter().enumerate() {
             if !TABLES.iter().any(|table| glob::matches(pattern, table)) {

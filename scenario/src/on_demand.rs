@@ -1,4 +1,4 @@
-//! A scenario whose flows are asked for one by one, while it runs.
+//! Scenarios of live fabrics, in which users request flows while the fabric runs.
 
 use units::Picos;
 
@@ -6,14 +6,15 @@ use super::flows::{FlowsEntry, Workload};
 use super::transport::Transport;
 use super::{Scenario, Source, Stop};
 
-/// What flows are called that are asked for.
+/// Label of requested flows.
 pub const ON_DEMAND: &str = "on-demand";
-/// How long a live fabric lasts, of emulated time: 18 hours. The engine's keys of arrivals end at 20.
+/// Maximum life of a live fabric in emulated time: 18 hours. The engine's keys of arrivals end at 20 hours.
 pub const LONGEST_LIFE: Picos = Picos(64_800_000_000_000_000);
 
 impl Scenario {
-    /// The same fabric for [as long as can be](LONGEST_LIFE), and with room for flows that are asked for while it runs. Its own flows and storms
-    /// are kept only if it `plays` them, and samples are taken only if it leaves results.
+    /// Returns the scenario for a live fabric, with [the longest duration](LONGEST_LIFE) and a workload for requested
+    /// flows. Flows and storms of the scenario are kept only if `plays`, and queues are sampled only if
+    /// `leaves_results`.
     #[must_use]
     pub fn on_demand(mut self, plays: bool, leaves_results: bool) -> Self {
         let kept = if plays { self.sources.len() } else { 0 };
@@ -37,19 +38,19 @@ impl Scenario {
         self
     }
 
-    /// Whether it is [on demand](Self::on_demand).
+    /// Returns true for a scenario of a live fabric, made by [`on_demand`](Self::on_demand).
     pub fn is_on_demand(&self) -> bool {
-        // No run lasts as long.
+        // Every run is shorter.
         const { assert!(super::LONGEST_DURATION.0 < LONGEST_LIFE.0) };
         self.duration == LONGEST_LIFE
     }
 
-    /// The number of the workload of flows that are asked for, in a scenario that is [on demand](Self::on_demand).
+    /// Returns the index of the workload for requested flows, in a scenario made by [`on_demand`](Self::on_demand).
     pub fn on_demand_workload(&self) -> u32 {
         let last = self.workloads.len().checked_sub(1).expect("it is on demand");
         last.try_into().expect("a scenario has few workloads")
     }
 }
 
-/// Nobody reads the samples of a fabric that leaves no results, and each wakes it up.
+/// Sampling period of a fabric without results. Nothing reads its samples, and each one wakes the fabric up.
 const SAMPLES: Picos = Picos(10_000_000_000_000);

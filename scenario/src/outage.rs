@@ -1,4 +1,4 @@
-//! Spans of a run, and when wires are down.
+//! Spans of emulated time, and outages of wires.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,64 +6,64 @@ use units::Picos;
 
 use super::quantity::{self, Time};
 
-/// The span `[from, until)` of emulated time.
+/// Span `[from, until)` of emulated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
+    /// Start of the span.
     pub from: Picos,
-    /// Its end, which is not in it; `Picos::MAX` if it has none.
+    /// Exclusive end of the span; `Picos::MAX` if it has no end.
     pub until: Picos,
 }
 
 impl Span {
-    /// All of a run.
+    /// The whole run.
     pub const ALWAYS: Self = Self { from: Picos::ZERO, until: Picos::MAX };
 
-    /// Whether an instant lies in it.
+    /// Returns true if the instant is in the span.
     #[inline]
     pub fn contains(self, at: Picos) -> bool {
         self.from <= at && at < self.until
     }
 }
 
-/// When a wire is down.
+/// Times at which a wire is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// From when until when.
+    /// Span of the outage.
     pub span: Span,
-    /// Whether it comes up in between.
+    /// Period in which the wire goes down and up; `None`: it stays down.
     pub flap: Option<Flap>,
 }
 
-/// A wire that goes down again and again.
+/// Periodic outage of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Flap {
-    /// From one time that it goes down to the next.
+    /// Time from one time that the wire goes down to the next.
     #[serde(serialize_with = "quantity::serialize")]
     pub period: Picos,
-    /// How long it then stays down; above zero and less than the period.
+    /// Time for which the wire stays down; above zero and less than the period.
     #[serde(serialize_with = "quantity::serialize")]
     pub down_for: Picos,
 }
 
-/// A wire that goes down again and again, from the fault's beginning to its end.
+/// Periodic outage of a wire, from the start of the fault to its end.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FlapKeys {
-    /// From one time that the wire goes down to the next, at least "1us".
+    /// Time from one time that the wire goes down to the next, at least "1us".
     pub(super) period: Time,
-    /// How long it then stays down. Default: half the period.
+    /// Time for which the wire stays down in each period. Default: half the period.
     pub(super) down_for: Option<Time>,
 }
 
 impl Outage {
-    /// Whether the wire is down.
+    /// Returns true if the wire is down.
     pub fn is_down(&self, at: Picos) -> bool {
         let in_period = |flap: Flap| (at.0 - self.span.from.0) % flap.period.0 < flap.down_for.0;
         self.span.contains(at) && self.flap.is_none_or(in_period)
     }
 
-    /// When the wire goes down or comes up next, after `now`.
+    /// Returns the time after `now` at which the wire next goes down or comes up, if any.
     pub fn next_change(&self, now: Picos) -> Option<Picos> {
         let Self { span: Span { from, until }, flap } = *self;
         if now < from {

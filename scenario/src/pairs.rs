@@ -1,4 +1,4 @@
-//! `pairs` of a workload: who sends to whom.
+//! `pairs` of a workload: senders and receivers.
 
 use std::sync::Arc;
 
@@ -11,40 +11,40 @@ use super::document::suggestion;
 use super::flows::Expansion;
 use super::report::ScenarioError;
 
-/// Who sends to whom.
+/// Pairs of senders and receivers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind", transform = some_are_texts)]
 pub enum PairChoice {
-    /// Every host sends to every other one with equal probability.
+    /// Every host sends to every other host with equal probability.
     #[default]
     Uniform,
-    /// The hosts of every rack send to those of the next one, in the order of the switches, and those of the last to the
+    /// Hosts of each rack send to hosts of the next rack, in the order of the switches; the last rack sends to the
     /// first (ABM's simulator: "next leaf").
     NextRack,
-    /// The hosts of one rack send to those of another.
+    /// Hosts of one rack send to hosts of another.
     RackToRack {
         /// The switch of the sending hosts.
         from: String,
-        /// The switch of the receiving hosts, another one.
+        /// The switch of the receiving hosts, different from `from`.
         to: String,
     },
-    /// The hosts of one group send to those of another; the groups may overlap.
+    /// Hosts of one group send to hosts of another; the groups may overlap.
     Groups {
         /// The sending hosts, by name; a switch's name stands for its hosts. Default: all.
         from: Option<Vec<String>>,
         /// The receiving hosts, by name; a switch's name stands for its hosts. Default: all.
         to: Option<Vec<String>>,
     },
-    /// By weights between hosts.
+    /// Weights between hosts decide how often a pair is drawn.
     Matrix {
-        /// Path of a CSV file, relative to the folder of the scenario file: a row for each sending
-        /// host, in the hosts' order, with a weight for each receiving host.
+        /// Path of a CSV file, relative to the folder of the scenario file. It has a row for each sending host, in the
+        /// hosts' order, with a weight for each receiving host.
         file: String,
     },
 }
 
-/// `pairs = "uniform"` and "next-rack" have no keys and are written as texts.
+/// Choices without keys are texts: `pairs = "uniform"` and "next-rack".
 fn some_are_texts(schema: &mut schemars::Schema) {
     let choices = schema.get_mut("oneOf").and_then(|choices| choices.as_array_mut());
     for (choice, text) in choices.into_iter().flatten().zip(["uniform", "next-rack"]) {
@@ -76,7 +76,7 @@ impl Serialize for PairChoice {
 }
 
 impl Expansion<'_> {
-    /// The choice with an absolute path, and the pairs.
+    /// Returns the choice with an absolute path, and the pairs.
     pub(super) fn pairs(
         &self,
         path: &str,
@@ -128,7 +128,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Checks that a rack has a next one.
+    /// Checks that there is more than one rack.
     pub(super) fn check_next_rack(&self, path: &str) -> Result<(), ScenarioError> {
         if self.racks.len() < 2 {
             let help = "use a fabric with hosts at two switches or more, or leave the key out";
@@ -137,7 +137,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Checks that hosts have others to send to.
+    /// Checks that there are at least two hosts.
     pub(super) fn check_two_hosts(&self, path: &str) -> Result<(), ScenarioError> {
         if self.fabric.host_count() < 2 {
             let help = "flows are between two hosts: give the fabric another one";
@@ -146,8 +146,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// The hosts of a list of names, ascending: a host stands for itself and a switch for its hosts.
-    /// Without a list they are all hosts.
+    /// Returns the hosts of a list of names, ascending; a switch's name stands for its hosts. Without a list, returns
+    /// all hosts.
     pub(super) fn group(
         &self,
         path: &str,
@@ -179,7 +179,7 @@ impl Expansion<'_> {
         Ok(hosts)
     }
 
-    /// The rack of a switch's name.
+    /// Returns the rack of a switch.
     fn rack(&self, path: &str, name: &str) -> Result<usize, ScenarioError> {
         let racks = &self.racks;
         let switch = |rack| self.fabric.switch(racks.switch(rack)).name.as_str();

@@ -1,4 +1,4 @@
-//! How a port sends and obeys PAUSE (IEEE 802.1Qbb).
+//! Sending of PAUSE frames by a port, and response to them (IEEE 802.1Qbb).
 
 use fabric_core::headroom::MAX_RESPONSE_BYTES;
 use fabric_core::wire::pfc::{self, quantum_duration};
@@ -14,19 +14,19 @@ use super::ratio::Ratio;
 use super::report::ScenarioError;
 use crate::refusal::Refusal;
 
-/// How long after the arrival of a PAUSE a port may still start frames.
+/// Time after the arrival of a PAUSE in which a port may still start frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PauseResponse {
-    /// The most that 802.1Qbb allows: 3840 bytes at the port's rate.
+    /// The maximum of 802.1Qbb: 3840 bytes at the port's rate.
     #[default]
     Standard,
-    /// A fixed time, at most that.
+    /// A fixed time, at most `Standard`.
     Time(Picos),
 }
 
 impl PauseResponse {
-    /// The response time of a port of this rate.
+    /// Returns the response time of a port with this rate.
     pub const fn at(self, rate: BitsPerSecond) -> Picos {
         match self {
             Self::Standard => rate.serialise(MAX_RESPONSE_BYTES),
@@ -84,13 +84,13 @@ impl JsonSchema for PauseResponse {
     }
 }
 
-/// When a PAUSE is sent again while the congestion lasts.
+/// Time after which a PAUSE is sent again while congestion lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PauseRefresh {
-    /// After this part of the pause time; below 1.
+    /// A fraction of the pause time; below 1.
     Part(Ratio),
-    /// After a fixed time, shorter than the pause time.
+    /// A fixed time, shorter than the pause time.
     Time(Picos),
 }
 
@@ -101,7 +101,7 @@ impl Default for PauseRefresh {
 }
 
 impl PauseRefresh {
-    /// The time from one PAUSE to the next on a port of this rate that sends `quanta`.
+    /// Returns the time between PAUSE frames of `quanta` on a port with this rate.
     pub fn period(self, quanta: u16, rate: BitsPerSecond) -> Picos {
         match self {
             Self::Part(part) => Picos(part.of(quantum_duration(rate, quanta).0)),
@@ -109,7 +109,7 @@ impl PauseRefresh {
         }
     }
 
-    /// Checks that a refresh comes before the quanta expire on the fastest port.
+    /// Checks that a refresh precedes the end of the quanta on the fastest port.
     pub(super) fn check(
         self,
         quanta: u16,
@@ -169,20 +169,21 @@ impl JsonSchema for PauseRefresh {
     }
 }
 
-/// When a queue that is paused is compared with `X_on`.
+/// Events at which a paused queue is compared with `X_on`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResumeTest {
-    /// When a packet of it departs, and when its PAUSE is due again: a threshold may have risen.
+    /// Departure of a packet of the queue, and each time its PAUSE is due again, because a threshold may have risen.
     #[default]
     Refresh,
-    /// Only when a packet of it departs.
+    /// Departure of a packet of the queue only.
     Departure,
 }
 
 impl Scenario {
-    /// A warning if a PAUSE may run out before it is renewed: its renewal may have to wait at the port for the longest frame
-    /// and for control frames, of each lossless class one. On a wire that no fault slows down, its delay does not matter.
+    /// Returns a warning if a PAUSE may expire before it is renewed. The renewal may wait at the port for the longest
+    /// frame and for one control frame of each lossless class. The delay of a wire does not matter unless a fault slows
+    /// it down.
     pub(super) fn warnings_of_quanta(&self) -> Option<String> {
         let quanta = self.switch.pause_quanta;
         if self.switch.lossless.count() == 0 || self.renews_in_time(quanta) {
@@ -199,7 +200,7 @@ impl Scenario {
         ))
     }
 
-    /// Says if each PAUSE of this many quanta is renewed before it runs out, on every link.
+    /// Returns true if each PAUSE of this many quanta is renewed before it expires, on every link.
     fn renews_in_time(&self, quanta: u16) -> bool {
         let longest = self.longest_frame().0;
         let classes = u64::from(self.switch.lossless.count());
@@ -211,7 +212,7 @@ impl Scenario {
         })
     }
 
-    /// Checks what depends on the fastest port: it has the shortest pauses.
+    /// Checks pause times at the fastest port, where they are shortest.
     pub(super) fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let wires = self.fabric.wires();
         let is_host = |node| matches!(self.fabric.node(node).kind, NodeKind::Host(_));

@@ -1,5 +1,5 @@
-//! `switch.pause_rule`: when a lossless ingress queue pauses, or slows its neighbour down, before it is above `X_off` (the PFC
-//! family with which OFC is compared).
+//! `switch.pause_rule`: rules by which a lossless ingress queue pauses, or slows its neighbour down, before it exceeds
+//! `X_off` (the PFC family with which OFC is compared).
 
 use fabric_core::scheme::gfc::state::MOST_STAGES;
 use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
@@ -17,14 +17,14 @@ use super::report::ScenarioError;
 use super::switch::Switch;
 use super::{Headroom, Scenario, Threshold};
 
-/// A longer one would not fit the switch's arithmetic: the change of a queue of 1 GiB times it has 60 bits.
+/// Maximum horizon, limited by the switch's arithmetic: the change of a queue of 1 GiB times the horizon has 60 bits.
 const LONGEST_HORIZON: Picos = Picos(100_000_000_000);
 
-/// When a queue pauses before it is above `X_off`; bytes are those in the shared pool.
+/// Rule by which a queue pauses before it exceeds `X_off`; bytes are in the shared pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind")]
 pub enum PauseRule {
-    /// From `xlow` on, for a packet whose egress queue holds at least `xegress`.
+    /// Pauses from `xlow` on, for a packet whose egress queue holds at least `xegress`.
     #[serde(rename = "capfc")]
     CaPfc {
         /// `X_low`, above zero and at most `X_off`.
@@ -34,37 +34,37 @@ pub enum PauseRule {
         #[serde(serialize_with = "quantity::serialize")]
         xegress: Bytes,
     },
-    /// From `xlow` on, for a packet whose egress queue is at least as long as the mean.
+    /// Pauses from `xlow` on, for a packet whose egress queue is at least as long as the mean.
     #[serde(rename = "p-pfc-ofc")]
     PPfcOfc {
         /// `X_low`, above zero and at most `X_off`.
         #[serde(serialize_with = "quantity::serialize")]
         xlow: Bytes,
-        /// Which mean.
+        /// Egress queues of the mean.
         mean_of: MeanOf,
     },
-    /// If the queue will have reached `X_off`.
+    /// Pauses if the queue is predicted to reach `X_off`.
     #[serde(rename = "p-pfc-predict")]
     PPfcPredict {
-        /// How far ahead; a nanosecond to 100 ms.
+        /// Time of the prediction; a nanosecond to 100 ms.
         #[serde(serialize_with = "quantity::serialize")]
         horizon: Picos,
-        /// The least time between two slopes; a nanosecond at least.
+        /// Minimum time between measurements of a slope; at least a nanosecond.
         #[serde(serialize_with = "quantity::serialize")]
         interval: Picos,
-        /// Weight of the latest slope; at most 1.
+        /// Weight of the latest slope in its average; at most 1.
         weight: PowerOfTwo,
     },
-    /// Low priorities from `xlow` of their port on.
+    /// Pauses low priorities from `xlow` of their port on.
     #[serde(rename = "g-pfc")]
     GPfc {
         /// `X_low`, above zero and at most `X_off`.
         #[serde(serialize_with = "quantity::serialize")]
         xlow: Bytes,
-        /// The low priorities, lossless all.
+        /// Low priorities, all lossless.
         low: Priorities,
     },
-    /// Rates that halve, never to zero.
+    /// Sets rates that halve from stage to stage, never to zero.
     #[serde(rename = "gfc")]
     Gfc {
         /// `B_1`, above zero.
@@ -76,10 +76,10 @@ pub enum PauseRule {
         /// Stages below line rate, 1 to 14.
         stages: u8,
     },
-    /// Rates that fall by even steps, to zero at `X_off`.
+    /// Sets rates that fall by even steps, to zero at `X_off`.
     #[serde(rename = "gfc-ofc")]
     GfcOfc {
-        /// `B_1`, above zero and below `X_off`, which is fixed.
+        /// `B_1`, above zero and below `X_off`, which must be fixed.
         #[serde(serialize_with = "quantity::serialize")]
         b1: Bytes,
         /// Stages below line rate, 1 to 14.
@@ -87,18 +87,18 @@ pub enum PauseRule {
     },
 }
 
-/// Over which egress queues a mean is taken.
+/// Egress queues over which a mean is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeanOf {
-    /// All.
+    /// All queues.
     #[default]
     All,
-    /// Those that hold packets.
+    /// Queues that hold packets.
     NonEmpty,
 }
 
-/// When a lossless ingress queue pauses before it is above `X_off`.
+/// Rule by which a lossless ingress queue pauses before it exceeds `X_off`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(tag = "kind")]
@@ -106,66 +106,67 @@ pub(super) enum PauseRuleKeys {
     /// caPFC, as OFC describes it: a fixed threshold of egress queues on top of PFC.
     #[serde(rename = "capfc")]
     CaPfc {
-        /// An ingress queue with at least as many bytes pauses for a packet whose egress queue is congested. Above zero; with
-        /// fixed thresholds above `xon` and at most `xoff`. OFC's own such threshold is "68kB", where `xoff` is "75kB".
+        /// Bytes from which on an ingress queue pauses for a packet whose egress queue is congested. Above zero; with
+        /// fixed thresholds above `xon` and at most `xoff`. OFC's comparable threshold is "68kB", with an `xoff` of
+        /// "75kB".
         xlow: Size,
-        /// An egress queue with at least as many bytes is congested. Above zero, at most the buffer of each switch.
+        /// Bytes from which on an egress queue is congested. Above zero, at most the buffer of each switch.
         xegress: Size,
     },
     /// P-PFC, as OFC describes it: the threshold of egress queues is their mean length.
     #[serde(rename = "p-pfc-ofc")]
     PPfcOfc {
-        /// An ingress queue with at least as many bytes pauses for a packet whose egress queue is at least as long as the
-        /// mean. As of "capfc".
+        /// Bytes from which on an ingress queue pauses for a packet whose egress queue is at least as long as the mean.
+        /// Limits as for "capfc".
         xlow: Size,
-        /// "all": the mean of the egress queues that the packet's priority has at all ports of the switch. "non-empty": of
-        /// those that hold packets. Default "all".
+        /// Egress queues of the mean. "all": queues of the packet's priority at all ports of the switch. "non-empty":
+        /// queues among these that hold packets. Default "all".
         #[serde(default)]
         mean_of: MeanOf,
     },
-    /// P-PFC, after the abstract of its paper: an ingress queue pauses if, growing as it does, it will have reached
-    /// `X_off` at the horizon, and resumes if it will have fallen to `X_on`.
+    /// P-PFC, after the abstract of its paper. An ingress queue pauses if its growth will take it to `X_off` at the
+    /// horizon, and resumes if it will have fallen to `X_on`.
     #[serde(rename = "p-pfc-predict")]
     PPfcPredict {
-        /// How far ahead; above zero, at most "100ms". What a PAUSE takes to have an effect is the least that makes sense.
+        /// Time of the prediction; above zero, at most "100ms". Use at least the time until a PAUSE takes effect.
         horizon: Time,
-        /// The least time from one measurement of a slope to the next, a nanosecond at least. Queues are measured when
-        /// packets come or leave. Default "1us".
+        /// Minimum time between measurements of a slope, at least a nanosecond. Queues are measured when packets arrive
+        /// or depart. Default "1us".
         #[serde(default = "default_interval")]
         interval: Time,
         /// Weight of the latest slope in its average: "1", "1/2", "1/4" .. "1/64". Default "1".
         #[serde(default = "default_weight")]
         weight: Ratio,
     },
-    /// G-PFC, as OFC describes it: low priorities pause first. Its thresholds, X_off and X_on too, are of an ingress port:
-    /// what counts is what all its lossless priorities hold.
+    /// G-PFC, as OFC describes it: low priorities pause first. All its thresholds, including X_off and X_on, apply to
+    /// the sum of an ingress port's lossless priorities.
     #[serde(rename = "g-pfc")]
     GPfc {
-        /// A port with at least as many bytes pauses the low priorities, each when a packet of it comes. As of "capfc".
+        /// Bytes from which on a port pauses each low priority when one of its packets arrives. Limits as for "capfc".
         xlow: Size,
-        /// The low priorities, one or more of the lossless ones.
+        /// Low priorities: one or more of the lossless ones.
         low: Priorities,
     },
-    /// GFC, the buffer-based form of its paper: a queue that fills tells its neighbour a lower rate in stages. Each is half as
-    /// wide as the one before and has half of its rate, which is never zero.
+    /// GFC, in the buffer-based form of its paper. A queue that fills sets its neighbour's rate in stages. Each stage
+    /// is half as wide as the one before and has half its rate, which is never zero.
     #[serde(rename = "gfc")]
     Gfc {
-        /// Where the first stage begins (`B_1`): half of the link's rate. Above zero, below `bm`. A queue whose neighbour obeys
-        /// after tau never reaches `bm` if this is at most `bm` - 2 x rate x tau.
+        /// Start of the first stage (`B_1`), with half of the link's rate. Above zero, below `bm`. If the neighbour
+        /// obeys after tau, the queue never reaches `bm` if this is at most `bm` - 2 x rate x tau.
         b1: Size,
-        /// What the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
+        /// Length that the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
         bm: Size,
         /// Stages below line rate: 1 to 14. Default 8.
         #[serde(default = "default_stages")]
         stages: u8,
     },
-    /// GFC, as OFC describes it: several thresholds below X_off, at each of which the rate goes down by one step, to zero at
-    /// X_off, which is PFC's PAUSE. Thresholds are fixed ones.
+    /// GFC, as OFC describes it: several thresholds below X_off. At each of them the rate falls by one step, to zero at
+    /// X_off, which is PFC's PAUSE. Needs fixed thresholds.
     #[serde(rename = "gfc-ofc")]
     GfcOfc {
-        /// The first of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
+        /// First of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
         b1: Size,
-        /// How many: 1 to 14. Default 4.
+        /// Number of thresholds: 1 to 14. Default 4.
         #[serde(default = "default_steps")]
         stages: u8,
     },
@@ -188,7 +189,7 @@ const fn default_weight() -> Ratio {
 }
 
 impl PauseRule {
-    /// `X_low`, if there is one.
+    /// Returns `X_low`, if the rule has it.
     const fn xlow(&self) -> Option<Bytes> {
         match *self {
             Self::CaPfc { xlow, .. } | Self::PPfcOfc { xlow, .. } | Self::GPfc { xlow, .. } => {
@@ -198,7 +199,8 @@ impl PauseRule {
         }
     }
 
-    /// What a switch is set to whose `X_off` is this, if it is fixed, and on whose wires a frame has so much more.
+    /// Returns the scheme of a switch. `xoff` is its `X_off` if that is fixed; `overhead` is the bytes on the wire
+    /// beyond a frame.
     pub(crate) fn scheme(&self, xoff: Bytes, overhead: Bytes) -> SchemeSettings {
         let gfc = |form, first, most, stages| {
             SchemeSettings::Gfc(gfc::Settings { form, first, most, stages, overhead })
@@ -236,7 +238,7 @@ impl PauseRule {
 }
 
 impl Switch {
-    /// Whether it tells its neighbours rates (GFC).
+    /// Returns true if the switch sets rates of its neighbours (GFC).
     pub const fn tells_rates(&self) -> bool {
         matches!(self.pause_rule, Some(PauseRule::Gfc { .. } | PauseRule::GfcOfc { .. }))
     }
@@ -332,7 +334,7 @@ impl PauseRuleKeys {
 }
 
 impl Scenario {
-    /// Checks what the rule has to do with other keys.
+    /// Checks the rule against other keys.
     pub(crate) fn check_pause_rule(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Some(rule) = self.switch.pause_rule else { return Ok(()) };
         let beside = |what: &str, help: &str| {
@@ -426,7 +428,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// The highest threshold of DT that a queue can meet at a switch: it holds as much, and no other queue anything.
+    /// Returns the highest DT threshold that a queue can meet at a switch, when it holds that much and all other queues
+    /// are empty.
     fn highest_threshold(&self, switch: SwitchId) -> Bytes {
         let fabric = self.fabric();
         let wires = fabric.switch(switch).ports.iter().map(|&wire| fabric.wire(wire));
@@ -437,14 +440,14 @@ impl Scenario {
         Bytes(highest.unwrap_or(shared))
     }
 
-    /// What a user of a rule probably did not mean.
+    /// Returns warnings about a rule that is probably a mistake.
     pub(crate) fn warnings_of_pause_rule(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.warning_of_an_idle_rule().into_iter().collect();
         warnings.extend(self.warning_of_gfc());
         warnings
     }
 
-    /// A rule whose threshold is above any that DT gives does nothing.
+    /// Returns a warning if the rule's threshold is above every DT threshold, so that the rule has no effect.
     fn warning_of_an_idle_rule(&self) -> Option<String> {
         let rule = self.switch.pause_rule?;
         if !matches!(self.switch.threshold, Threshold::Dt(_)) {
@@ -469,7 +472,8 @@ impl Scenario {
     fn warning_of_gfc(&self) -> Option<String> {
         let Some(PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule else { return None };
         let frame = self.longest_frame().0 + self.frame_time().overhead;
-        // tau: a frame blocks the message, and one has just begun at the neighbour; the message, and what is on the wire.
+        // Bytes in flight during tau: a frame that blocks the message, a frame that has just begun at the neighbour,
+        // and the wire.
         let in_flight = |rate: BitsPerSecond, delay: Picos| {
             2 * frame + rate.bytes_in(Picos(delay.0.saturating_mul(2))).0
         };

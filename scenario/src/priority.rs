@@ -51,12 +51,12 @@ impl JsonSchema for Priority {
     }
 }
 
-/// The priority of ACKs: a number from 0 to 7, or `"data"`.
+/// Priority of ACKs: a number from 0 to 7, or `"data"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPriority {
-    /// That of the packet that an ACK answers.
+    /// Priority of the packet that the ACK acknowledges.
     Data,
-    /// This one.
+    /// A fixed priority.
     Fixed(u8),
 }
 
@@ -89,17 +89,17 @@ impl JsonSchema for AckPriority {
 pub struct Priorities(pub u8);
 
 impl Priorities {
-    /// Whether a priority (0 to 7) is in the set.
+    /// Returns true if a priority (0 to 7) is in the set.
     pub const fn contains(self, priority: u8) -> bool {
         self.0 >> priority & 1 == 1
     }
 
-    /// How many priorities are in the set.
+    /// Returns the number of priorities in the set.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// The priorities in ascending order.
+    /// Returns the priorities in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u8> {
         (0..8).filter(move |&priority| self.contains(priority))
     }
@@ -180,7 +180,7 @@ impl JsonSchema for OptionalPriority {
     }
 }
 
-/// A priority, or `None` for `word`.
+/// Reads a priority, or `None` for `word`.
 fn priority_or<'de, D: Deserializer<'de>>(
     word: &'static str,
     input: D,

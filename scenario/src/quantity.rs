@@ -1,4 +1,4 @@
-//! Quantities as scenario files write them: a number and its unit, exact, without floats.
+//! Quantities in scenario files: a number and its unit, exact, without floats.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 use units::{BitsPerSecond, Bytes, Picos};
 
-/// What can be written with a unit.
+/// A quantity with a unit.
 pub trait Dimension: Copy {
-    /// How it is written.
+    /// Units of the quantity.
     const KIND: &'static Kind;
-    /// From bits per second, picoseconds or bytes.
+    /// Returns the quantity from bits per second, picoseconds or bytes.
     fn from_base(base: u64) -> Self;
-    /// In bits per second, picoseconds or bytes.
+    /// Returns the quantity in bits per second, picoseconds or bytes.
     fn base(self) -> u64;
 }
 
-/// How a dimension is written.
+/// Units and limits of a quantity.
 pub struct Kind {
     name: &'static str,
     noun: &'static str,
-    /// Smallest first; the first one's scale is 1.
+    /// Units, smallest first; the scale of the first one is 1.
     units: &'static [(&'static str, u64)],
     /// Other spellings, each with its unit.
     spellings: &'static [(&'static str, &'static str)],
@@ -31,13 +31,13 @@ pub struct Kind {
     smallest: u64,
 }
 
-/// A day: sums of two hundred spans still fit into 64 bits of picoseconds.
+/// Maximum time, a day: sums of two hundred spans still fit into 64 bits of picoseconds.
 pub(crate) const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
-/// A petabyte, twenty hours at 100 Gbit/s.
+/// Maximum size, a petabyte: twenty hours at 100 Gbit/s.
 const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
-/// Above 8 Tbit/s a byte takes less than the picosecond in which time is counted.
+/// Maximum rate: above 8 Tbit/s a byte takes less than a picosecond, the unit of time.
 const FASTEST_RATE: u64 = 8_000_000_000_000;
-/// Below, a pause of 65535 quanta would last for hours.
+/// Minimum rate: below it a pause of 65535 quanta would last for hours.
 const SLOWEST_RATE: u64 = 1000;
 
 impl Dimension for BitsPerSecond {
@@ -83,7 +83,7 @@ impl Dimension for BitsPerSecond {
     }
 }
 
-/// Step of a rate: a rate, or zero.
+/// Step by which a rate increases: a rate, or zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Increase(pub BitsPerSecond);
 
@@ -122,14 +122,14 @@ impl Dimension for Picos {
     }
 }
 
-/// With the micro sign, and with the Greek letter.
+/// Spellings with the micro sign and with the Greek letter.
 const MICROSECONDS: &[(&str, &str)] = &[("\u{b5}s", "us"), ("\u{3bc}s", "us")];
 
-/// What a metre of cable takes.
+/// Propagation delay of a metre of cable.
 pub const METRE: Picos = Picos(5_000);
 
-/// What a signal takes along a link: a time, or the length of a cable at 5 ns a metre. Source: light in fibre has a group
-/// index of 1.468 (Corning SMF-28 at 1550 nm), so a metre takes 4.9 ns. For anything else write the time.
+/// Propagation delay of a link: a time, or the length of a cable at 5 ns per metre. Source: light in fibre has a group
+/// index of 1.468 (Corning SMF-28 at 1550 nm), so a metre takes 4.9 ns. For other media give the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Propagation(pub(super) Picos);
 
@@ -173,7 +173,7 @@ impl Dimension for Bytes {
             ("GiB", 1 << 30),
             ("TB", 1_000_000_000_000),
         ],
-        // `M` alone may be a megabyte or a mebibyte.
+        // No spelling `M`, which may be a megabyte or a mebibyte.
         spellings: &[],
         example: "200kB",
         largest: LARGEST_SIZE,
@@ -187,7 +187,7 @@ impl Dimension for Bytes {
     }
 }
 
-/// A dimension's value in a file: `"100Gbps"`, `"10us"`, `"2MB"`.
+/// Quantity in a file: `"100Gbps"`, `"10us"`, `"2MB"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quantity<D>(pub(super) D);
 
@@ -196,7 +196,7 @@ pub(super) type Time = Quantity<Picos>;
 pub(super) type Delay = Quantity<Propagation>;
 pub(super) type Size = Quantity<Bytes>;
 
-/// Whether a text is a word where a quantity may be one, too.
+/// Returns true if a text is a word, for keys that accept a word or a quantity.
 pub fn starts_like_a_word(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
@@ -206,14 +206,14 @@ pub fn parse<D: Dimension>(text: &str) -> Result<D, Refusal> {
     read(text, |unit| D::KIND.scale(unit.trim_start_matches(' ')))
 }
 
-/// Reads a number and its unit as xoff's own files have them: no space, and one spelling of each unit. For the files of other
-/// programs, which would refuse anything else.
+/// Reads a number and its unit in the form in which xoff writes them: no space, and one spelling of each unit. For
+/// files that other programs also read.
 pub fn parse_strictly<D: Dimension>(text: &str) -> Result<D, Refusal> {
     read(text, |unit| D::KIND.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale))
 }
 
-/// Reads a number and its unit, zero and values beyond what a scenario may have included: a sum of rates may exceed the
-/// fastest link. Returns it in the smallest unit.
+/// Reads a number and its unit without limits, because a sum of rates may exceed the fastest link. Accepts zero.
+/// Returns the value in the smallest unit.
 pub fn parse_any<D: Dimension>(text: &str) -> Result<u128, Refusal> {
     read_any::<D>(text, |unit| D::KIND.scale(unit.trim_start_matches(' ')))
 }
@@ -268,7 +268,7 @@ fn read_any<D: Dimension>(
         let hint = hint.unwrap_or_default();
         return Err(fault(format!("`{unit}` in `{text}` is not a unit of {noun}s{hint}")));
     };
-    // Eighteen digits after the point are more than any unit divides into.
+    // Every unit divides into fewer than eighteen digits after the point.
     let fraction = fraction.trim_end_matches('0');
     if whole.trim_start_matches('0').len() > 18 {
         return Err(too_large::<D>(text));
@@ -283,7 +283,7 @@ fn read_any<D: Dimension>(
     Ok(whole.parse::<u128>().unwrap_or(0) * u128::from(scale) + scaled / divisor)
 }
 
-/// The shortest exact text: `Bytes(2_000_000)` is `2MB`.
+/// Returns the shortest exact text: `Bytes(2_000_000)` is `2MB`.
 pub fn display<D: Dimension>(value: D) -> String {
     let base = value.base();
     let divides = |(_, scale): &&(&str, u64)| base != 0 && base.is_multiple_of(*scale);
@@ -308,13 +308,13 @@ pub(super) fn serialize_option<D: Dimension, S: Serializer>(
 }
 
 impl Kind {
-    /// Every spelling of every unit.
+    /// Returns every spelling of every unit.
     fn names(&self) -> impl Iterator<Item = &'static str> {
         let units = self.units.iter().map(|(name, _)| *name);
         units.chain(self.spellings.iter().map(|(spelling, _)| *spelling))
     }
 
-    /// The scale of a unit in any spelling.
+    /// Returns the scale of a unit in any spelling.
     fn scale(&self, unit: &str) -> Option<u64> {
         let spelling = self.spellings.iter().find(|(spelling, _)| *spelling == unit);
         let unit = spelling.map_or(unit, |(_, unit)| *unit);
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(parse("0.0000000000010000000s"), Ok(Picos(1)));
     }
 
-    /// As xoff prints them, and as data sheets, tc and ethtool have them.
+    /// Spellings of xoff's output, data sheets, tc and ethtool.
     #[test]
     fn a_space_and_other_spellings_of_a_unit_are_read() {
         assert_eq!(parse("16 MB"), Ok(Bytes(16_000_000)));

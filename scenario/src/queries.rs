@@ -1,4 +1,4 @@
-//! Queries: how often a host asks many others at once, and how much all answer together.
+//! Queries of a host to many others: their rate, and the bytes of all answers together.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -14,21 +14,22 @@ use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::thousandths::Thousandths;
 
-/// Incasts a second.
+/// Incasts per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRate {
-    /// 1 to 10^9, in thousandths.
+    /// Thousandths of an incast per second, 1 to 10^9.
     pub thousandths: u64,
 }
 
 impl QueryRate {
-    /// The mean gap between the incasts of so many hosts, in picoseconds with so many fractional bits; above zero.
+    /// Returns the mean gap between the incasts of `hosts` hosts, in picoseconds with `fractional_bits` fractional
+    /// bits.
     pub(super) fn mean_gap(self, hosts: usize, fractional_bits: u32) -> u128 {
         const THOUSAND_SECONDS: u128 = 1_000_000_000_000_000;
         (THOUSAND_SECONDS << fractional_bits) / (u128::from(self.thousandths) * hosts as u128)
     }
 
-    /// The same, in whole picoseconds.
+    /// Returns the mean gap in whole picoseconds, above zero.
     pub(super) fn mean_period(self, hosts: usize) -> Picos {
         Picos(self.mean_gap(hosts, 0).max(1).try_into().unwrap_or(u64::MAX))
     }
@@ -60,18 +61,18 @@ impl JsonSchema for QueryRate {
     }
 }
 
-/// Bytes of an incast: so many, or a part of a switch's buffer.
+/// Bytes of an incast: a size, or a fraction of a switch's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TotalKeys {
     Bytes(Bytes),
     OfBuffer(Probability),
 }
 
-/// A part of the buffer of the receiver's switch.
+/// Fraction of the buffer of the receiver's switch.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfBufferKeys {
-    /// Above 0, up to 1.
+    /// Fraction, above 0, up to 1.
     of_buffer: Probability,
 }
 
@@ -108,8 +109,8 @@ impl JsonSchema for TotalKeys {
 }
 
 impl Expansion<'_> {
-    /// Checks that the answers fit into the link of each host that asks. Those at a `period` may be more: that is a burst, which
-    /// is to overload.
+    /// Checks that the answers fit into the link of each receiver. Incasts with a `period` are not checked, because
+    /// bursts are meant to overload links.
     pub(super) fn check_queries(
         &self,
         path: &str,
@@ -122,7 +123,7 @@ impl Expansion<'_> {
         else {
             return Ok(());
         };
-        // Bits, in 16 fractional bits and thousandths.
+        // Bits, in thousandths and with 16 fractional bits.
         let full = (link * 1000) << 16;
         let each = event_q16 * 8;
         let offered = each.saturating_mul(rate.thousandths.into());
@@ -139,7 +140,7 @@ impl Expansion<'_> {
         Err(self.document.error(&format!("{path}.rate"), &title, &help))
     }
 
-    /// Bytes of each flow of an incast that has this much in all.
+    /// Returns the bytes of each flow of an incast with this total.
     pub(super) fn part_of_total(
         &self,
         path: &str,
@@ -172,7 +173,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// The buffer that the switches of all receivers have.
+    /// Returns the buffer of the receivers' switches, which must be equal.
     fn buffer_of(&self, at: &str, receivers: &[HostId]) -> Result<Bytes, ScenarioError> {
         let of_host = |&host: &HostId| self.switch_kinds.at(self.fabric.edge(host)).buffer;
         let buffers = || receivers.iter().map(of_host);

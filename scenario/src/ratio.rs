@@ -10,9 +10,9 @@ use serde::ser::{Serialize, Serializer};
 /// A positive rational number: `"1/16"`, `"0.5"`, `"2"` or `2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
-    /// Above zero.
+    /// Numerator, above zero.
     pub numerator: u32,
-    /// Above zero.
+    /// Denominator, above zero.
     pub denominator: u32,
 }
 
@@ -21,7 +21,7 @@ impl Ratio {
         Self { numerator, denominator }
     }
 
-    /// Reads `a/b`, `a`, or `a.b` with decimals that 32 bits take; above zero.
+    /// Reads `a/b`, `a`, or `a.b` if the decimals fit into 32 bits; above zero.
     pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some((whole, fraction)) = text.split_once('.') {
             return Self::of_decimals(whole, fraction).ok_or_else(|| {
@@ -40,7 +40,7 @@ impl Ratio {
         }
     }
 
-    /// A number in decimals, in lowest terms.
+    /// Returns a decimal number in lowest terms.
     fn of_decimals(whole: &str, fraction: &str) -> Option<Self> {
         let are_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if !are_digits(whole) || !are_digits(fraction) {
@@ -56,13 +56,13 @@ impl Ratio {
         Some(Self { numerator: of(numerator)?, denominator: of(denominator)? })
     }
 
-    /// `value` times the ratio, rounded down; saturates.
+    /// Returns `value` times the ratio, rounded down; saturates.
     pub fn of(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.numerator);
         u64::try_from(product / u128::from(self.denominator)).unwrap_or(u64::MAX)
     }
 
-    /// The part of `value` that is this many times the rest, rounded down.
+    /// Returns the share of `value` whose quotient by the rest is this ratio, rounded down.
     pub fn part_beside(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.numerator);
         let whole = u128::from(self.numerator) + u128::from(self.denominator);
@@ -70,7 +70,7 @@ impl Ratio {
     }
 }
 
-/// Of two numbers of which one is above zero.
+/// Returns the greatest common divisor; one of the numbers must be above zero.
 const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for Ratio {
             fn visit_i64<E: Error>(self, number: i64) -> Result<Ratio, E> {
                 self.visit_str(&number.to_string())
             }
-            /// The shortest decimals that are this number: those of the file.
+            /// Reads the shortest decimals of the number, which are the decimals of the file.
             fn visit_f64<E: Error>(self, number: f64) -> Result<Ratio, E> {
                 self.visit_str(&number.to_string())
             }
@@ -132,7 +132,7 @@ impl JsonSchema for Ratio {
 /// A probability in millionths: the file's `0.2` is `200_000`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probability {
-    /// 0 to 1,000,000.
+    /// Millionths, 0 to 1,000,000.
     pub millionths: u32,
 }
 
@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for Probability {
 /// A probability in parts of 10^12: the file's `1e-7` is `100_000`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FineProbability {
-    /// 0 to 10^12.
+    /// Trillionths, 0 to 10^12.
     pub trillionths: u64,
 }
 
@@ -164,8 +164,8 @@ impl From<Probability> for FineProbability {
 }
 
 impl FineProbability {
-    /// Returns true with this probability, if `drawn` is evenly drawn from 64 bits. Probabilities in whole millionths use the
-    /// upper half alone, as they always did.
+    /// Returns true with this probability if `drawn` is uniform over 64 bits. Probabilities in whole millionths use the
+    /// upper half only, so that runs with equal seeds stay reproducible.
     pub fn takes(self, drawn: u64) -> bool {
         if self.trillionths.is_multiple_of(1_000_000) {
             // drawn / 2^32 < millionths / 10^6, in integers.
@@ -202,7 +202,7 @@ impl JsonSchema for FineProbability {
 
 /// Reads a number from 0 to 1 in parts of one.
 struct Unit {
-    /// Parts of one, up to 10^12.
+    /// Number of parts, up to 10^12.
     parts: f64,
     name: &'static str,
     digits: &'static str,
@@ -219,7 +219,7 @@ impl Visitor<'_> for Unit {
         }
         let scaled = number * self.parts;
         let whole = scaled.round();
-        // A double has 53 bits: 10^12 of them leave 10^-4.
+        // A double has 53 bits, so that parts of 10^12 leave an error of 10^-4.
         if (scaled - whole).abs() > self.parts.sqrt() * 1e-9 {
             let title = format!("{number} is finer than {}", self.name);
             let help = format!("write {} digits at most", self.digits);

@@ -1,34 +1,34 @@
-//! Refusals of values, made where nothing is known of the place at which the value was written.
+//! Refusals of values by code that does not know the value's place in the file.
 
 use std::fmt;
 
 use super::report::printable;
 
-/// A refusal of a value: what is wrong with it, and what would be right.
+/// A refusal of a value: the error, and advice.
 ///
-/// Its text has the title on the first line and the help on the second. Control characters of both are escaped, so the first
-/// end of a line always is the one between them.
+/// Its text has the title on the first line and the help text on the second. Control characters in both are escaped, so
+/// that the first line break always separates them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The fault in a sentence.
+    /// Description of the error in a sentence.
     pub title: String,
-    /// Advice on what would be right; may be empty.
+    /// Advice; may be empty.
     pub help: String,
 }
 
 impl Refusal {
-    /// A refusal for a reason, with advice.
+    /// Returns a refusal for a reason, with advice.
     pub fn new(title: impl Into<String>, help: impl Into<String>) -> Self {
         Self { title: title.into(), help: help.into() }
     }
 
-    /// Reads the text of a refusal back: serde hands on texts only.
+    /// Parses the text of a refusal, because serde passes only texts.
     pub(super) fn of_text(text: &str) -> Self {
         let (title, help) = text.split_once('\n').unwrap_or((text, ""));
         Self::new(title, help)
     }
 
-    /// The help, if there is one.
+    /// Returns the advice, if any.
     pub fn help(&self) -> Option<&str> {
         Some(self.help.as_str()).filter(|help| !help.is_empty())
     }

@@ -1,4 +1,4 @@
-//! How queue pairs repair losses: keys of `host.transport`.
+//! Repair of losses by queue pairs: keys of `host.transport`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
 use super::transport::Place;
 
-/// How queue pairs repair losses.
+/// Repair of losses by queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reliability", rename_all = "kebab-case")]
 pub enum Reliability {
-    /// Go-back-N, as reliable connections of `InfiniBand` have it.
+    /// Go-back-N, as in reliable connections of `InfiniBand`.
     GoBackN,
     /// Selective repeat.
     SelectiveRepeat(SelectiveRepeat),
@@ -24,7 +24,7 @@ pub struct SelectiveRepeat {
     /// Retransmission timeout while few packets are in flight, at most `host.retransmission_timeout`.
     #[serde(serialize_with = "quantity::serialize")]
     pub rto_low: Picos,
-    /// It holds while fewer packets than this are in flight.
+    /// Number of packets in flight from which on `rto_low` does not apply.
     pub rto_low_packets: u32,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum ReliabilityKey {
 }
 
 impl ReliabilityKey {
-    /// The scheme with the values of its keys, which are checked even if another scheme is chosen.
+    /// Resolves the scheme and its keys, and checks them even if another scheme is chosen.
     pub(super) fn resolve(
         self,
         rto_low: Option<Time>,
@@ -60,7 +60,7 @@ impl ReliabilityKey {
 }
 
 impl Reliability {
-    /// Checks it against the timeout that holds while many packets are in flight.
+    /// Checks `rto_low` against the timeout that applies while many packets are in flight.
     pub(super) fn check(
         &self,
         retransmission_timeout: Picos,

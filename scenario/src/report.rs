@@ -1,4 +1,4 @@
-//! Errors in a scenario, as a person reads them.
+//! Errors in a scenario, as readable reports.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
-/// An error in a scenario or a sweep: what is wrong, where, and what would be right.
+/// An error in a scenario or a sweep: description, place and advice.
 ///
-/// Its text is the whole report, with the line at fault and a caret under the place. Control characters are escaped in it:
-/// a text that a scenario has cannot pass for a place or a help.
+/// Its text is the whole report, with the faulty line and a caret under the place. Control characters are escaped in
+/// it, so that text of a scenario cannot look like a place or advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError(Box<Parts>);
 
-/// The parts of an error, as its text and its JSON show them.
+/// Parts of an error for its text and its JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parts {
     title: String,
@@ -26,7 +26,7 @@ struct Parts {
 /// A place in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Spot {
-    /// From 1.
+    /// Number of the line, from 1.
     number: usize,
     line: String,
     /// Bytes of the line.
@@ -34,23 +34,23 @@ struct Spot {
     is_shown: bool,
 }
 
-/// A place in a text that a person wrote.
+/// A place in a text that a user wrote.
 pub struct Place<'a> {
-    /// What the text is called: a path, or `--set`.
+    /// Name of the text: a path, or `--set`.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
-    /// Bytes of `text`; `None` is the text as a whole.
+    /// Bytes of `text`; `None`: the whole text.
     pub span: Option<Range<usize>>,
 }
 
 impl ScenarioError {
-    /// A report on one place; `help` says what would be right. A line of a private file is not shown.
+    /// Returns a report on one place; `help` is advice. A line of a private file is not shown.
     pub fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
         Self::of(place, title, help, !is_private(Path::new(place.name)))
     }
 
-    /// A report that says which line it is about, and does not show it.
+    /// Returns a report that names the line but does not show it.
     pub fn near(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
         Self::of(place, title, help, false)
     }
@@ -68,27 +68,27 @@ impl ScenarioError {
         }))
     }
 
-    /// The title: the fault in a sentence.
+    /// Returns the title: the error in a sentence.
     pub fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// The name of the text at fault: a path, or `--set`.
+    /// Returns the name of the faulty text: a path, or `--set`.
     pub fn file(&self) -> &str {
         &self.0.file
     }
 
-    /// The line and the column of the place at fault, both from 1; `None`: the whole text is.
+    /// Returns line and column of the faulty place, both from 1; `None` if the whole text is faulty.
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         self.0.spot.as_ref().map(|spot| (spot.number, spot.column()))
     }
 
-    /// Advice on what would be right.
+    /// Returns the advice, if any.
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// The text without the word "error" before it.
+    /// Returns the report without the word "error" before it.
     pub fn unlabelled(&self) -> String {
         self.rendered(Level::ERROR.no_name())
     }
@@ -127,13 +127,14 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl Spot {
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     fn column(&self) -> usize {
         self.line[..self.span.start].chars().count() + 1
     }
 }
 
-/// A text on one line: control characters, and those that turn the direction of writing, are escaped as Rust does it.
+/// Returns a text on one line. Control characters, and characters that change the direction of writing, are escaped as
+/// in Rust.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_escaped =
         |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -151,7 +152,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether only root may read a file. Who may run xoff through sudo, or read what it logs, may not see it for that.
+/// Returns true if only root may read a file. Users who may run xoff through sudo, or read its logs, must not see its
+/// text.
 #[cfg(unix)]
 fn is_private(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -165,7 +167,7 @@ fn is_private(_: &Path) -> bool {
     false
 }
 
-/// The line where a span starts, its number from 1, and the part of the span within it.
+/// Returns the line in which a span starts, its number from 1, and the part of the span within the line.
 fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usize>) {
     let first = span.start.min(text.len());
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
@@ -177,8 +179,7 @@ fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usi
     (line, number, from..to)
 }
 
-/// The candidate that `name` was probably meant to be, if one is near enough and nearer than the
-/// others.
+/// Returns the candidate that `name` was probably meant to be, if one is near enough and nearer than all others.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = name.chars().count().div_ceil(3);
     let mut best: Option<(usize, Option<&str>)> = None;
@@ -193,7 +194,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.filter(|(distance, _)| *distance <= limit)?.1
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b`.
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b`.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut two_above: Vec<usize> = Vec::new();
@@ -225,7 +226,7 @@ pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// What entry number `place` of a list is called: "first", "second".
+/// Returns the ordinal of entry number `place` of a list: "first", "second".
 pub(super) fn ordinal(place: usize) -> String {
     match place {
         0 => "first".into(),
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(line_of(text, &(text.len()..text.len())), ("", 5, 0..0));
     }
 
-    /// Of root's tests; files of others are theirs to see.
+    /// Files of root are hidden, files of other users are shown.
     #[cfg(unix)]
     #[test]
     fn a_file_that_only_root_may_read_is_not_shown() {

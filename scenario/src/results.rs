@@ -1,4 +1,4 @@
-//! `results`: what is written beside the rows that every run leaves.
+//! `results`: optional tables and files of a run.
 
 use std::collections::BTreeSet;
 
@@ -15,69 +15,69 @@ use super::omitted::Omitted;
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
 
-/// Bins of flow sizes at most: each has its own percentiles for each label.
+/// Maximum number of bounds of bins of flow sizes: each bin has percentiles for each label.
 const MAX_BINS: usize = 64;
-/// Bounds of classes of flow sizes at most: each class has a dozen numbers for each label in `summary.json`.
+/// Maximum number of bounds of classes of flow sizes: each class has a dozen numbers for each label in `summary.json`.
 const MAX_CLASSES: usize = 16;
 
-/// What is written.
+/// Tables and files that a run writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub struct Results {
-    /// Emulated time between two samples in `queues.csv`.
+    /// Emulated time between samples in `queues.csv`.
     #[serde(serialize_with = "quantity::serialize")]
     pub queue_period: Picos,
-    /// The part of the run that `summary.json` also looks at by itself.
+    /// Window of the run that `summary.json` also evaluates separately.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// Upper bounds of the bins of `fct_by_size.csv`, inclusive, ascending and above zero; flows
-    /// above the last one have a bin of their own.
+    /// Upper bounds of the bins of `fct_by_size.csv`, inclusive, ascending and above zero. Flows above the last bound
+    /// have a separate bin.
     #[serde(serialize_with = "sizes")]
     pub flow_size_bins: Vec<Bytes>,
-    /// Upper bounds of the classes of flow sizes in `summary.json`, inclusive, ascending and above zero; flows above the
-    /// last one have a class of their own. Without a bound there are no classes.
+    /// Upper bounds of the classes of flow sizes in `summary.json`, inclusive, ascending and above zero. Flows above
+    /// the last bound have a separate class. Empty: no classes.
     #[serde(serialize_with = "sizes", skip_serializing_if = "Vec::is_empty")]
     pub size_classes: Vec<Bytes>,
-    /// Whether `occupancy.csv` is written.
+    /// True to write `occupancy.csv`.
     pub occupancy: bool,
-    /// Whether `summary.json` has what the links of switches carried.
+    /// True to add the bytes that links of switches carried to `summary.json`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub link_bytes: bool,
-    /// Whether `summary.json` has mean queue lengths of switch ports.
+    /// True to add mean queue lengths of switch ports to `summary.json`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub port_queues: bool,
-    /// Whether `summary.json` has the rows of OFC's tables.
+    /// True to add numbers of rows of OFC's tables to `summary.json`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub flow_tables: bool,
-    /// Whether `distributions.csv` is written.
+    /// True to write `distributions.csv`.
     pub distributions: bool,
-    /// Whether `held_flows.csv` is written.
+    /// True to write `held_flows.csv`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held_flows: bool,
-    /// Whether `wire_log.bin` is written, from which `xoff explain` tells why a flow was slow.
+    /// True to write `wire_log.bin`, from which `xoff explain` shows why a flow was slow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
-    /// Whether `queues.csv` has the thresholds of ingress queues, and `lossy_queues.csv` is written.
+    /// True to add thresholds of ingress queues to `queues.csv`, and to write `lossy_queues.csv`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thresholds: bool,
-    /// Whether `counters.csv` has what each queue has seen.
+    /// True to add counters of each queue to `counters.csv`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub queue_counters: bool,
-    /// Whether `link_priorities.csv` is written.
+    /// True to write `link_priorities.csv`.
     pub link_priorities: bool,
     /// The format of the tables.
     #[serde(skip_serializing_if = "TableFormat::is_csv")]
     pub format: TableFormat,
-    /// Tables that are not written.
+    /// Tables that the run does not write.
     #[serde(skip_serializing_if = "Omitted::is_empty")]
     pub omit: Omitted,
-    /// What `throughput.csv` counts; none is written without it.
+    /// Options of `throughput.csv`; `None`: not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
-    /// What `flow_trace.csv` follows; none is written without it.
+    /// Options of `flow_trace.csv`; `None`: not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_trace: Option<FlowTrace>,
-    /// How the HPCC simulator's files are written; none are without it.
+    /// Options of files in the format of the HPCC simulator; `None`: not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpcc: Option<Hpcc>,
 }
@@ -100,28 +100,28 @@ impl TableFormat {
     }
 }
 
-/// A part of the run: the instants from `from` up to and without `to`.
+/// A window of the run: the instants in `[from, to)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
-    /// The first.
+    /// First instant.
     #[serde(serialize_with = "quantity::serialize")]
     pub from: Picos,
-    /// The first that is too late; after `from`, and not after the run's duration.
+    /// End, exclusive; after `from`, and not after the run's duration.
     #[serde(serialize_with = "quantity::serialize")]
     pub to: Picos,
 }
 
 impl Window {
-    /// Whether an instant is one of them.
+    /// Returns true if an instant is in the window.
     pub fn contains(self, time: Picos) -> bool {
         (self.from..self.to).contains(&time)
     }
 }
 
-/// What `throughput.csv` counts.
+/// Options of `throughput.csv`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Throughput {
-    /// The span over which bytes are counted: whole nanoseconds, above zero.
+    /// Time over which bytes are counted: whole nanoseconds, above zero.
     #[serde(serialize_with = "quantity::serialize")]
     pub interval: Picos,
     /// Patterns of labels; never empty.
@@ -129,23 +129,23 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Whether flows of this label are counted.
+    /// Returns true if flows with this label are counted.
     pub fn covers(&self, label: &str) -> bool {
         covers(&self.labels, label)
     }
 }
 
-/// What `flow_trace.csv` follows.
+/// Options of `flow_trace.csv`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowTrace {
     /// Patterns of labels; never empty.
     labels: Vec<String>,
-    /// Most rows, above zero.
+    /// Maximum number of rows, above zero.
     pub rows: u64,
 }
 
 impl FlowTrace {
-    /// Whether flows of this label are traced.
+    /// Returns true if flows with this label are traced.
     pub fn covers(&self, label: &str) -> bool {
         covers(&self.labels, label)
     }
@@ -155,93 +155,94 @@ fn covers(patterns: &[String], label: &str) -> bool {
     patterns.iter().any(|pattern| glob::matches(pattern, label))
 }
 
-/// What is written.
+/// Tables and files that a run writes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub(super) struct ResultsKeys {
-    /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
+    /// Emulated time between samples in `queues.csv`, above zero. Default "1us".
     queue_period: Time,
-    /// Where a part of the run begins that `summary.json` looks at by itself (`window`): once the fabric has filled,
-    /// say. Whole nanoseconds. Default: the run's start, if `to` is given; with neither key there is no such part.
+    /// Start of the window that `summary.json` also evaluates separately (`window`), for example after the fabric has
+    /// filled. Whole nanoseconds. Default: the run's start if `to` is given; without both keys there is no window.
     from: Option<Time>,
-    /// Where it ends; after `from`. `stop = "window"` ends the run when all flows that start in it are done, so
-    /// that traffic goes on around the last of them. Default: the run's duration, if `from` is given.
+    /// End of the window, exclusive; after `from`. `stop = "window"` ends the run when all flows that start in the
+    /// window are done, so that traffic continues around the last of them. Default: the run's duration if `from` is
+    /// given.
     to: Option<Time>,
-    /// Upper bounds of the bins of flow sizes in `fct_by_size.csv`: each bound belongs to its bin,
-    /// they ascend, and flows above the last one have a bin of their own. At most 64; an empty list
-    /// puts all sizes into one bin. Default: "1kB", "10kB", "30kB" and so on up to "30MB".
+    /// Upper bounds of the bins of flow sizes in `fct_by_size.csv`, inclusive and ascending. Flows above the last bound
+    /// have a separate bin. At most 64; an empty list puts all sizes into one bin. Default: "1kB", "10kB", "30kB" and
+    /// so on up to "30MB".
     flow_size_bins: Vec<Size>,
-    /// Upper bounds of classes of flow sizes, of which `summary.json` has flows, slowdowns and completion times, together
-    /// and for each label (`sizes`): each bound belongs to its class, they ascend, and flows above the last one have a
-    /// class of their own. At most 16. Default []: no classes.
+    /// Upper bounds of classes of flow sizes, inclusive and ascending. `summary.json` has flows, slowdowns and
+    /// completion times of each class, together and for each label (`sizes`). Flows above the last bound have a
+    /// separate class. At most 16. Default []: no classes.
     size_classes: Vec<Size>,
-    /// Whether `occupancy.csv` is written, and `buffer_bytes` in `summary.json`, which follows every change of every buffer: it takes
-    /// about 4 % more instructions in a run in memory. Default false.
+    /// True to write `occupancy.csv`, and `buffer_bytes` in `summary.json`. They follow every change of every buffer,
+    /// which takes about 4 % more instructions in a run in memory. Default false.
     occupancy: bool,
-    /// Whether `summary.json` has `link_bytes`: what each switch sent to hosts and to switches, beside what its links
-    /// carry at most. Default false.
+    /// True to write `link_bytes` in `summary.json`: the bytes that each switch sent to hosts and to switches, and the
+    /// capacity of its links. Default false.
     link_bytes: bool,
-    /// Whether `summary.json` has `port_queues`: mean lengths of the egress queues of ports that flows leave by, together, by
-    /// label and by switch. Each sample counts until the next one (`queue_period`). Default false.
+    /// True to write `port_queues` in `summary.json`: mean lengths of the egress queues of ports that flows leave by,
+    /// together, by label and by switch. Each sample counts until the next one (`queue_period`). Default false.
     port_queues: bool,
-    /// Whether `summary.json` has `flow_tables`: how many rows the tables of OFC have, in the mean and at most, by samples
-    /// that look at all entries. Needs `switch.backpressure` of kind "ofc". Default false.
+    /// True to write `flow_tables` in `summary.json`: mean and maximum number of rows in the tables of OFC, from
+    /// samples of all entries. Needs `switch.backpressure` of kind "ofc". Default false.
     flow_tables: bool,
-    /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
-    /// and departure. Default false.
-    distributions: bool,
-    /// Whether `held_flows.csv` is written: which flows each pause of a single queue finds in it, not those that come later. Needs `switch.backpressure`. Default
-    /// false.
-    held_flows: bool,
-    /// Whether `wire_log.bin` is written: every frame that is put on a wire, 64 bytes each, from which `xoff explain` tells why a
-    /// flow was slow. A live fabric writes it as long as it is up. Default false.
-    explain: bool,
-    /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
-    /// it changed; and whether `lossy_queues.csv` is written: what lossy egress queues hold and may hold. Default false.
-    thresholds: bool,
-    /// Whether `counters.csv` also has packets, bytes, ECN marks and exact watermarks of each queue, for which every packet is
-    /// looked at. Default false.
-    queue_counters: bool,
-    /// Whether `link_priorities.csv` is written: what each wire has carried of each priority, for which every frame is looked at.
+    /// True to write `distributions.csv`, which measures headroom and paused queues at every arrival and departure.
     /// Default false.
+    distributions: bool,
+    /// True to write `held_flows.csv`: the flows in a queue at each pause of this queue, without flows that arrive
+    /// later. Needs `switch.backpressure` of kind "bfc". Default false.
+    held_flows: bool,
+    /// True to write `wire_log.bin`: every frame that is put on a wire, 64 bytes each. `xoff explain` shows from it why
+    /// a flow was slow. A live fabric writes it for its whole life. Default false.
+    explain: bool,
+    /// True to add rows of kind `threshold` to `queues.csv`: X_off of each lossless ingress queue, at each sample at
+    /// which it has changed. Also writes `lossy_queues.csv`: lengths and limits of lossy egress queues. Default false.
+    thresholds: bool,
+    /// True to add packets, bytes, ECN marks and exact watermarks of each queue to `counters.csv`, which takes work for
+    /// every packet. Default false.
+    queue_counters: bool,
+    /// True to write `link_priorities.csv`: the traffic of each priority on each wire, which takes work for every
+    /// frame. Default false.
     link_priorities: bool,
-    /// The format of all tables: "csv", or "parquet" with typed columns, for pandas, polars and their like.
-    /// Default "csv".
+    /// Format of all tables: "csv", or "parquet" with typed columns, for pandas, polars and similar tools. Default
+    /// "csv".
     format: TableFormat,
-    /// Tables that are not written, by their names without `.csv`, such as `["queues", "pauses"]`; `*` stands for any text, and
-    /// `?` for one character, so `["*"]` leaves `summary.json`, the scenario and captures only. Default []: none is left out.
+    /// Tables that the run does not write, by name without `.csv`, such as `["queues", "pauses"]`. `*` stands for any
+    /// text, and `?` for one character, so that `["*"]` leaves only `summary.json`, the scenario and captures. Default
+    /// []: writes all tables.
     omit: Omitted,
-    /// Asks for `throughput.csv`. Default: none is written.
+    /// Options of `throughput.csv`. Default: not written.
     throughput: Option<ThroughputKeys>,
-    /// Asks for `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
-    /// change. Default: none is written.
+    /// Options of `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
+    /// change. Default: not written.
     flow_trace: Option<FlowTraceKeys>,
-    /// Asks for `fct.txt`, `pfc.txt` and `qlen.txt`, files as the HPCC simulator (ns-3) writes them;
-    /// {} takes all defaults, like `xoff run --format hpcc`. Default: none are written.
+    /// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator (ns-3). {} takes all
+    /// defaults, like `xoff run --format hpcc`. Default: not written.
     hpcc: Option<HpccKeys>,
 }
 
-/// What `throughput.csv` counts.
+/// Options of `throughput.csv`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ThroughputKeys {
-    /// Span over which the bytes of a flow are counted: whole nanoseconds, above zero.
+    /// Time over which the bytes of a flow are counted: whole nanoseconds, above zero.
     interval: Time,
-    /// Labels of the flows to count; `*` stands for any text and `?` for one character. Default:
-    /// every flow.
+    /// Labels of the flows to count; `*` stands for any text and `?` for one character. Default: all flows.
     #[serde(default = "every_label")]
     labels: Vec<String>,
 }
 
-/// What `flow_trace.csv` follows.
+/// Options of `flow_trace.csv`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FlowTraceKeys {
     /// Labels of the flows to trace; `*` stands for any text and `?` for one character.
     labels: Vec<String>,
-    /// Most rows that are written, above zero, of all traced flows together. A trace that is cut there is named under
-    /// `truncated` in `summary.json` and in the report. Default 100000.
+    /// Maximum number of rows of all traced flows together, above zero. If the trace is cut there, `truncated` in
+    /// `summary.json` and the report name it. Default 100000.
     #[serde(default = "trace_rows")]
     rows: u64,
 }
@@ -403,7 +404,7 @@ impl FlowTraceKeys {
     }
 }
 
-/// Checks that each pattern at `path` stands for the label of some flow.
+/// Checks that each pattern at `path` matches the label of some flow.
 fn check_labels(
     path: &str,
     patterns: &[String],
@@ -425,7 +426,7 @@ fn every_label() -> Vec<String> {
     vec!["*".into()]
 }
 
-/// Bounds of bins or classes of flow sizes: there are not too many, and they ascend from above zero.
+/// Checks bounds of bins or classes of flow sizes: their number, and that they ascend from above zero.
 fn check_bounds(
     key: &str,
     kind: &str,

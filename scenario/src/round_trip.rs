@@ -8,8 +8,8 @@ use units::Picos;
 use super::Scenario;
 
 impl Scenario {
-    /// Twice the longest time from host to host on an idle path, a longest frame on each link; saturates. Zero if no setting
-    /// asks for it.
+    /// Returns twice the longest time from host to host on an idle path, with a longest frame on each link; saturates.
+    /// Zero if no setting needs it.
     pub(super) fn find_longest_round_trip(&self) -> Picos {
         if self.spfc().is_none() && !self.counts_each_round_trip() {
             return Picos::ZERO;
@@ -35,7 +35,7 @@ impl Scenario {
         Picos(longest.saturating_mul(2))
     }
 
-    /// The two hosts of a group with the slowest links: routes are the same for all of them.
+    /// Returns the two hosts of a group with the slowest links. All hosts of a group have equal routes.
     fn farthest(&self, hosts: &[HostId]) -> Vec<HostId> {
         let mut hosts = hosts.to_vec();
         hosts
@@ -44,7 +44,7 @@ impl Scenario {
         hosts
     }
 
-    /// How long a longest frame takes over a wire.
+    /// Returns the time of a longest frame over a wire.
     fn crossing(&self, wire: topology::WireId) -> Picos {
         let wire = self.fabric.wire(wire);
         wire.delay + self.frame_time().serialise(wire.rate, self.longest_frame().0)

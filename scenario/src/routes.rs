@@ -1,4 +1,4 @@
-//! `[[routes]]`: next hops that go before the shortest paths.
+//! `[[routes]]`: next hops that override the shortest paths.
 
 use std::collections::BTreeMap;
 
@@ -18,45 +18,45 @@ use super::names::Names;
 use super::report::{ScenarioError, listed, nearest, ordinal};
 use super::shape::Shape;
 
-/// Routes that a switch may have, and flows that may have routes of their own. A routing chip has room for some
-/// thousands in its TCAM, and some hundreds of thousands where they are looked up by exact keys.
+/// Maximum number of routes of a switch, and of flows with special routes. A routing chip has room for some thousands
+/// in its TCAM, and some hundreds of thousands with exact keys.
 pub const MOST_ROUTES: usize = 1 << 16;
 
-/// Next hops of some switches for some frames, instead of the shortest paths. Where several routes of a switch are
-/// for a frame, one that names its flow goes before one that does not, then one that names the sender, then one
-/// that names the receiver.
+/// Next hops of some switches for some frames, instead of the shortest paths. If several routes of a switch match a
+/// frame, a route that names its flow takes precedence, then a route that names the sender, then a route that names the
+/// receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteEntry {
-    /// The switches that have the route, such as "leaf0".
+    /// Switches that have the route, such as "leaf0".
     pub at: Names,
-    /// The hosts that frames go to; a switch's name stands for its hosts. Only with `flows` it can be left out: then
-    /// the route is for the flows wherever they go.
+    /// Hosts that frames go to; a switch's name stands for its hosts. May be omitted only with `flows`: the route then
+    /// applies to these flows whatever their receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Names>,
-    /// The hosts that frames come from, likewise; only with `to`. Default: any.
+    /// Hosts that frames come from; a switch's name stands for its hosts. Only with `to`. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Names>,
-    /// Label of an entry of `[[flows]]`: the route is for the packets that its senders send, not for ACKs. Default:
-    /// all frames.
+    /// Label of an entry of `[[flows]]`, to apply the route to packets from its senders only, not to ACKs. Default: all
+    /// frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<String>,
-    /// The neighbours that frames go on to, by name; the second of parallel links to `spine1` is "spine1#2". Among
-    /// several, the hash of a flow chooses.
+    /// Neighbours that are the next hops, by name; the second of parallel links to `spine1` is "spine1#2". Among
+    /// several, the hash of a flow selects one.
     pub via: Vec<String>,
 }
 
-/// The routes of a file, switch by switch.
+/// Routes of a file, by switch.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedRoutes {
     pub(super) routes: StaticRoutes,
-    /// The classes of flows that routes name, by label.
+    /// Classes of the flows that routes name, by label.
     pub(super) classes: BTreeMap<String, FlowClass>,
-    /// Which entry a route is of.
+    /// Index of the entry of each route.
     pub(super) entries: BTreeMap<(SwitchId, RouteMatch), usize>,
 }
 
-/// What routes are made in.
+/// Inputs for resolving routes.
 struct Resolution<'a> {
     shape: &'a Shape,
     fabric: &'a Fabric,
@@ -90,7 +90,7 @@ impl ResolvedRoutes {
         let &Resolution { fabric, document, .. } = resolution;
         let switches = entry.at.switches(&format!("{path}.at"), fabric, document)?;
         let frames = self.frames(&path, entry, resolution)?;
-        // A switch hands frames to its own hosts, so routes are for the others.
+        // A switch delivers frames to its hosts directly, so that routes are for other hosts.
         let is_own = |switch: SwitchId, frames: &RouteMatch| {
             frames.destination.is_some_and(|host| fabric.edge(host) == switch)
         };
@@ -127,7 +127,7 @@ impl ResolvedRoutes {
         Ok(())
     }
 
-    /// What frames the route is for.
+    /// Returns the matches of a route.
     fn frames(
         &mut self,
         path: &str,
@@ -168,7 +168,7 @@ impl ResolvedRoutes {
         Ok(frames)
     }
 
-    /// The same with the flows that have routes of their own, and what is known of these.
+    /// Adds flows with special routes, and returns their classes.
     pub(super) fn with_flows(
         mut self,
         seed: u64,
@@ -227,7 +227,7 @@ impl ResolvedRoutes {
         Ok((self, flows))
     }
 
-    /// Explains why the fabric refuses routes, at the last of them that frames have taken.
+    /// Explains why the fabric refuses routes, at the last route that the frames have taken.
     pub(super) fn explain(
         &self,
         fault: &RouteFault,
@@ -273,7 +273,7 @@ impl ResolvedRoutes {
 }
 
 impl Resolution<'_> {
-    /// The ports of next hops, ascending.
+    /// Returns the ports of next hops, ascending.
     fn ports(
         &self,
         path: &str,
@@ -313,7 +313,7 @@ impl Resolution<'_> {
         Ok(ports)
     }
 
-    /// Two routes for the same frames at one switch.
+    /// Returns an error for two routes with equal matches at one switch.
     fn twice(
         &self,
         path: &str,
@@ -335,7 +335,7 @@ impl Resolution<'_> {
     }
 }
 
-/// Gives the fabric its static routes.
+/// Sets the static routes of the fabric.
 pub(super) fn set_routes(
     fabric: &mut Fabric,
     routes: &ResolvedRoutes,
@@ -345,7 +345,7 @@ pub(super) fn set_routes(
     refused.map_err(|fault| routes.explain(&fault, fabric, document))
 }
 
-/// The port of a switch that leads to the neighbour of this name; an error is a title and a help.
+/// Returns the port of a switch that leads to the neighbour with this name. An error is a title and a help text.
 pub(super) fn port_named(
     fabric: &Fabric,
     shape: &Shape,

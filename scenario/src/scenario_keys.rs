@@ -1,4 +1,4 @@
-//! The keys of a scenario, section by section, and what becomes of them.
+//! Keys of a scenario, section by section, and their resolution.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,78 +26,76 @@ use crate::{
     switch, telemetry, topology_keys,
 };
 
-/// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
+/// A scenario of xoff. Quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "xoff scenario")]
 pub struct ScenarioKeys {
-    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without
-    /// its extension.
+    /// Name of the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without its extension.
     pub name: Option<String>,
-    /// Where all randomness of the run comes from, from 0 up. Default 1.
+    /// Seed of all randomness of the run, from 0 up. Default 1.
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Emulated time at which the run ends, if flows are not done before; above zero, at most
-    /// "36000s". Default "1s".
+    /// Emulated time at which the run ends if flows are not done before; above zero, at most "36000s". Default "1s".
     #[serde(default = "default_duration")]
     pub duration: Time,
-    /// What ends the run before that. "done": every flow is done. "deadlock": that, or queues that wait
-    /// for each other and can never resume. "window": that, or every flow that starts between `results.from` and
-    /// `results.to` is done. Flows that are not done then do not make the run fail. Default "done".
+    /// Condition that ends the run before `duration`. "done": every flow is done. "deadlock": also if queues wait for
+    /// each other and can never resume. "window": also if every flow that starts between `results.from` and
+    /// `results.to` is done. Flows that are not done at that time do not make the run fail. Default "done".
     #[serde(default)]
     pub stop: Stop,
-    /// Which clock events run by.
+    /// Clock of the events.
     #[serde(default)]
     pub clock: Clock,
-    /// Where switches run.
+    /// Environment of the switches.
     #[serde(default)]
     pub datapath: Datapath,
-    /// The shape of the fabric.
+    /// Shape of the fabric.
     pub topology: topology_keys::TopologyKeys,
-    /// Every switch.
+    /// Configuration of every switch.
     #[serde(default)]
     pub switch: switch::SwitchKeys,
-    /// What some switches have instead of what `switch` says. Default: nothing.
+    /// Values of some switches that differ from `switch`. Default: none.
     #[serde(default)]
     pub switches: Vec<SwitchesEntry>,
-    /// Every host.
+    /// Configuration of every host.
     #[serde(default)]
     pub host: host::HostKeys,
-    /// How long frames count.
+    /// Accounted lengths of frames.
     #[serde(default)]
     pub frames: frames::FramesKeys,
-    /// What hosts send to each other; at least one entry.
+    /// Traffic between hosts; at least one entry.
     #[serde(default)]
     pub flows: Vec<flow_keys::WorkloadKeys>,
-    /// Next hops of switches instead of the shortest paths. Default: none.
+    /// Next hops of switches that override the shortest paths. Default: none.
     #[serde(default)]
     pub routes: Vec<RouteEntry>,
-    /// What is recorded. Default: nothing.
+    /// Wires that are recorded into pcapng files. Default: none.
     #[serde(default)]
     pub captures: Vec<Capture>,
-    /// What goes wrong on purpose. Default: nothing.
+    /// Deliberate faults on wires. Default: none.
     #[serde(default)]
     pub faults: Vec<FaultKeys>,
-    /// Hosts that pause their switch without end. Default: none.
+    /// Hosts that pause their switch continuously. Default: none.
     #[serde(default)]
     pub storms: Vec<storm::StormKeys>,
-    /// What is written.
+    /// Tables and files that the run writes.
     #[serde(default)]
     pub results: results::ResultsKeys,
-    /// What must hold of the results. Default: nothing.
+    /// Conditions on the results. Default: none.
     #[serde(default)]
     pub expect: Vec<ExpectKeys>,
 }
 
-/// The largest whole number of TOML.
+/// Maximum seed, the largest integer of TOML.
 pub const LARGEST_SEED: u64 = i64::MAX as u64;
 
 pub const fn default_seed() -> u64 {
     1
 }
 
-/// A run may last 10 hours of emulated time.
+/// Maximum duration, 10 hours of emulated time.
 pub const LONGEST_DURATION: Picos = Picos(36_000_000_000_000_000);
 
 pub const fn default_duration() -> Time {
@@ -105,7 +103,7 @@ pub const fn default_duration() -> Time {
 }
 
 impl ScenarioKeys {
-    /// What the keys say, if it can be.
+    /// Resolves the keys into a scenario.
     pub fn resolve(
         self,
         path: &Path,
@@ -226,7 +224,7 @@ impl ScenarioKeys {
     }
 }
 
-/// The name that the file gives, or else the file's own.
+/// Returns the name that the file gives, or the file's name.
 fn run_name(
     given: Option<String>,
     path: &Path,
@@ -250,7 +248,7 @@ fn run_name(
     Err(document.error("name", &title, help))
 }
 
-/// What all switches have, what each has, and the entries that say so.
+/// Returns the configuration of all switches, the configuration of each, and the entries that set it.
 fn resolve_switches(
     keys: switch::SwitchKeys,
     entries: Vec<SwitchesEntry>,

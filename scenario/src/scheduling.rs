@@ -1,4 +1,4 @@
-//! Which of several flows goes first: at NICs, and what flows have to tell for it.
+//! Order in which NICs serve flows, and checks of the flows for it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,21 +11,21 @@ use super::report::ScenarioError;
 use super::switch::Scheduler;
 use super::transport::Transport;
 
-/// How a NIC chooses among its flows.
+/// Order in which a NIC serves its flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicScheduler {
-    /// In turn.
+    /// One packet of each flow in turn.
     #[default]
     RoundRobin,
-    /// Flows of the highest priority first, in turn.
+    /// Flows of the highest priority first, in turn within a priority.
     Strict,
-    /// The flow that has the fewest bytes left to send.
+    /// The flow with the fewest bytes left to send first.
     Srf,
 }
 
 impl NicScheduler {
-    /// That of NICs at switches with this scheduler, if the file does not say.
+    /// Returns the default for NICs at switches with this scheduler.
     pub(super) const fn usual(switch: Scheduler) -> Self {
         match switch {
             Scheduler::Srf => Self::Srf,
@@ -36,7 +36,7 @@ impl NicScheduler {
 }
 
 impl Scenario {
-    /// Checks that flows have what scheduling by their remaining size needs.
+    /// Checks that flows have a size, which scheduling by remaining size needs.
     pub(super) fn check_scheduling(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let at_nics = self.host.scheduler == NicScheduler::Srf;
         if self.switch.scheduler != Scheduler::Srf && !at_nics {
@@ -61,7 +61,7 @@ impl Scenario {
     }
 }
 
-/// Whether its flows last until the run ends.
+/// Returns true if the workload's flows last until the run ends.
 fn has_no_size(workload: &Workload) -> bool {
     match workload {
         Workload::LongLived { .. } => true,

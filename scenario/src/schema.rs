@@ -1,23 +1,23 @@
-//! The JSON Schema of TOML files, from the types that read them.
+//! JSON Schema of TOML files, from the types that read them.
 
 use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform};
 
 use super::ScenarioKeys;
 
-/// The JSON Schema of a scenario file, for editors: `xoff schema`.
+/// Returns the JSON Schema of a scenario file, for editors: `xoff schema`.
 pub fn json_schema() -> serde_json::Value {
     schema_of::<ScenarioKeys>()
 }
 
-/// The JSON Schema of a TOML file's keys.
+/// Returns the JSON Schema of a TOML file's keys.
 pub fn schema_of<Keys: JsonSchema>() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Keys);
     RecursiveTransform(without_null).transform(&mut schema);
     schema.to_value()
 }
 
-/// TOML has no null: a key without a value is left out.
+/// Removes null values: TOML has none, and a key without a value is omitted.
 fn without_null(schema: &mut schemars::Schema) {
     let is_null = |value: &serde_json::Value| value == "null" || value["type"] == "null";
     if schema.get("default").is_some_and(serde_json::Value::is_null) {

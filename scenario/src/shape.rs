@@ -1,4 +1,4 @@
-//! `[topology]`: generated or listed; it becomes a [`Fabric`].
+//! `[topology]`: a generated or listed fabric, from which a [`Fabric`] is built.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use super::quantity;
 use super::ratio::Ratio;
 use super::report::{ScenarioError, listed};
 
-/// The shape of the fabric, as the file describes it.
+/// Shape of the fabric, as the file describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shape {
-    /// What the fabric would be without failures.
+    /// Shape without failed links.
     #[serde(flatten)]
     pub kind: ShapeKind,
-    /// Links that are down, each by its two ends.
+    /// Links that are down, each by the names of its two ends.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_links: Vec<[String; 2]>,
 }
@@ -31,62 +31,62 @@ pub struct Shape {
 pub enum ShapeKind {
     /// Hosts `h0..` on one switch `s0`.
     Star {
-        /// How many hosts.
+        /// Number of hosts.
         hosts: u32,
-        /// Every link.
+        /// Rate and delay of every link.
         host_link: LinkSpeed,
     },
-    /// Hosts on two switches, `s0` and `s1`, and one link between these.
+    /// Hosts on two switches, `s0` and `s1`, and one link between the switches.
     Dumbbell {
-        /// How many hosts on `s0`.
+        /// Number of hosts on `s0`.
         left: u32,
-        /// How many hosts on `s1`; they are numbered after those on the left.
+        /// Number of hosts on `s1`, numbered after the hosts on `s0`.
         right: u32,
-        /// Between host and switch.
+        /// Rate and delay of links between hosts and switches.
         host_link: LinkSpeed,
-        /// Between the switches.
+        /// Rate and delay of the link between the switches.
         bottleneck: LinkSpeed,
     },
     /// Leaves `leaf0..`, each with hosts and with a link to each of the spines `spine0..`.
     LeafSpine {
-        /// How many leaves.
+        /// Number of leaves.
         leaves: u32,
-        /// How many spines.
+        /// Number of spines.
         spines: u32,
-        /// How many hosts on each leaf; host `n` is on leaf `n / hosts_per_leaf`.
+        /// Number of hosts on each leaf; host `n` is on leaf `n / hosts_per_leaf`.
         hosts_per_leaf: u32,
-        /// Between host and leaf.
+        /// Rate and delay of links between hosts and leaves.
         host_link: LinkSpeed,
-        /// Between leaf and spine.
+        /// Rate and delay of links between leaves and spines.
         fabric_link: LinkSpeed,
     },
     /// `k` pods of `k/2` switches `edge0..` and `k/2` switches `agg0..`, and `k^2/4` switches
     /// `core0..`.
     FatTree {
-        /// Even.
+        /// Ports of a switch in the non-blocking tree; even.
         k: u32,
-        /// Hosts for each uplink of an edge switch.
+        /// Number of hosts for each uplink of an edge switch.
         oversubscription: Ratio,
-        /// Between host and edge switch.
+        /// Rate and delay of links between hosts and edge switches.
         host_link: LinkSpeed,
-        /// Between edge and aggregation switch.
+        /// Rate and delay of links between edge and aggregation switches.
         aggregation_link: LinkSpeed,
-        /// Between aggregation and core switch.
+        /// Rate and delay of links between aggregation and core switches.
         core_link: LinkSpeed,
     },
     /// Pods of switches `tor0..` and `leaf0..`, and switches `spine0..` above all.
     Pods {
-        /// How many of each.
+        /// Numbers of pods, switches and hosts.
         #[serde(flatten, with = "PodCountKeys")]
         counts: PodCounts,
-        /// Between host and ToR.
+        /// Rate and delay of links between hosts and ToRs.
         host_link: LinkSpeed,
-        /// Between ToR and leaf.
+        /// Rate and delay of links between ToRs and leaves.
         leaf_link: LinkSpeed,
-        /// Between leaf and spine.
+        /// Rate and delay of links between leaves and spines.
         spine_link: LinkSpeed,
     },
-    /// Nodes and links one by one.
+    /// Nodes and links listed one by one.
     Custom {
         /// Switch names.
         switches: Vec<String>,
@@ -125,7 +125,7 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// How [`PodCounts`] are written.
+/// Serialized form of [`PodCounts`].
 #[derive(Serialize)]
 #[serde(remote = "PodCounts")]
 struct PodCountKeys {
@@ -139,7 +139,7 @@ struct PodCountKeys {
 /// Rate and delay of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LinkSpeed {
-    /// In each direction.
+    /// Rate in each direction.
     #[serde(serialize_with = "quantity::serialize")]
     pub rate: BitsPerSecond,
     /// Propagation delay.
@@ -166,14 +166,14 @@ impl LinkSpeed {
 }
 
 impl Shape {
-    /// How many links join two nodes, failed ones included.
+    /// Returns the number of links between two nodes, including failed ones.
     pub(super) fn links_between(&self, a: &str, b: &str) -> usize {
         let plan = self.kind.plan().expect("the shape is a fabric");
         let ends = |link: &&PlannedLink| [(a, b), (b, a)].contains(&(&link.a, &link.b));
         plan.links.iter().filter(ends).count()
     }
 
-    /// Rates of all links, failed ones included.
+    /// Returns the rates of all links, including failed ones.
     pub(super) fn rates(&self) -> BTreeSet<BitsPerSecond> {
         let plan = self.kind.plan().expect("the shape is a fabric");
         plan.links.iter().map(|link| link.rate).collect()
@@ -181,10 +181,10 @@ impl Shape {
 }
 
 impl ShapeKind {
-    /// Its nodes and links, including those that are down.
+    /// Returns nodes and links, including links that are down.
     ///
     /// # Errors
-    /// If the shape is not a valid fabric. A [`Scenario`](crate::Scenario) has been checked and gives no error.
+    /// If the shape is not a valid fabric. For a [`Scenario`](crate::Scenario) this cannot happen.
     pub fn plan(&self) -> Result<Plan, FabricError> {
         match self {
             Self::Star { hosts, host_link } => Plan::star(*hosts, host_link.rate, host_link.delay),
@@ -196,7 +196,7 @@ impl ShapeKind {
                 Plan::leaf_spine(*leaves, *spines, *hosts_per_leaf, host_link, fabric_link)
             }
             Self::FatTree { k, oversubscription, host_link, aggregation_link, core_link } => {
-                // Numbers above a switch's ports are refused later.
+                // Numbers above the maximum of a switch's ports are refused later.
                 let hosts = oversubscription.of(u64::from(k / 2));
                 Plan::fat_tree(
                     *k,
@@ -225,7 +225,7 @@ impl ShapeKind {
         }
     }
 
-    /// Where the cause of an error is in the file, and what would be right.
+    /// Returns an error at the key that caused it, with advice.
     pub(super) fn explain(&self, error: &FabricError, document: &Document<'_>) -> ScenarioError {
         let (path, help) = match error {
             FabricError::Name { node, .. } => (
@@ -281,7 +281,7 @@ impl ShapeKind {
         lists.into_iter().flatten().map(String::as_str)
     }
 
-    /// The key that gives a switch its many ports.
+    /// Returns the key that decides a switch's number of ports.
     fn port_count_path(&self, switch: SwitchId) -> String {
         match self {
             Self::Star { .. } => "hosts".into(),
@@ -306,7 +306,7 @@ impl ShapeKind {
         }
     }
 
-    /// The keys that give the fabric its many nodes: of several the one with the largest number.
+    /// Returns the keys that decide the number of nodes; of several, the key with the largest value.
     fn keys(&self) -> CountKeys {
         let largest = |keys: &[(&'static str, u32)]| {
             keys.iter().max_by_key(|(_, count)| *count).expect("each shape has keys").0
@@ -337,7 +337,7 @@ impl ShapeKind {
     }
 }
 
-/// The keys that give a fabric its many hosts and switches.
+/// Keys that decide the numbers of hosts and switches.
 struct CountKeys {
     hosts: &'static str,
     switches: &'static str,
@@ -350,7 +350,7 @@ fn node_path(node: NodeKind) -> String {
     }
 }
 
-/// Where a failed link is in the file, and what would be right.
+/// Returns an error at a failed link, with advice.
 pub(super) fn explain_failed(
     error: &FailedLinkError,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! `sizes` of a workload: one size, a distribution that ships, or one of a file.
+//! `sizes` of a workload: one size, a distribution that ships with xoff, or a distribution from a file.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -13,18 +13,18 @@ use super::quantity::{self, Size};
 use super::report::ScenarioError;
 use crate::refusal::Refusal;
 
-/// Where flow sizes come from.
+/// Source of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All flows have this size, above zero.
+    /// One size for all flows, above zero.
     Fixed(Bytes),
-    /// A distribution that ships with xoff, by its name.
+    /// A distribution that ships with xoff, by name.
     Named(&'static str),
-    /// A table.
+    /// A distribution from a file.
     File {
-        /// Its absolute path.
+        /// Absolute path.
         file: String,
-        /// Bytes of a size of 1, if they are said.
+        /// Bytes per unit of the table's sizes; `None`: sizes are in bytes.
         unit: Option<Bytes>,
     },
 }
@@ -90,12 +90,12 @@ impl Serialize for Sizes {
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SizeFileKeys {
-    /// Path of the table, relative to the folder of the scenario file: a line for each point, with
-    /// a size in bytes and the cumulative probability up to it, ending in 1 or in 100 (per cent). ns-2's third column, between
-    /// the two, is passed over.
+    /// Path of the table, relative to the folder of the scenario file. It has a line for each point, with a size and
+    /// the cumulative probability up to it, ending in 1 or in 100 (per cent). A third column between the two, as in
+    /// tables of ns-2, is ignored.
     file: String,
-    /// Bytes of a size of 1, above zero, such as "1460B" where sizes are packets. It has to be said of tables of three columns.
-    /// Default "1B".
+    /// Bytes per unit of the table's sizes, above zero, such as "1460B" for sizes in packets. Required for tables with
+    /// three columns. Default "1B".
     unit: Option<Size>,
 }
 
@@ -162,7 +162,7 @@ impl JsonSchema for LengthText {
 }
 
 impl Expansion<'_> {
-    /// Reads what the key at `path` names; the second one is what sizes are drawn from.
+    /// Resolves `sizes` at `path`. The second value is the distribution from which sizes are drawn.
     pub(super) fn sizes(
         &self,
         path: &str,

@@ -14,35 +14,35 @@ use super::report::ScenarioError;
 /// Flows that start at once, divided at random among groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitFlows {
-    /// The label of each flow.
+    /// Label of each flow.
     pub label: String,
-    /// Flows of all groups together, above zero.
+    /// Number of flows of all groups together, above zero.
     pub flows: u32,
     /// The groups.
     pub groups: Vec<GroupKeys>,
     /// Bytes of each flow, above zero.
     #[serde(serialize_with = "quantity::serialize")]
     pub bytes: Bytes,
-    /// When all start.
+    /// Start time of all flows.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
-    /// The flows' priority.
+    /// Priority of the flows.
     #[serde(flatten)]
     pub priority: PriorityChoice,
 }
 
-/// Who sends and who receives.
+/// Senders and receivers of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupKeys {
-    /// The senders, by name; a switch's name stands for its hosts.
+    /// Senders, by name; a switch's name stands for its hosts.
     pub from: Vec<String>,
-    /// The receivers, likewise; none of the senders.
+    /// Receivers, by name; a switch's name stands for its hosts. No host may be both.
     pub to: Vec<String>,
 }
 
 impl Expansion<'_> {
-    /// A workload of this kind.
+    /// Resolves a workload of kind "split".
     pub(super) fn split(
         &self,
         path: &str,

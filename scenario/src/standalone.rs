@@ -1,8 +1,8 @@
-//! The files of a switch and of a host that stand alone, as `xoff-switch` and `xoff-host` read them: the sections `[switch]`
-//! and `[host]` of a scenario, and what takes the place of its topology.
+//! Files of a standalone switch and a standalone host, as `xoff-switch` and `xoff-host` read them: the sections
+//! `[switch]` and `[host]` of a scenario, and ports in place of its topology.
 //!
-//! Both become a scenario with one switch, so that whatever a scenario can say of a switch or host holds here, too. What a
-//! node cannot do without a fabric around it is refused.
+//! Both become a scenario with one switch, so that all settings of switches and hosts apply here, too. Settings that
+//! need a fabric are refused.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -22,52 +22,52 @@ use super::switch::SwitchKeys;
 use super::topology_keys::{LinkKeys, TopologyKeys};
 use super::{Scenario, ScenarioKeys, ThresholdUpdate, from_disk, schema_of, text_of};
 
-/// What surrounds the payload of a RoCEv2 packet within an MTU: IPv4, UDP, BTH, RETH and ICRC.
+/// Bytes around the payload of a RoCEv2 packet within an MTU: IPv4, UDP, BTH, RETH and ICRC.
 const OVERHEAD: u64 = 20 + 8 + 12 + 16 + 4;
-/// An Ethernet header.
+/// Length of an Ethernet header.
 const LINK_HEADER: u64 = 14;
-/// Bounds of an MTU: a payload of 1 to 3072 bytes.
+/// Range of an MTU: a payload of 1 to 3072 bytes.
 const MTUS: std::ops::RangeInclusive<u64> = OVERHEAD + 1..=OVERHEAD + super::MAX_PAYLOAD.0;
-/// Ports of a switch, and prefixes that it has routes to.
+/// Maximum number of a switch's ports, and of prefixes with routes.
 const MOST_PORTS: usize = 256;
 const MOST_ROUTES: usize = 4096;
-/// What a host that stands alone has instead of the defaults of scenarios: waking up takes a process as long as a
-/// retransmission timeout is there.
+/// Defaults of a standalone host that differ from scenarios: a process may take as long to wake up as the
+/// retransmission timeout of scenarios.
 const HOST_DEFAULTS: &str = "[host]
 retransmission_timeout = \"100ms\"
 transport = { kind = \"roce-rc\", congestion_control = \"none\" }
 ";
 
-/// A switch that stands alone.
+/// A standalone switch.
 #[derive(Clone, Debug)]
 pub struct StandaloneSwitch {
-    /// Its settings: those of the only switch, whose ports are in the order of [`Self::ports`].
+    /// Settings of the only switch, whose ports are in the order of [`Self::ports`].
     pub scenario: Scenario,
-    /// The MTU that all its interfaces have.
+    /// MTU of all interfaces.
     pub mtu: u64,
-    /// Its ports.
+    /// Ports of the switch.
     pub ports: Vec<StandalonePort>,
 }
 
-/// A port of a switch that stands alone.
+/// A port of a standalone switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandalonePort {
-    /// The name of its interface.
+    /// Name of the interface.
     pub interface: String,
-    /// The rate to which it is shaped.
+    /// Rate to which the port is shaped.
     pub rate: BitsPerSecond,
-    /// The only station at the other end of its link.
+    /// The only neighbour on the link.
     pub neighbour: Neighbour,
-    /// Prefixes that it leads to: address and length.
+    /// Prefixes with routes through this port: address and length.
     pub routes: Vec<(Ipv4Addr, u8)>,
 }
 
-/// The station at the other end of a link.
+/// The device at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbour {
-    /// The kernel finds its MAC address.
+    /// IPv4 address, for which the kernel finds the MAC address.
     Address(Ipv4Addr),
-    /// Its MAC address.
+    /// MAC address.
     Station([u8; 6]),
 }
 
@@ -76,16 +76,16 @@ pub enum Neighbour {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "xoff-switch")]
 struct SwitchFileKeys {
-    /// Where randomness comes from: which packets are marked, and which ECMP member a flow takes. Default 1.
+    /// Seed of all randomness: ECN marks, and the ECMP members that flows take. Default 1.
     #[serde(default = "crate::scenario_keys::default_seed")]
     seed: u64,
-    /// The MTU that all interfaces have, 61 to 3132: headroom holds the longest frame. Default 1500.
+    /// MTU of all interfaces, 61 to 3132. Headroom includes the longest frame. Default 1500.
     #[serde(default = "default_mtu")]
     mtu: u64,
     /// The switch, as in a scenario.
     #[serde(default)]
     switch: SwitchKeys,
-    /// Its ports, 1 to 256.
+    /// Ports of the switch, 1 to 256.
     ports: Vec<PortKeys>,
 }
 
@@ -93,18 +93,18 @@ struct SwitchFileKeys {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PortKeys {
-    /// The name of its interface.
+    /// Name of the interface.
     interface: String,
-    /// The rate to which it is shaped. Not more than the interface carries.
+    /// Rate to which the port is shaped. At most the rate of the interface.
     rate: Rate,
-    /// How long a frame takes to the neighbour, and a PAUSE until it is read there: propagation and what software needs,
-    /// one way. Headroom is computed from it.
+    /// One-way time of a frame to the neighbour, and of a PAUSE until it is processed there: propagation and software.
+    /// Headroom is computed from it.
     delay: Time,
-    /// The station at the other end of the link: its IPv4 address, for which the kernel finds the MAC address, or the MAC
-    /// address itself. Default: the only host that `routes` name.
+    /// The device at the other end of the link: its IPv4 address, for which the kernel finds the MAC address, or its
+    /// MAC address. Default: the only host in `routes`.
     neighbour: Option<String>,
-    /// What the port leads to: IPv4 prefixes such as "10.0.2.0/24", or hosts. A prefix that several ports have is spread
-    /// over them by flow.
+    /// Destinations of the port: IPv4 prefixes such as "10.0.2.0/24", or hosts. Flows to a prefix of several ports are
+    /// spread over them.
     routes: Vec<String>,
 }
 
@@ -113,12 +113,12 @@ const fn default_mtu() -> u64 {
 }
 
 impl StandaloneSwitch {
-    /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
+    /// Reads a file and applies `overrides` such as `switch.buffer=4MB`.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         Self::parse(&text_of(path, &from_disk)?, path, overrides)
     }
 
-    /// Understands the text of a file; `path` names it in errors.
+    /// Parses the text of a file. `path` names it in errors.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let kind = DocumentKind {
             noun: "the switch",
@@ -149,18 +149,18 @@ impl StandaloneSwitch {
         Ok(Self { scenario, mtu: keys.mtu, ports })
     }
 
-    /// The JSON Schema of the file.
+    /// Returns the JSON Schema of the file.
     pub fn json_schema() -> serde_json::Value {
         schema_of::<SwitchFileKeys>()
     }
 }
 
-/// A host that stands alone.
+/// A standalone host.
 #[derive(Clone, Debug)]
 pub struct StandaloneHost {
-    /// Its settings: those of the first host.
+    /// Settings of the host, which is the scenario's first.
     pub scenario: Scenario,
-    /// The MTU that its interface needs.
+    /// MTU that the interface needs.
     pub mtu: u64,
 }
 
@@ -173,7 +173,7 @@ struct HostFileKeys {
 }
 
 impl StandaloneHost {
-    /// A host whose link has the rate that `overrides` set: `rate=1Gbps`, `host.payload=1400B` and so on.
+    /// Returns a host with settings from `overrides`: `rate=1Gbps`, which is mandatory, `host.payload=1400B` and so on.
     pub fn parse(overrides: &[String]) -> Result<Self, ScenarioError> {
         let kind = DocumentKind { noun: "the host", ..DocumentKind::SCENARIO };
         let path = Path::new("host");
@@ -207,7 +207,7 @@ impl StandaloneHost {
     }
 }
 
-/// The longest frame that an MTU allows, without FCS.
+/// Returns the length of the longest frame for an MTU, without FCS.
 pub const fn longest_frame(mtu: u64) -> u64 {
     mtu + LINK_HEADER
 }
@@ -308,7 +308,7 @@ fn resolve_ports(
     Ok(ports)
 }
 
-/// An IPv4 prefix, or an address, which is one of 32 bits. The bits behind the prefix are 0.
+/// Parses an IPv4 prefix, or an address as a prefix of 32 bits. Bits behind the prefix must be 0.
 fn parse_prefix(text: &str) -> Option<(Ipv4Addr, u8)> {
     let (address, length) = text.split_once('/').unwrap_or((text, "32"));
     let (address, length): (Ipv4Addr, u8) = (address.parse().ok()?, length.parse().ok()?);
@@ -323,7 +323,7 @@ fn parse_neighbour(text: &str) -> Option<Neighbour> {
     }
 }
 
-/// A MAC address of one station, such as `02:00:00:00:00:01`.
+/// Parses a unicast MAC address, such as `02:00:00:00:00:01`.
 pub fn parse_station(text: &str) -> Option<[u8; 6]> {
     let mut station = [0; 6];
     let mut steps = text.split(':');
@@ -334,7 +334,8 @@ pub fn parse_station(text: &str) -> Option<[u8; 6]> {
     (steps.next().is_none() && station[0] & 1 == 0 && station != [0; 6]).then_some(station)
 }
 
-/// BFC names queues in station addresses that a fabric hands out, OFC is not built there, and measured headroom relies on time stamps.
+/// Refuses settings that need a fabric: BFC names queues in MAC addresses that a fabric assigns, standalone switches do
+/// not implement OFC, and measured headroom needs time stamps.
 fn refuse_what_needs_a_fabric(
     scenario: &Scenario,
     document: &Document<'_>,
@@ -403,7 +404,7 @@ routes = ["10.0.2.0/24", "0.0.0.0/0"]
         assert_eq!(second.neighbour, Neighbour::Station([2, 0, 0, 0, 0, 10]));
         assert_eq!(second.routes, [(Ipv4Addr::new(10, 0, 2, 0), 24), (Ipv4Addr::UNSPECIFIED, 0)]);
         let pools = switch.scenario.buffer_pools(topology::SwitchId(0));
-        // 2 x 125 B/us x 50 us, 3840 B, three longest frames and a PAUSE; and the same for the other.
+        // 2 x 125 B/us x 50 us, 3840 B, three longest frames and a PAUSE; the second port likewise.
         let rest = 3840 + 3 * (1514 + 24) + 84;
         assert_eq!(pools.headroom_by_port, [Bytes(12_500 + rest), Bytes(2500 + rest)]);
         assert_eq!(longest_frame(switch.mtu), 1514);

@@ -1,4 +1,4 @@
-//! `[[storms]]`: hosts whose NICs pause their switch without end.
+//! `[[storms]]`: hosts whose NICs pause their switch continuously.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,23 @@ use super::priority::Priorities;
 use super::quantity::{self, Time};
 use super::report::ScenarioError;
 
-/// A host that pauses its switch without end.
+/// A host that pauses its switch continuously.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Storm {
-    /// The host's name.
+    /// Name of the host.
     pub host: String,
-    /// The priorities, at least one and all of them lossless.
+    /// Priorities, at least one and all lossless.
     pub priorities: Priorities,
-    /// When it begins.
+    /// Start of the storm.
     #[serde(serialize_with = "quantity::serialize")]
     pub at: Picos,
-    /// How long it lasts; `None`: until the run ends.
+    /// Duration of the storm; `None`: until the run ends.
     #[serde(serialize_with = "optional_time", skip_serializing_if = "Option::is_none")]
     pub r#for: Option<Picos>,
 }
 
 impl Storm {
-    /// When it ends; [`Picos::MAX`]: never.
+    /// Returns the end of the storm; [`Picos::MAX`] if it lasts until the run ends.
     pub fn end(&self) -> Picos {
         self.r#for.map_or(Picos::MAX, |span| self.at + span)
     }
@@ -43,19 +43,19 @@ fn optional_time<S: serde::Serializer>(
     }
 }
 
-/// A host whose NIC pauses its switch without end, whatever the host holds: a PFC storm. It sends PAUSE frames of 65535
-/// quanta, each before the one before has run out, and at the end a RESUME. Otherwise it goes on as ever.
+/// A PFC storm: a host whose NIC pauses its switch continuously, whether or not the host is congested. It sends PAUSE
+/// frames of 65535 quanta, each before the previous one expires, and a RESUME at the end. Otherwise it works normally.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StormKeys {
-    /// The host.
+    /// Name of the host.
     host: String,
-    /// The priorities that it pauses, lossless ones. Default: all lossless priorities of the switch.
+    /// Priorities to pause, all lossless. Default: all lossless priorities of the switch.
     priorities: Option<Priorities>,
-    /// When the storm begins; before the run's duration is over. Default "0s".
+    /// Start of the storm, before the run's duration is over. Default "0s".
     #[serde(default)]
     at: Time,
-    /// How long it lasts, above zero. Default: until the run ends.
+    /// Duration of the storm, above zero. Default: until the run ends.
     r#for: Option<Time>,
 }
 

@@ -26,30 +26,30 @@ use super::threshold::{Threshold, ThresholdKeys};
 use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
 use super::watchdog::{Watchdog, WatchdogKeys};
 
-/// The switches' configuration.
+/// Configuration of the switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Switch {
-    /// The whole packet buffer.
+    /// Size of the whole packet buffer.
     #[serde(serialize_with = "quantity::serialize")]
     pub buffer: Bytes,
-    /// Ports for which buffer is set aside, where a switch has fewer links.
+    /// Number of ports for which buffer is reserved, if it exceeds the number of links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u32>,
     /// Private buffer of each lossless ingress queue, rho in DSH.
     #[serde(serialize_with = "quantity::serialize")]
     pub private_per_queue: Bytes,
-    /// How it is filled.
+    /// Granularity at which private buffers are filled.
     pub private_fill: PrivateFill,
     /// Priorities that PFC protects.
     pub lossless: Priorities,
-    /// When a lossless ingress queue sends PAUSE and RESUME.
+    /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME.
     pub threshold: Threshold,
-    /// When it also sends PAUSE, if it does.
+    /// Additional rule for PAUSE, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_rule: Option<PauseRule>,
-    /// Buffer for what arrives after a PAUSE.
+    /// Buffer for packets that arrive after a PAUSE.
     pub headroom: Headroom,
-    /// Pauses of single queues, if any.
+    /// Pauses of single queues or flows, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<Backpressure>,
     /// ECN marking, if any.
@@ -60,28 +60,28 @@ pub struct Switch {
     /// Priorities with several egress queues at a port, among which a flow's hash selects; each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flow_queues: Vec<FlowQueues>,
-    /// The priority whose queue goes ahead of all others, if one does.
+    /// Priority whose queue goes ahead of all others, if any.
     #[serde(serialize_with = "OptionalPriority::serialize_plain")]
     pub control_priority: Option<u8>,
-    /// When thresholds are computed.
+    /// Events at which thresholds are computed.
     pub thresholds: ThresholdUpdate,
-    /// How lossy packets share the buffer.
+    /// Sharing of the buffer by lossy packets.
     pub lossy: Lossy,
     /// Quanta of a PAUSE; a quantum is 512 bit times of the port.
     pub pause_quanta: u16,
-    /// When a PAUSE is repeated.
+    /// Time after which a PAUSE is repeated.
     pub pause_refresh: PauseRefresh,
-    /// When a paused queue is compared with `X_on`.
+    /// Events at which a paused queue is compared with `X_on`.
     pub resume_test: ResumeTest,
-    /// How fast a port obeys a PAUSE.
+    /// Response time of a port to a PAUSE.
     pub pause_response: PauseResponse,
-    /// How it deals with PFC storms, if it does.
+    /// Handling of PFC storms, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Watchdog>,
-    /// Packets that a FIFO below the egress queues of each port holds.
+    /// Capacity in packets of a FIFO below the egress queues of each port; `None`: no FIFO.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_queue: Option<u32>,
-    /// How exact stamps are.
+    /// Resolution of telemetry stamps.
     pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
     /// 12.
@@ -93,9 +93,9 @@ pub struct Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// A higher priority always goes first; the queues of one priority take turns.
+    /// The highest priority first; the queues of one priority take turns.
     Strict {
-        /// Bytes that a queue may send in a round among those of its priority; less than 4 GiB.
+        /// Bytes that a queue may send in a round among the queues of its priority; less than 4 GiB.
         #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
@@ -111,14 +111,14 @@ pub enum Scheduler {
     Srf,
 }
 
-/// How private buffers are filled.
+/// Granularity at which private buffers are filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivateFill {
-    /// With whole packets.
+    /// Whole packets.
     #[default]
     Packets,
-    /// To the byte; the rest of a packet lies in the shared pool.
+    /// Bytes; the rest of a packet is in the shared pool.
     Bytes,
 }
 
@@ -126,80 +126,77 @@ pub enum PrivateFill {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SwitchKeys {
-    /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools
-    /// and headroom are taken from it; the rest is shared by lossless and lossy traffic. A size; or one for each port that
-    /// has a link, failed or not, and each Gbit/s of its rate, such as "9.6KiB/port/Gbps"; or what a chip has: "trident2" (9.6 KiB for each
-    /// port and Gbit/s), "tomahawk" (5.12 KiB) or "tofino" (3.44 KiB). Default "16MB".
+    /// Size of a switch's packet buffer, unless `[[switches]]` sets another; at most "1006632960B". Private pools and
+    /// headroom are taken from it; lossless and lossy traffic share the rest. Either a size, or a size for each Gbit/s
+    /// of each port's rate, such as "9.6KiB/port/Gbps". Failed links count, and a port of `ports` without a link counts
+    /// as the fastest port with one. Or a chip: "trident2" (9.6 KiB for each port and Gbit/s), "tomahawk" (5.12 KiB) or
+    /// "tofino" (3.44 KiB). Default "16MB".
     pub(super) buffer: BufferSize,
-    /// Ports of a switch, with a link or without: buffer is set aside for all of them. A port
-    /// without a link gets as much as the port of the switch that needs most. Default: those with a
-    /// link.
+    /// Number of a switch's ports, with or without a link. Buffer is reserved for all of them; a port without a link
+    /// gets as much as the port of the switch that needs most. Default: number of ports with a link.
     pub(super) ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
     private_per_queue: Size,
-    /// How private buffers are filled. "packets": a packet lies whole in the private buffer, the shared pool or
-    /// headroom, and goes to the next of these where it would fill one (DSH, Algorithm 1). "bytes": to the byte, and
-    /// the rest of a packet lies in the shared pool; a pool also takes what just fits, and headroom takes packets
-    /// whole. The HPCC simulator does this. Default "packets".
+    /// Granularity at which private buffers are filled. "packets": a packet is as a whole in the private buffer, the
+    /// shared pool or headroom, and uses the next of these if it would fill one (DSH, Algorithm 1). "bytes": private
+    /// buffers are filled to the byte, and the rest of a packet is in the shared pool; a pool also accepts a packet
+    /// that just fits, and headroom takes whole packets, as in the HPCC simulator. Default "packets".
     private_fill: PrivateFill,
-    /// Priorities that PFC protects; the others are lossy. Any subset of 0 to 7. Default [3].
+    /// Priorities that PFC protects, any subset of 0 to 7. All others are lossy. Default [3].
     pub(super) lossless: Priorities,
-    /// When a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16"
-    /// }.
+    /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16" }.
     threshold: ThresholdKeys,
-    /// When a lossless ingress queue also sends PAUSE, before it is above `X_off` of `threshold`: relatives of PFC that look
-    /// at egress queues, slopes or priorities, too. Headroom is of kind "sih" or "adaptive" then. Without this key a queue
-    /// pauses above `X_off` only.
+    /// Additional rule by which a lossless ingress queue sends PAUSE before it exceeds `X_off` of `threshold`. The
+    /// rules are relatives of PFC that also consider egress queues, slopes or priorities. Needs headroom of kind "sih"
+    /// or "adaptive". Default: none; a queue pauses above `X_off` only.
     pause_rule: Option<PauseRuleKeys>,
-    /// Buffer for what arrives after a PAUSE. Default { kind = "sih" }.
+    /// Buffer for packets that arrive after a PAUSE. Default { kind = "sih" }.
     headroom: HeadroomKeys,
-    /// Pauses of single queues beside PFC, for which a priority has several queues. Without this key there are none.
+    /// Pauses of single queues or flows in addition to PFC, for priorities with several queues. Default: none.
     backpressure: Option<BackpressureKeys>,
-    /// ECN marking of egress queues. Without this key nothing is marked.
+    /// ECN marking of egress queues. Default: none.
     ecn: Option<EcnKeys>,
     /// Order among the queues of a port, behind the control queue.
     /// Default { kind = "dwrr", quantum = "1600B" }.
     scheduler: SchedulerKeys,
-    /// Priorities whose packets are spread over several egress queues of a port by the hash of their
-    /// flow (stochastic fair queueing), such as [{ priority = 3, queues = 32 }]. DWRR serves each of
-    /// these queues as much as the one queue of another priority; ECN and `lossy` look at
-    /// each by itself; a PAUSE stops all of them. Default: none, so that each priority has one
-    /// queue.
+    /// Priorities whose packets are spread over several egress queues of a port by the hash of their flow (stochastic
+    /// fair queueing), such as [{ priority = 3, queues = 32 }]. DWRR gives each of these queues as much as the only
+    /// queue of another priority. ECN and `lossy` treat each queue separately; a PAUSE stops all of them. Default:
+    /// none, so that each priority has one queue.
     flow_queues: Vec<FlowQueuesKeys>,
-    /// The priority whose queue goes ahead of all others, or "none". Default 6, that of CNPs.
+    /// Priority whose queue goes ahead of all others, or "none". Default 6, the priority of CNPs.
     control_priority: OptionalPriority,
-    /// "per-packet": thresholds are evaluated at every arrival. { period = "10us" }: the control
-    /// plane computes them once in that time, with DSH's margins (tau) below them.
-    /// Default "per-packet".
+    /// Events at which thresholds are computed. "per-packet": every arrival. { period = "10us" }: the control plane
+    /// computes them periodically, with DSH's margins (tau) below them. Default "per-packet".
     thresholds: ThresholdUpdateKeys,
-    /// How packets of lossy priorities share the buffer: which are dropped. Default { kind = "dt", alpha = "1" }.
+    /// Sharing of the buffer by packets of lossy priorities: the rule that drops packets. Default { kind = "dt", alpha
+    /// = "1" }.
     lossy: LossyKeys,
-    /// Quanta that a PAUSE asks for, each 512 bit times of the port: 1 to 65535. Default 65535. A PAUSE is renewed in time if
-    /// the rest of its quanta, after `pause_refresh`, is as long as the longest frame and a control frame of each lossless
-    /// priority; otherwise there is a warning that names the fewest.
+    /// Quanta of a PAUSE, each 512 bit times of the port: 1 to 65535. Default 65535. A PAUSE is renewed in time if the
+    /// rest of its quanta, after `pause_refresh`, is as long as the longest frame and a control frame of each lossless
+    /// priority. Otherwise a warning gives the minimum.
     #[schemars(range(min = 1))]
     pause_quanta: u16,
-    /// When a PAUSE is repeated while congestion lasts: a part of the pause time ("1/2") or a time
-    /// ("100us"), before the quanta expire. Default "1/2".
+    /// Time after which a PAUSE is repeated while congestion lasts, before its quanta expire: a fraction of the pause
+    /// time ("1/2") or a time ("100us"). Default "1/2".
     pause_refresh: PauseRefresh,
-    /// When a paused queue is compared with its RESUME threshold. "refresh": when one of its packets departs, and
-    /// when its PAUSE is due again. "departure": only when one of its packets departs, as in the ns-3 simulators; a
-    /// queue whose packets all wait behind other pauses then stays paused, even if its threshold has
-    /// risen since. Default "refresh".
+    /// Events at which a paused queue is compared with its RESUME threshold. "refresh": when one of its packets
+    /// departs, and each time its PAUSE is due again. "departure": only when one of its packets departs, as in the ns-3
+    /// simulators. A queue whose packets all wait behind other pauses then stays paused, even if its threshold has
+    /// risen. Default "refresh".
     resume_test: ResumeTest,
-    /// How long after a PAUSE a port may still start frames: "standard" (3840 B at the port's rate,
-    /// the most that 802.1Qbb allows) or a shorter time, of which a nanosecond is the least. Default
-    /// "standard".
+    /// Time after a PAUSE in which a port may still start frames: "standard" (3840 B at the port's rate, the maximum of
+    /// 802.1Qbb) or a shorter time, at least a nanosecond. Default "standard".
     pause_response: PauseResponse,
-    /// What a switch does if a neighbour pauses it without end. Without this key it obeys.
+    /// Handling of a neighbour that pauses the switch continuously (PFC storm). Default: none; the switch obeys.
     watchdog: Option<WatchdogKeys>,
-    /// Packets that a FIFO below the egress queues of each port holds, 1 to 10000, beside the one that is being sent; 100 in
-    /// ABM's simulator (ns-3's device queue). A packet leaves its egress queue as soon as the FIFO has room, and is sent
-    /// later: thresholds, marks, stamps and samples do not see what is in it. No priority is lossless then, because
-    /// nothing can pause a FIFO. Default: there is none.
+    /// Capacity in packets of a FIFO below the egress queues of each port, 1 to 10000, in addition to the packet that
+    /// is being sent. ABM's simulator has 100 (ns-3's device queue). A packet leaves its egress queue as soon as the
+    /// FIFO has room, and is sent later: thresholds, marks, stamps and samples do not include packets in the FIFO.
+    /// Needs `lossless = []`, because a FIFO cannot be paused. Default: no FIFO.
     #[schemars(range(min = 1, max = 10_000))]
     device_queue: Option<u32>,
-    /// How exact the stamps of telemetry are.
+    /// Resolution of telemetry stamps.
     telemetry_steps: TelemetryStepsKeys,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
     /// inter-frame gap 12. At most "1kB". Default "24B".
@@ -211,11 +208,11 @@ pub(super) struct SwitchKeys {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 enum SchedulerKeys {
-    /// A higher priority always goes first. Where a priority has several queues, these take turns (deficit weighted round
-    /// robin; BFC, Appendix A.3).
+    /// The highest priority first. If a priority has several queues, they take turns (deficit weighted round robin;
+    /// BFC, Appendix A.3).
     Strict {
-        /// Bytes that a queue may send in a round among those of its priority, above zero and less than "4GiB". Default
-        /// "1600B".
+        /// Bytes that a queue may send in a round among the queues of its priority, above zero and less than "4GiB".
+        /// Default "1600B".
         #[serde(default = "default_quantum")]
         quantum: Size,
     },
@@ -227,9 +224,9 @@ enum SchedulerKeys {
     },
     /// One packet of each queue in turn, whatever its length, as in ABM's simulator.
     RoundRobin {},
-    /// Shortest remaining flow first: the queue whose first packet is of the flow that has the fewest bytes left to
-    /// send, which packets say (BFC, Appendix A.2). ACKs and CNPs, which say nothing, go first. Flows are RoCEv2's and
-    /// have an end.
+    /// Shortest remaining flow first: the queue whose first packet belongs to the flow with the fewest bytes left to
+    /// send. Packets carry this number (BFC, Appendix A.2). ACKs and CNPs do not, and go first. Flows must be RoCEv2
+    /// and have a size.
     Srf {},
 }
 
@@ -238,7 +235,7 @@ const fn default_quantum() -> Size {
 }
 
 impl Default for SwitchKeys {
-    /// The switch of DSH's evaluation, section V.
+    /// Defaults of DSH's evaluation, section V.
     fn default() -> Self {
         Self {
             buffer: BufferSize::Fixed(Bytes(16_000_000)),
@@ -269,8 +266,8 @@ impl Default for SwitchKeys {
 }
 
 impl SwitchKeys {
-    /// Checks all that does not depend on the topology, except for `rates`, the rates of its links, and `buffer`, that
-    /// of switches to which no entry of `[[switches]]` gives one.
+    /// Checks keys that do not depend on the topology. `rates` are the rates of its links, and `buffer` is the buffer
+    /// of switches without one in `[[switches]]`.
     pub(super) fn resolve(
         self,
         buffer: Bytes,
@@ -338,7 +335,7 @@ impl SwitchKeys {
     }
 }
 
-/// Checks that a switch can have a buffer of this size; `path` is where it is written.
+/// Checks that a switch can have a buffer of this size; `path` is the key with the size.
 pub(super) fn check_buffer(
     buffer: Bytes,
     path: &str,

@@ -1,4 +1,4 @@
-//! `[[switches]]`: what some switches have instead of what `[switch]` says of all.
+//! `[[switches]]`: values of some switches that differ from `[switch]`.
 
 use std::collections::BTreeMap;
 
@@ -16,30 +16,31 @@ use super::report::{ScenarioError, ordinal};
 use super::shape::Shape;
 use super::switch::{self, Switch};
 
-/// What some switches have instead of what `[switch]` says. A switch may be named by several entries, if they give it
-/// different keys, or the same values.
+/// Values of some switches that differ from `[switch]`. Several entries may name a switch if they set different keys,
+/// or equal values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchesEntry {
-    /// The switches, such as "spine*".
+    /// Switches, by name, such as "spine*".
     pub at: Names,
-    /// Their whole packet buffer: a size, one for each port and Gbit/s, or a chip, as in `switch.buffer`, which is the
-    /// default.
+    /// Size of the packet buffer: a size, a size for each port and Gbit/s, or a chip, as in `switch.buffer`. Default:
+    /// `switch.buffer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     buffer: Option<BufferSize>,
-    /// Ports for which they set buffer aside, with a link or without. Default: `switch.ports`.
+    /// Number of ports for which buffer is reserved, with or without a link. Default: `switch.ports`.
     #[serde(skip_serializing_if = "Option::is_none")]
     ports: Option<u32>,
-    /// Private buffer of each of their lossless ingress queues. Default: `switch.private_per_queue`.
+    /// Private buffer of each lossless ingress queue. Default: `switch.private_per_queue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     private_per_queue: Option<Size>,
 }
 
-/// The configuration of each switch, alike ones once. Two are equal if all switches are, wherever it is written.
+/// Configurations of the switches, equal ones stored once. Two values are equal if the configurations of all switches
+/// are.
 #[derive(Clone, Debug)]
 pub(super) struct SwitchKinds {
     kinds: Vec<Switch>,
-    /// By switch.
+    /// Values by switch.
     own: Vec<Own>,
 }
 
@@ -52,13 +53,13 @@ impl PartialEq for SwitchKinds {
 
 impl Eq for SwitchKinds {}
 
-/// What entries say of one switch.
+/// Values that entries set for one switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Own {
-    /// Its place in [`SwitchKinds::kinds`].
+    /// Index of the configuration in [`SwitchKinds::kinds`].
     kind: usize,
     keys: OwnKeys,
-    /// The last entry that names it.
+    /// Last entry that names the switch.
     entry: Option<usize>,
 }
 
@@ -69,7 +70,7 @@ struct OwnKeys {
     private_per_queue: Option<Given<Bytes>>,
 }
 
-/// A value and the entry that gives it.
+/// A value and the entry that sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Given<T> {
     value: T,
@@ -77,14 +78,15 @@ struct Given<T> {
 }
 
 impl Scenario {
-    /// The configuration of a switch.
+    /// Returns the configuration of a switch.
     pub fn switch_at(&self, switch: SwitchId) -> &Switch {
         self.switch_kinds.at(switch)
     }
 }
 
 impl SwitchKinds {
-    /// The configurations of a fabric's switches, `all` being what `[switch]` says, and `buffer` its buffer.
+    /// Returns the configurations of a fabric's switches. `all` is the configuration from `[switch]`, and `buffer` its
+    /// buffer.
     pub(super) fn of(
         entries: &[SwitchesEntry],
         all: &Switch,
@@ -123,8 +125,8 @@ impl SwitchKinds {
         Ok(Self { kinds, own })
     }
 
-    /// What entries say if all buffers are sizes, `given` being those of the file: where some follow from rates, each
-    /// switch whose buffer is not that of `all` gets it by an entry of its own or of its like.
+    /// Returns the entries with all buffers as sizes. If some buffers of the file's entries, `given`, depend on rates,
+    /// each switch whose buffer differs from `all` is named in an entry with its size.
     pub(super) fn settled(
         &self,
         given: Vec<SwitchesEntry>,
@@ -160,19 +162,19 @@ impl SwitchKinds {
         &self.kinds[self.own[switch.0 as usize].kind]
     }
 
-    /// Where a switch's buffer is written, or should be.
+    /// Returns the key that sets a switch's buffer, or could set it.
     pub(super) fn buffer_path(&self, switch: SwitchId) -> String {
         let Own { keys, entry, .. } = self.own[switch.0 as usize];
         path(keys.buffer.map(|given| given.entry).or(entry), "buffer")
     }
 
-    /// Where the number of a switch's ports is written.
+    /// Returns the key that sets the number of a switch's ports.
     pub(super) fn ports_path(&self, switch: SwitchId) -> String {
         path(self.own[switch.0 as usize].keys.ports.map(|given| given.entry), "ports")
     }
 }
 
-/// By switch: the rates of the ports that have a link, failed or not. A chip keeps its buffer when a link fails.
+/// Rates of the ports with a link, failed or not, by switch. A chip keeps its buffer when a link fails.
 pub(super) struct PortRates(BTreeMap<String, Vec<BitsPerSecond>>);
 
 impl PortRates {
@@ -187,7 +189,8 @@ impl PortRates {
         Self(rates)
     }
 
-    /// Those of a switch with `ports` ports, if that is said: one without a link counts like the fastest that has one.
+    /// Returns the rates of a switch with `ports` ports; `None`: ports with a link only. A port without a link counts
+    /// as the fastest port with one.
     pub(super) fn at(
         &self,
         switch: &str,
@@ -200,7 +203,7 @@ impl PortRates {
     }
 }
 
-/// The path of a key in an entry, or else in `[switch]`.
+/// Returns the path of a key in an entry, or in `[switch]`.
 fn path(entry: Option<usize>, key: &str) -> String {
     entry.map_or_else(|| format!("switch.{key}"), |entry| format!("switches.{entry}.{key}"))
 }
@@ -222,7 +225,7 @@ impl SwitchesEntry {
 }
 
 impl OwnKeys {
-    /// Takes over what an entry says. An error is a key that another entry gives another value.
+    /// Adopts the values of an entry. Returns an error if another entry sets a key to a different value.
     fn add(&mut self, entry: usize, keys: &SwitchesEntry) -> Result<(), Clash> {
         let bytes = |size: Option<Size>| size.map(|size| size.0);
         give(&mut self.buffer, keys.buffer, entry, "buffer")?;
@@ -230,7 +233,7 @@ impl OwnKeys {
         give(&mut self.private_per_queue, bytes(keys.private_per_queue), entry, "private_per_queue")
     }
 
-    /// With a buffer of its own.
+    /// Returns the configuration of a switch with this buffer.
     fn applied_to(&self, all: &Switch, buffer: Bytes) -> Switch {
         let value = |given: Option<Given<Bytes>>, of_all| given.map_or(of_all, |given| given.value);
         Switch {
@@ -242,10 +245,10 @@ impl OwnKeys {
     }
 }
 
-/// A key that two entries give one switch.
+/// A key that two entries set to different values for one switch.
 struct Clash {
     key: &'static str,
-    /// The entry that was first.
+    /// First of the two entries.
     other: usize,
 }
 

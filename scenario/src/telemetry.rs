@@ -1,4 +1,4 @@
-//! Telemetry: `host.telemetry_hops`, stamps for which packets have room, and `switch.telemetry_steps`, what they tell.
+//! Telemetry: `host.telemetry_hops`, room for stamps in packets, and `switch.telemetry_steps`, resolution of stamps.
 
 use fabric_core::wire::telemetry::{Carrier, MOST_HOPS, QUEUE_UNIT, TRANSMITTED_UNIT};
 use schemars::JsonSchema;
@@ -13,31 +13,31 @@ use super::quantity::{self, Quantity, Size};
 use super::report::ScenarioError;
 use super::transport::Transport;
 
-/// How exact the stamps of switches are: what they tell is rounded down to multiples of these, both above zero.
+/// Resolution of the stamps of switches: values are rounded down to multiples of these steps, both above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TelemetrySteps {
-    /// Of the bytes that a port has sent.
+    /// Step of the bytes that a port has sent.
     #[serde(serialize_with = "quantity::serialize")]
     pub sent: Bytes,
-    /// Of the bytes that wait there.
+    /// Step of the bytes that wait at the port.
     #[serde(serialize_with = "quantity::serialize")]
     pub queue: Bytes,
 }
 
 impl Default for TelemetrySteps {
-    /// What a stamp can tell.
+    /// Finest resolution of a stamp.
     fn default() -> Self {
         Self { sent: Bytes(TRANSMITTED_UNIT), queue: Bytes(QUEUE_UNIT) }
     }
 }
 
-/// How exact the stamps of switches are: what they tell is rounded down to multiples of these.
+/// Resolution of the stamps of switches: values are rounded down to multiples of these steps.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TelemetryStepsKeys {
-    /// Of the bytes that a port has sent, above zero. Default "128B", the unit of stamps.
+    /// Step of the bytes that a port has sent, above zero. Default "128B", the unit of stamps.
     sent: Option<Size>,
-    /// Of the bytes that wait there, above zero. Default "16B", the unit of stamps.
+    /// Step of the bytes that wait at the port, above zero. Default "16B", the unit of stamps.
     queue: Option<Size>,
 }
 
@@ -77,9 +77,9 @@ pub(super) fn set_rooms(
     Ok(())
 }
 
-/// Sets the room for stamps of the transport at `path`: what `host.telemetry_hops` says if it is `given`, or else one
-/// for each switch of the longest path if congestion control lives on them, and none if not. TCP has none unless
-/// congestion control lives on them, and then at most what a segment can have.
+/// Sets the room for stamps of the transport at `path`. `given` is `host.telemetry_hops`. Without it the room is the
+/// number of switches on the longest path if congestion control needs telemetry, otherwise 0. TCP has room only if
+/// congestion control needs telemetry, and at most for as many stamps as fit into a segment.
 fn set_room(
     transport: &mut Transport,
     path: &str,
@@ -130,7 +130,7 @@ fn set_room(
     Ok(())
 }
 
-/// Switches of the longest path between two hosts, or of flows that have routes of their own.
+/// Returns the number of switches on the longest path between two hosts, including paths of flows with special routes.
 pub(super) fn longest_path(fabric: &Fabric, groups: &Racks) -> u32 {
     let to_groups = (0..groups.len()).flat_map(|to| Reach::to_group(fabric, groups, to, None));
     let all = to_groups.chain(Reach::of_flows(fabric, groups));
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// A row of nine switches.
+    /// Nine switches in a row.
     #[test]
     fn a_path_beyond_eight_switches_is_an_error_where_telemetry_is_needed() {
         let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();

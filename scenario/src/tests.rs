@@ -1,4 +1,4 @@
-//! Whole files, good and bad; the reports on bad ones are kept as a person reads them.
+//! Valid and invalid files, with the reports on invalid ones as a user reads them.
 
 mod backpressure;
 mod edges;
@@ -32,7 +32,7 @@ use super::{Scenario, ScenarioError};
 
 const INCAST: &str = include_str!("../../scenarios/incast.toml");
 
-/// The smallest scenario: every key that has no default.
+/// Smallest scenario: the mandatory keys only.
 const SMALL: &str = r#"
 [topology]
 kind = "star"
@@ -50,12 +50,12 @@ fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(text, Path::new("bad.toml"), &[])
 }
 
-/// The report on `text`, which is wrong.
+/// Returns the report on an invalid `text`.
 fn report(text: &str) -> String {
     parse(text).expect_err("a scenario that is wrong").to_string()
 }
 
-/// The report on the smallest scenario with more text behind it.
+/// Returns the report on the smallest scenario with additional text.
 fn report_on(more: &str) -> String {
     report(&format!("{SMALL}{more}"))
 }

@@ -1,4 +1,4 @@
-//! Numbers in steps of a thousandth, exact, without floats beyond the file's text.
+//! Numbers in steps of a thousandth; exact, apart from reading the file's text as a float.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
 /// Reads a number from 0.001 on.
 pub(super) struct Thousandths {
-    /// What is expected, in words.
+    /// Description of the expected number.
     pub expected: &'static str,
-    /// The largest, in thousandths.
+    /// Maximum, in thousandths.
     pub most: u32,
 }
 
 impl Thousandths {
-    /// How many thousandths the number is.
+    /// Reads the number, in thousandths.
     pub fn read<'de, D: Deserializer<'de>>(self, input: D) -> Result<u32, D::Error> {
         input.deserialize_any(self)
     }

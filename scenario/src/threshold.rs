@@ -1,4 +1,4 @@
-//! `switch.threshold`: when a lossless ingress queue sends PAUSE and RESUME.
+//! `switch.threshold`: thresholds at which a lossless ingress queue sends PAUSE and RESUME.
 
 mod spfc;
 
@@ -17,38 +17,37 @@ use super::report::ScenarioError;
 use spfc::SpfcKeys;
 pub use spfc::{Spfc, StateOf};
 
-/// When a lossless ingress queue sends PAUSE and RESUME; bytes are those it holds in the shared
-/// pool.
+/// Thresholds at which a lossless ingress queue sends PAUSE and RESUME, in bytes that it holds in the shared pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Threshold {
     /// Dynamic threshold, DSH Eq. 2: `X_off` = alpha x free shared buffer.
     Dt(Dt),
-    /// DT, and the whole shared buffer for victims.
+    /// DT for normal ports, and the whole shared buffer for victims.
     Spfc(Spfc),
     /// Fixed thresholds.
     Static {
-        /// PAUSE above this.
+        /// Bytes above which the queue sends PAUSE.
         #[serde(serialize_with = "quantity::serialize")]
         xoff: Bytes,
-        /// RESUME at or below this; at most `xoff`.
+        /// Bytes at or below which the queue sends RESUME; at most `xoff`.
         #[serde(serialize_with = "quantity::serialize")]
         xon: Bytes,
     },
     /// Fixed thresholds: `X_off` = shared buffer / lossless ingress queues.
     EqualShares {
-        /// `X_on` = `X_off` - this.
+        /// Difference of `X_off` and `X_on`.
         #[serde(serialize_with = "quantity::serialize")]
         xon_offset: Bytes,
     },
 }
 
-/// The parameters of DT.
+/// Parameters of DT.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dt {
     /// alpha in DSH.
     pub alpha: Ratio,
-    /// `X_on` = `X_off` - this, delta in DSH.
+    /// Difference of `X_off` and `X_on`, delta in DSH.
     #[serde(serialize_with = "quantity::serialize")]
     pub xon_offset: Bytes,
     /// Rates whose ports have another alpha, each once.
@@ -59,7 +58,7 @@ pub struct Dt {
 /// alpha of the ports of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AlphaOfRate {
-    /// The rate of their links.
+    /// Rate of the ports' links.
     #[serde(serialize_with = "quantity::serialize")]
     pub rate: BitsPerSecond,
     /// alpha in DSH.
@@ -67,7 +66,7 @@ pub struct AlphaOfRate {
 }
 
 impl Threshold {
-    /// DT, which is also what SPFC has for ports that are not victims; none if thresholds are fixed.
+    /// Returns the parameters of DT, which SPFC also uses for normal ports; `None` if thresholds are fixed.
     pub const fn dt(&self) -> Option<&Dt> {
         match self {
             Self::Dt(dt) | Self::Spfc(Spfc { dt, .. }) => Some(dt),
@@ -75,14 +74,14 @@ impl Threshold {
         }
     }
 
-    /// alpha of a port whose link has this rate; none if thresholds are fixed.
+    /// Returns alpha of a port whose link has this rate; `None` if thresholds are fixed.
     pub fn alpha(&self, rate: BitsPerSecond) -> Option<Ratio> {
         let Dt { alpha, by_rate, .. } = self.dt()?;
         let own = by_rate.iter().find(|of_rate| of_rate.rate == rate);
         Some(own.map_or(*alpha, |of_rate| of_rate.alpha))
     }
 
-    /// How far below `X_off` lies `X_on`.
+    /// Returns the difference of `X_off` and `X_on`.
     pub const fn xon_offset(&self) -> Bytes {
         match self {
             Self::Dt(dt) | Self::Spfc(Spfc { dt, .. }) => dt.xon_offset,
@@ -92,42 +91,41 @@ impl Threshold {
     }
 }
 
-/// When a lossless ingress queue sends PAUSE and RESUME.
+/// Thresholds at which a lossless ingress queue sends PAUSE and RESUME.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub(super) enum ThresholdKeys {
     /// Dynamic threshold (DSH Eq. 2): PAUSE above alpha x free shared buffer.
     Dt {
-        /// Part of the free shared buffer that one ingress queue may hold; a ratio above zero.
-        /// Default "1/16".
+        /// alpha: limit of an ingress queue as a ratio of the free shared buffer, above zero. Default "1/16".
         #[serde(default = "default_alpha")]
         alpha: Ratio,
-        /// RESUME that far below the threshold. Default "0B".
+        /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
         #[serde(default)]
         xon_offset: Size,
-        /// Another alpha for the ports whose links have a certain rate. Default: none.
+        /// Other alpha for ports by the rate of their link. Default: none.
         #[serde(default)]
         by_rate: Vec<AlphaOfRateKeys>,
     },
     /// Fixed thresholds.
     Static {
-        /// PAUSE above this many bytes in the shared pool; at most the shared pool.
+        /// Bytes in the shared pool above which the queue sends PAUSE; at most the shared pool.
         xoff: Size,
-        /// RESUME at or below this many; at most `xoff`.
+        /// Bytes in the shared pool at or below which the queue sends RESUME; at most `xoff`.
         xon: Size,
     },
-    /// Fixed thresholds, each port having as much of the shared buffer as any other (ST in SPFC: B / N): PAUSE above
-    /// shared buffer / (ports x lossless priorities). Ports are those for which buffer is set aside. With several
-    /// lossless priorities a port's share is divided among its ingress queues, which pause one by one. Where headroom is
-    /// measured, the shared buffer is that before the first measurement.
+    /// Fixed thresholds that divide the shared buffer evenly among ports (ST in SPFC: B / N). A queue sends PAUSE above
+    /// shared buffer / (ports x lossless priorities); ports without a link count if buffer is reserved for them. The
+    /// ingress queues of a port pause separately. If headroom is measured, the shared buffer before the first
+    /// measurement counts.
     EqualShares {
-        /// RESUME that far below the threshold. Default "0B".
+        /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
         #[serde(default)]
         xon_offset: Size,
     },
-    /// Selective-PFC: DT for normal ports, and the whole shared buffer for victims, which are the ports that much
-    /// departs from. A port that pauses its neighbour is normal until it resumes.
+    /// Selective-PFC: DT for normal ports, and the whole shared buffer for victims, which are ports whose packets
+    /// depart fast. A port that pauses its neighbour is normal until it resumes.
     Spfc(SpfcKeys),
 }
 
@@ -137,8 +135,7 @@ pub(super) enum ThresholdKeys {
 pub(super) struct AlphaOfRateKeys {
     /// Rate of a link of the fabric.
     rate: Rate,
-    /// Part of the free shared buffer that one ingress queue of a port of this rate may hold; a
-    /// ratio above zero.
+    /// alpha: limit of an ingress queue of a port of this rate as a ratio of the free shared buffer, above zero.
     alpha: Ratio,
 }
 

@@ -1,4 +1,4 @@
-//! `switch.thresholds`: when thresholds are computed.
+//! `switch.thresholds`: events at which thresholds are computed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,32 +8,32 @@ use super::document::Document;
 use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
 
-/// When thresholds are computed.
+/// Events at which thresholds are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThresholdUpdate {
-    /// For every packet, at its arrival.
+    /// Every arrival of a packet.
     PerPacket,
-    /// By the control plane, once in this time.
+    /// Periodically, by the control plane.
     Period(#[serde(serialize_with = "quantity::serialize")] Picos),
 }
 
-/// When thresholds are computed.
+/// Events at which thresholds are computed.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) enum ThresholdUpdateKeys {
-    /// At every arrival.
+    /// Every arrival of a packet.
     PerPacket,
-    /// By the control plane, once in a period.
+    /// Periodically, by the control plane.
     #[schemars(untagged)]
     Period(PeriodKeys),
 }
 
-/// A period of the control plane.
+/// Period of the control plane.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PeriodKeys {
-    /// Time from one computation to the next, above zero.
+    /// Time between computations, above zero.
     period: Time,
 }
 

@@ -1,4 +1,4 @@
-//! The keys of `[topology]` in a file.
+//! Keys of `[topology]`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,35 +10,34 @@ use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::shape::{Link, LinkSpeed, Shape, ShapeKind, explain_failed};
 
-/// The shape of the fabric.
+/// Shape of the fabric.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub(super) enum TopologyKeys {
     /// Hosts `h0..` on the ports of one switch, `s0`.
     Star {
-        /// How many hosts, 1 to 256.
+        /// Number of hosts, 1 to 256.
         #[schemars(range(min = 1, max = 256))]
         hosts: u32,
-        /// Every link.
+        /// Rate and delay of every link.
         host_link: LinkSpeedKeys,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default)]
         failed_links: Vec<[String; 2]>,
     },
-    /// Hosts on two switches, `s0` and `s1`, and one link between these. Hosts are numbered from the
-    /// left.
+    /// Hosts on two switches, `s0` and `s1`, and one link between the switches. Hosts on `s0` have the lower numbers.
     Dumbbell {
-        /// How many hosts on `s0`, 1 to 255.
+        /// Number of hosts on `s0`, 1 to 255.
         #[schemars(range(min = 1, max = 255))]
         left: u32,
-        /// How many hosts on `s1`, 1 to 255.
+        /// Number of hosts on `s1`, 1 to 255.
         #[schemars(range(min = 1, max = 255))]
         right: u32,
-        /// Between host and switch.
+        /// Rate and delay of links between hosts and switches.
         host_link: LinkSpeedKeys,
-        /// Between the switches.
+        /// Rate and delay of the link between the switches.
         bottleneck: LinkSpeedKeys,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
@@ -48,18 +47,18 @@ pub(super) enum TopologyKeys {
     /// Leaves `leaf0..`, each with hosts and with a link to each of the spines `spine0..`. Host
     /// `h0` is the first one on `leaf0`; a leaf's hosts and spines together are at most 256.
     LeafSpine {
-        /// How many leaves, 1 to 256.
+        /// Number of leaves, 1 to 256.
         #[schemars(range(min = 1, max = 256))]
         leaves: u32,
-        /// How many spines, from 1 up.
+        /// Number of spines, from 1 up.
         #[schemars(range(min = 1, max = 255))]
         spines: u32,
-        /// How many hosts on each leaf, from 1 up.
+        /// Number of hosts on each leaf, from 1 up.
         #[schemars(range(min = 1, max = 255))]
         hosts_per_leaf: u32,
-        /// Between host and leaf.
+        /// Rate and delay of links between hosts and leaves.
         host_link: LinkSpeedKeys,
-        /// Between leaf and spine.
+        /// Rate and delay of links between leaves and spines.
         fabric_link: LinkSpeedKeys,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
@@ -69,66 +68,66 @@ pub(super) enum TopologyKeys {
     /// A fat tree: `k` pods, each of `k/2` switches `edge0..` with hosts and `k/2` switches `agg0..`
     /// above them, and `k^2/4` switches `core0..` between the pods.
     FatTree {
-        /// Even, from 2 up: the ports of a switch of the non-blocking tree.
+        /// Ports of a switch in the non-blocking tree; even, from 2 up.
         #[schemars(range(min = 2, max = 28))]
         k: u32,
-        /// Hosts for each uplink of an edge switch: "1" is non-blocking at equal rates. A ratio
-        /// that makes a whole number of hosts of `k/2` uplinks. Default "1".
+        /// Number of hosts for each uplink of an edge switch: "1" is non-blocking at equal rates. A ratio that gives
+        /// `k/2` uplinks a whole number of hosts. Default "1".
         #[serde(default = "non_blocking")]
         oversubscription: Ratio,
-        /// Between host and edge switch.
+        /// Rate and delay of links between hosts and edge switches.
         host_link: LinkSpeedKeys,
-        /// Between edge and aggregation switch. Default: like `host_link`.
+        /// Rate and delay of links between edge and aggregation switches. Default: as `host_link`.
         aggregation_link: Option<LinkSpeedKeys>,
-        /// Between aggregation and core switch. Default: like `aggregation_link`.
+        /// Rate and delay of links between aggregation and core switches. Default: as `aggregation_link`.
         core_link: Option<LinkSpeedKeys>,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default)]
         failed_links: Vec<[String; 2]>,
     },
-    /// Pods of switches `tor0..` with hosts and `leaf0..` above them, every one of a pod linked with every other, and
-    /// switches `spine0..` above all pods, each linked with every leaf. Host `h0` is the first one on `tor0`.
+    /// Pods of switches `tor0..` with hosts and `leaf0..` above them, and switches `spine0..` above all pods. Every ToR
+    /// has a link to every leaf of its pod, and every leaf to every spine. Host `h0` is the first one on `tor0`.
     Pods {
-        /// How many pods, from 1 up; pods and leaves per pod multiplied are at most 256.
+        /// Number of pods, from 1 up; pods and leaves per pod multiplied are at most 256.
         #[schemars(range(min = 1, max = 256))]
         pods: u32,
-        /// How many spines, from 1 up; with the ToRs of a pod at most 256.
+        /// Number of spines, from 1 up; with the ToRs of a pod at most 256.
         #[schemars(range(min = 1, max = 255))]
         spines: u32,
-        /// How many leaves in each pod, from 1 up.
+        /// Number of leaves in each pod, from 1 up.
         #[schemars(range(min = 1, max = 255))]
         leaves_per_pod: u32,
-        /// How many ToRs in each pod, from 1 up.
+        /// Number of ToRs in each pod, from 1 up.
         #[schemars(range(min = 1, max = 255))]
         tors_per_pod: u32,
-        /// How many hosts on each ToR, from 1 up; with the leaves of a pod at most 256.
+        /// Number of hosts on each ToR, from 1 up; with the leaves of a pod at most 256.
         #[schemars(range(min = 1, max = 255))]
         hosts_per_tor: u32,
-        /// Between host and ToR.
+        /// Rate and delay of links between hosts and ToRs.
         host_link: LinkSpeedKeys,
-        /// Between ToR and leaf. Default: like `host_link`.
+        /// Rate and delay of links between ToRs and leaves. Default: as `host_link`.
         leaf_link: Option<LinkSpeedKeys>,
-        /// Between leaf and spine. Default: like `leaf_link`.
+        /// Rate and delay of links between leaves and spines. Default: as `leaf_link`.
         spine_link: Option<LinkSpeedKeys>,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default)]
         failed_links: Vec<[String; 2]>,
     },
-    /// Nodes and links one by one. Names are unique, have 1 to 15 characters (letters, digits, `-`,
-    /// `_`, `.`) and start with a letter; `lo`, `all` and `default` are Linux's own.
+    /// Nodes and links listed one by one. Names are unique, have 1 to 15 characters (letters, digits, `-`, `_`, `.`)
+    /// and start with a letter. Linux reserves `lo`, `all` and `default`.
     Custom {
         /// Switch names, up to 1024.
         switches: Vec<String>,
         /// Host names, up to 4096. Each host has exactly one link, to a switch.
         hosts: Vec<String>,
-        /// Links. A node's ports are numbered in the order of its links; a switch has up to 256.
-        /// Several links may join the same two switches: the wires of the first are `a->b` and
-        /// `b->a`, those of the second `a->b#2` and `b->a#2`, and so on.
+        /// Links. A node's ports are numbered in the order of its links; a switch has up to 256. Several links may join
+        /// two switches: the wires of the first are `a->b` and `b->a`, the wires of the second `a->b#2` and `b->a#2`,
+        /// and so on.
         links: Vec<LinkKeys>,
-        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
-        /// Where several links join the two, the last fails first. Default: none.
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`. Of several links
+        /// between two switches, the last fails first. Default: none.
         #[serde(default)]
         failed_links: Vec<[String; 2]>,
     },
@@ -138,9 +137,9 @@ pub(super) enum TopologyKeys {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkSpeedKeys {
-    /// In each direction, above zero.
+    /// Rate in each direction, above zero.
     rate: Rate,
-    /// Propagation delay, or the length of its cable, such as "40m", at 5 ns a metre.
+    /// Propagation delay, or the length of the cable, such as "40m", at 5 ns per metre.
     delay: Delay,
 }
 
@@ -152,9 +151,9 @@ pub(super) struct LinkKeys {
     pub(super) a: String,
     /// The node at the other end.
     pub(super) b: String,
-    /// In each direction, above zero.
+    /// Rate in each direction, above zero.
     pub(super) rate: Rate,
-    /// Propagation delay, or the length of its cable, such as "40m", at 5 ns a metre.
+    /// Propagation delay, or the length of the cable, such as "40m", at 5 ns per metre.
     pub(super) delay: Delay,
 }
 
@@ -169,13 +168,13 @@ const fn non_blocking() -> Ratio {
 }
 
 impl TopologyKeys {
-    /// The shape and the fabric that it describes.
+    /// Returns the shape and its fabric.
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<(Shape, Fabric), ScenarioError> {
         let (kind, failed_links) = self.kind(document)?;
         let shape = Shape { kind, failed_links };
         let mut plan = shape.kind.plan().map_err(|error| shape.kind.explain(&error, document))?;
         if !shape.failed_links.is_empty() {
-            // What is wrong without failures is not theirs to explain.
+            // Reports errors of the shape itself before errors of failed links.
             Fabric::build(&plan).map_err(|error| shape.kind.explain(&error, document))?;
             plan.fail_links(&shape.failed_links)
                 .map_err(|error| explain_failed(&error, &plan, document))?;

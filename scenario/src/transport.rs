@@ -1,4 +1,4 @@
-//! `host.transport`: what carries flows, how losses are repaired, and who sets a sender's rate.
+//! `host.transport`: protocol of the flows, repair of losses, and congestion control.
 
 mod congestion_control;
 mod cubic;
@@ -37,7 +37,7 @@ pub use timely::{Timely, TimelyForm};
 use window::WindowKeys;
 pub use window::{Window, WindowSize};
 
-/// What carries flows.
+/// Protocol of the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Transport {
@@ -48,7 +48,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As a file names it.
+    /// Returns the name in files.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::RoceRc(_) => "roce-rc",
@@ -56,12 +56,12 @@ impl Transport {
         }
     }
 
-    /// Whether flows are TCP connections.
+    /// Returns true if flows are TCP connections.
     pub const fn is_tcp(&self) -> bool {
         matches!(self, Self::Tcp(_))
     }
 
-    /// Who sets the sender's rate.
+    /// Returns the congestion control.
     pub const fn congestion_control(&self) -> &CongestionControl {
         match self {
             Self::RoceRc(roce) => &roce.congestion_control,
@@ -69,7 +69,7 @@ impl Transport {
         }
     }
 
-    /// Stamps of switches for which data packets have room, up to 8, or 3 for TCP; 0: no telemetry.
+    /// Returns the number of stamps of switches that fit into data packets, up to 8, or 3 for TCP; 0: no telemetry.
     pub const fn telemetry_hops(&self) -> u8 {
         match self {
             Self::RoceRc(roce) => roce.telemetry_hops,
@@ -77,7 +77,7 @@ impl Transport {
         }
     }
 
-    /// The round-trip time that windows are computed from; `None` is the longest of the fabric's idle paths.
+    /// Returns the round-trip time from which windows are computed; `None`: the longest of the fabric's idle paths.
     pub const fn base_rtt(&self) -> Option<Picos> {
         match self {
             Self::RoceRc(roce) => roce.base_rtt,
@@ -85,7 +85,7 @@ impl Transport {
         }
     }
 
-    /// Bytes that may be unacknowledged, whatever congestion control says.
+    /// Returns the limit of unacknowledged bytes in addition to congestion control.
     pub const fn window(&self) -> Window {
         match self {
             Self::RoceRc(roce) => roce.window,
@@ -93,12 +93,12 @@ impl Transport {
         }
     }
 
-    /// Whether data packets of a flow's first round trip are marked.
+    /// Returns true if data packets of a flow's first round trip are marked.
     pub fn marks_first_rtt(&self) -> bool {
         self.first_rtt().limit != FirstRttLimit::Off
     }
 
-    /// Which packets are marked as ones of a flow's first round trip.
+    /// Returns the rule that marks packets of a flow's first round trip.
     pub const fn first_rtt(&self) -> FirstRttMarks {
         match self {
             Self::RoceRc(roce) => roce.first_rtt,
@@ -110,28 +110,27 @@ impl Transport {
 /// `RoCEv2` reliable connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RoceRc {
-    /// How losses are repaired.
+    /// Repair of losses.
     #[serde(flatten)]
     pub reliability: Reliability,
-    /// Who sets the sender's rate.
+    /// Congestion control.
     #[serde(flatten)]
     pub congestion_control: CongestionControl,
-    /// The round-trip time that windows are computed from; `None` is the longest of the fabric's idle paths.
+    /// Round-trip time from which windows are computed; `None`: the longest of the fabric's idle paths.
     #[serde(serialize_with = "serialize_base_rtt")]
     pub base_rtt: Option<Picos>,
-    /// Bytes that may be unacknowledged, whatever congestion control says.
+    /// Limit of unacknowledged bytes in addition to congestion control.
     #[serde(flatten)]
     pub window: Window,
-    /// Which packets are marked as ones of a flow's first round trip.
+    /// Marks of packets of a flow's first round trip.
     #[serde(flatten)]
     pub first_rtt: FirstRttMarks,
-    /// Stamps of switches for which data packets have room, 0 to 8; 0: no telemetry. It follows from
-    /// `host.telemetry_hops`.
+    /// Number of stamps of switches that fit into data packets, 0 to 8, from `host.telemetry_hops`; 0: no telemetry.
     #[serde(skip)]
     pub telemetry_hops: u8,
 }
 
-/// What carries flows.
+/// Protocol of the flows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
@@ -146,47 +145,47 @@ pub(super) enum TransportKeys {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RoceRcKeys {
-    /// How losses are repaired: "go-back-n", or "selective-repeat" as IRN has it (docs/selective-repeat.md), with a
-    /// RETH in each packet. Default "go-back-n".
+    /// Repair of losses: "go-back-n", or "selective-repeat" as in IRN (docs/selective-repeat.md), with a RETH in each
+    /// packet. Default "go-back-n".
     reliability: ReliabilityKey,
-    /// Selective repeat: the retransmission timeout while few packets are in flight, above zero and at most
-    /// `host.retransmission_timeout`, which holds otherwise. Default "100us".
+    /// Selective repeat: retransmission timeout while few packets are in flight, above zero and at most
+    /// `host.retransmission_timeout`, which applies otherwise. Default "100us".
     rto_low: Option<Time>,
-    /// Selective repeat: `rto_low` holds while fewer packets than this are in flight; 0 for never. Default 3.
+    /// Selective repeat: number of packets in flight below which `rto_low` applies; 0: never. Default 3.
     rto_low_packets: Option<u32>,
-    /// Who sets the sender's rate: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", "rtt-target"
-    /// (beside BFC), or "none", which is line rate. Default "dcqcn".
+    /// Congestion control: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
+    /// with BFC), or "none", which sends at line rate. Default "dcqcn".
     congestion_control: CongestionControlKeys,
-    /// DCQCN's parameters; they have an effect with `congestion_control = "dcqcn"`.
+    /// Parameters of DCQCN, used with `congestion_control = "dcqcn"`.
     dcqcn: dcqcn::DcqcnKeys,
-    /// DCTCP's parameters; they have an effect with `congestion_control = "dctcp"`.
+    /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
     dctcp: dctcp::DctcpKeys,
-    /// HPCC's parameters; they have an effect with `congestion_control = "hpcc"`.
+    /// Parameters of HPCC, used with `congestion_control = "hpcc"`.
     hpcc: hpcc::HpccKeys,
-    /// PowerTCP's parameters; they have an effect with `congestion_control = "powertcp"`.
+    /// Parameters of PowerTCP, used with `congestion_control = "powertcp"`.
     powertcp: powertcp::PowerTcpKeys,
-    /// The parameters of the control beside BFC; they have an effect with `congestion_control = "rtt-target"`.
+    /// Parameters of the control to combine with BFC, used with `congestion_control = "rtt-target"`.
     rtt_target: rtt_target::RttTargetKeys,
-    /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
+    /// Parameters of theta-PowerTCP, used with `congestion_control = "theta-powertcp"`.
     theta_powertcp: powertcp::PowerTcpKeys,
-    /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
+    /// Parameters of TIMELY, used with `congestion_control = "timely"`.
     timely: timely::TimelyKeys,
-    /// The round-trip time that windows are computed from, above zero, or "auto": the longest of the fabric's idle
-    /// paths, for a full packet and its ACK. Default "auto".
+    /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
+    /// for a full packet and its ACK. Default "auto".
     base_rtt: BaseRtt,
-    /// Bytes that may be unacknowledged, whatever `congestion_control` says: "none" for no limit, "bdp" (line rate x
-    /// `base_rtt`), or a size above zero. Default "none".
+    /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
+    /// size above zero. Default "none".
     window: WindowKeys,
-    /// Whether `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
+    /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
-    /// Whether a packet may start that a window, `window` or that of `congestion_control`, does not hold whole, unless
-    /// the window is full. Default false.
+    /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
+    /// not full. Default false.
     window_overrun: bool,
-    /// Which data packets are marked as ones of their flow's first round trip (docs/flow-hints.md): "off"; all until the
-    /// flow has sent this much payload, of what it sends again too, a size above zero; or "auto", which is line rate x
-    /// `base_rtt`. Default "off".
+    /// Marks of data packets of a flow's first round trip (docs/flow-hints.md). "off": none. A size above zero: packets
+    /// are marked until the flow has sent this much payload, including retransmissions. "auto": this size is line rate
+    /// x `base_rtt`. Default "off".
     first_rtt_marks: first_rtt::FirstRttKeys,
-    /// Whether all ACKs and NAKs are marked so as well, as in ABM's simulator. Default false.
+    /// True if all ACKs and NAKs carry this mark as well, as in ABM's simulator. Default false.
     first_rtt_acks: bool,
 }
 
@@ -235,7 +234,7 @@ impl Default for TransportKeys {
 }
 
 impl TransportKeys {
-    /// The transport of the keys at `path`.
+    /// Resolves the keys at `path`.
     pub(super) fn resolve(
         self,
         path: &str,
@@ -258,7 +257,7 @@ impl RoceRcKeys {
     ) -> Result<RoceRc, ScenarioError> {
         let reliability = self.reliability.resolve(self.rto_low, self.rto_low_packets, place)?;
         reliability.check(retransmission_timeout, place)?;
-        // All are checked, so that a mistake shows before a sweep comes to it.
+        // Resolves all algorithms, so that an error shows before a sweep selects the algorithm.
         let dcqcn = self.dcqcn.resolve(&place.of("dcqcn"))?;
         let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::LineRate)?;
         let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
@@ -302,7 +301,7 @@ impl RoceRcKeys {
     }
 }
 
-/// A table of the file, and where it is.
+/// A table of the file and its path.
 pub(super) struct Place<'a> {
     document: &'a Document<'a>,
     path: &'a str,
@@ -329,7 +328,7 @@ impl Inner<'_> {
         self.document.error(&format!("{}.{key}", self.path), title, help)
     }
 
-    /// A time above zero, or the default.
+    /// Returns a time above zero, or the default.
     fn time(&self, key: &str, given: Option<Time>, default: Picos) -> Result<Picos, ScenarioError> {
         match given {
             Some(Quantity(Picos::ZERO)) => {
@@ -340,7 +339,7 @@ impl Inner<'_> {
         }
     }
 
-    /// A size above zero, if there is one.
+    /// Returns a size above zero, if given.
     fn size(&self, key: &str, given: Option<Size>) -> Result<Option<units::Bytes>, ScenarioError> {
         match given {
             Some(Quantity(units::Bytes(0))) => {
@@ -351,7 +350,7 @@ impl Inner<'_> {
         }
     }
 
-    /// A ratio up to 1, or the default.
+    /// Returns a ratio up to 1, or the default.
     fn weight(
         &self,
         key: &str,
@@ -366,7 +365,7 @@ impl Inner<'_> {
         Ok(given)
     }
 
-    /// A part above 0 and up to 1, or the default in millionths.
+    /// Returns a fraction above 0 and up to 1, or the default in millionths.
     fn part(
         &self,
         key: &str,

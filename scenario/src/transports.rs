@@ -1,4 +1,4 @@
-//! What carries the flows of each workload.
+//! Transports of the flows of each workload.
 
 use workload::Source;
 
@@ -9,15 +9,15 @@ use super::host::Host;
 use super::report::ScenarioError;
 use super::transport::Transport;
 
-/// Different transports of a scenario: each host has them all.
+/// Maximum number of different transports of a scenario: each host has all of them.
 const MOST_TRANSPORTS: usize = 256;
 
 /// The transports of a scenario, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Transports {
-    /// That of the hosts first.
+    /// All transports; the hosts' transport is first.
     all: Vec<Transport>,
-    /// By workload: a place in `all`.
+    /// Index into `all`, by workload.
     places: Vec<u16>,
 }
 
@@ -49,25 +49,25 @@ impl Transports {
         &self.all
     }
 
-    /// Those that some workload names.
+    /// Returns the transports that some workload uses.
     pub fn in_use(&self) -> impl Iterator<Item = &Transport> {
         let is_used =
             |&(place, _): &(usize, _)| self.places.iter().any(|&used| usize::from(used) == place);
         self.all.iter().enumerate().filter(is_used).map(|(_, transport)| transport)
     }
 
-    /// The place of a workload's transport.
+    /// Returns the index of a workload's transport.
     pub fn place_of(&self, workload: usize) -> u16 {
         self.places[workload]
     }
 
-    /// Forgets workloads but the first `kept`, and adds one whose flows go by what the hosts have.
+    /// Keeps the first `kept` workloads, and adds one with the hosts' transport.
     pub fn add_hosts_own(&mut self, kept: usize) {
         self.places.truncate(kept);
         self.places.push(0);
     }
 
-    /// What the flows of each source go by.
+    /// Returns each source with its transport.
     pub fn with_sources<'a>(
         &'a self,
         sources: &'a [Source],
@@ -76,7 +76,7 @@ impl Transports {
         sources.iter().zip(transports)
     }
 
-    /// Checks that losses can slow flows down that wait for them.
+    /// Checks that flows whose congestion control needs losses have lossy priorities.
     pub fn check(&self, scenario: &Scenario, document: &Document<'_>) -> Result<(), ScenarioError> {
         for (number, (source, transport)) in self.with_sources(scenario.sources()).enumerate() {
             let control = transport.congestion_control();

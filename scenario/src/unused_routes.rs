@@ -1,8 +1,8 @@
-//! Entries of `[[routes]]` that no frame of any flow takes.
+//! Entries of `[[routes]]` that no frame of any flow can take.
 //!
-//! Flows of lists are known, with their receivers and what routes know them by. Of flows that are drawn, it is known
-//! between which hosts they may go, whatever the seed. A route is of use if a frame of such a flow, its data or an ACK,
-//! would take it at its switch, wherever frames go today: a route for what comes there when links have failed is of use.
+//! For flows of lists, receivers and classes are known. For drawn flows, the possible pairs of hosts are known,
+//! whatever the seed. A route is used if a frame of such a flow, data or ACK, would take it at its switch, even if
+//! today's paths do not reach the switch: the route may be meant for failed links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::Scenario;
 use super::document::Document;
 use super::report::ScenarioError;
 
-/// An entry that no frame takes.
+/// An entry that no frame can take.
 #[derive(Clone, Debug)]
 pub(super) struct UnusedRoute {
-    /// Its place in `[[routes]]`.
+    /// Index in `[[routes]]`.
     number: usize,
-    /// A report on it.
+    /// Report on the entry.
     pub report: ScenarioError,
 }
 
-/// Scenarios that differ only in the lines of their entries are equal.
+/// Compares the index only, so that equality of scenarios ignores places in the file.
 impl PartialEq for UnusedRoute {
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number
@@ -32,7 +32,7 @@ impl PartialEq for UnusedRoute {
 impl Eq for UnusedRoute {}
 
 impl UnusedRoute {
-    /// The unused ones among `entries`, which has the entry of each route.
+    /// Returns the unused entries. `entries` has the entry of each route.
     pub fn all(
         entries: &BTreeMap<(SwitchId, RouteMatch), usize>,
         scenario: &Scenario,
@@ -63,10 +63,10 @@ impl UnusedRoute {
     }
 }
 
-/// Who sends to whom.
+/// Senders and receivers of all flows.
 struct Senders<'a> {
     scenario: &'a Scenario,
-    /// Frames of flows that are known: receiver, sender, class.
+    /// Frames of listed flows: receiver, sender, class.
     listed: BTreeSet<(HostId, HostId, Option<FlowClass>)>,
     /// Workloads whose flows are drawn, with their classes.
     drawn: Vec<(&'a Source, Option<FlowClass>)>,
@@ -89,7 +89,7 @@ impl<'a> Senders<'a> {
         Self { scenario, listed, drawn }
     }
 
-    /// Whether some frame takes this route of a switch.
+    /// Returns true if some frame can take this route of a switch.
     fn take(&self, switch: SwitchId, frames: RouteMatch) -> bool {
         let fabric = self.scenario.fabric();
         let hosts = |given: Option<HostId>| {
@@ -97,7 +97,7 @@ impl<'a> Senders<'a> {
             let hosts = given.map_or(all, |host| host.0..host.0 + 1);
             hosts.map(HostId)
         };
-        // A switch delivers to its own hosts without routes.
+        // A switch delivers to its hosts without routes.
         let receivers = || hosts(frames.destination).filter(|&to| fabric.edge(to) != switch);
         let takes = |traffic: Traffic| {
             fabric.applying(switch, traffic).is_some_and(|(applying, _)| applying == frames)
@@ -155,7 +155,7 @@ mod tests {
         format!("[[routes]]\nat = \"{at}\"\n{frames}\nvia = [\"spine0\"]\n")
     }
 
-    /// Data goes from h0 to h2, and ACKs from h2 to h0. Spines see frames of both, and other leaves if links fail.
+    /// Data goes from h0 to h2, and ACKs from h2 to h0. Spines receive frames of both; other leaves do if links fail.
     #[test]
     fn routes_for_frames_of_listed_flows() {
         for (at, frames, of_use) in [
@@ -190,11 +190,11 @@ mod tests {
            |
            = help: no flow has these hosts, or this label, or the switch has a route that goes before it: change or remove the entry
         ");
-        // Flows with a path of their own take it, and what is for their label is for the others.
+        // Flows with a path in the list take it; a route for their label is for the other flows.
         assert!(warnings(ONE, &pair).is_empty());
     }
 
-    /// Any flow between the groups may be drawn, and none to h4.
+    /// Flows between the groups may be drawn, but no flow to h4.
     #[test]
     fn routes_for_frames_of_flows_that_are_drawn() {
         for (at, frames, of_use) in [

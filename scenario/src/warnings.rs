@@ -1,4 +1,4 @@
-//! What is allowed and hardly meant.
+//! Warnings about valid settings that are probably mistakes.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,8 @@ use super::{
 };
 
 impl Scenario {
-    /// Settings that a user probably did not mean, a sentence each, without a full stop.
+    /// Returns warnings about settings that are probably mistakes, each a sentence without a full
+    /// stop.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (source, transport) in self.transports.with_sources(&self.sources) {
@@ -19,7 +20,7 @@ impl Scenario {
                 continue;
             }
             let name = control.name();
-            // Where packets may be lost, TCP slows down for losses.
+            // In lossy priorities TCP also slows down for losses.
             let lossless = source.priorities().all(|it| self.switch.lossless.contains(it));
             let never = match transport {
                 Transport::Tcp(_) if !lossless => "only losses slow its senders down",
@@ -90,12 +91,12 @@ impl Scenario {
         warnings
     }
 
-    /// Entries that a user probably did not mean so, with their places.
+    /// Returns warnings about entries that are probably mistakes, with their places.
     pub fn warnings_with_places(&self) -> impl Iterator<Item = &ScenarioError> {
         self.unused_routes.iter().map(|route| &route.report)
     }
 
-    /// The same of queues, and of priorities that have several.
+    /// Returns warnings about queues, and about priorities with several queues.
     fn warnings_of_queues(&self) -> Vec<String> {
         let used: u8 =
             self.sources.iter().flat_map(Source::priorities).fold(0, |all, it| all | 1 << it);

@@ -1,4 +1,4 @@
-//! `switch.watchdog`: when pauses of a neighbour count as a PFC storm, and what a switch does then.
+//! `switch.watchdog`: detection of PFC storms, and the switch's reaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,40 +8,41 @@ use super::document::Document;
 use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
 
-/// Each look is work, in a run as at a real switch: a million of them in a second are enough.
+/// Minimum polling interval, because each poll takes time in a run and on a real switch: at most a million polls per
+/// second.
 const SHORTEST_POLL: Picos = Picos(1_000_000);
 
-/// How a switch deals with PFC storms.
+/// Detection of PFC storms, and the switch's reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Watchdog {
-    /// What it does in a storm.
+    /// Reaction to a storm.
     pub action: WatchdogAction,
-    /// How long a pause holds packets until that is a storm.
+    /// Time for which a pause must hold packets to count as a storm.
     #[serde(serialize_with = "quantity::serialize")]
     pub detection_time: Picos,
-    /// How long no pause is in force until a storm is over.
+    /// Time without a pause after which a storm is over.
     #[serde(serialize_with = "quantity::serialize")]
     pub restoration_time: Picos,
-    /// The time between two looks, at most each of the other two.
+    /// Time between polls, at most each of the other two times.
     #[serde(serialize_with = "quantity::serialize")]
     pub poll_interval: Picos,
 }
 
-/// What a switch does in a storm.
+/// Reaction to a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchdogAction {
-    /// Drops what waits, and what comes later.
+    /// Drops waiting packets and later ones.
     #[default]
     Drop,
     /// Sends in spite of the pause.
     Forward,
-    /// Only tells.
+    /// Only reports the storm.
     Alert,
 }
 
 impl WatchdogAction {
-    /// As a file writes it.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Drop => "drop",
@@ -51,19 +52,19 @@ impl WatchdogAction {
     }
 }
 
-/// The PFC watchdog of every switch, see docs/watchdog.md. It looks at each lossless priority of each port.
+/// PFC watchdog of every switch, see docs/watchdog.md. It polls each lossless priority of each port.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WatchdogKeys {
-    /// What a switch does in a storm. "drop": it drops the packets of the priority that wait at the port, those that are to
-    /// leave there later, and those that come in there. "forward": it sends in spite of the pause. "alert": it only
-    /// tells. Default "drop".
+    /// Reaction to a storm. "drop": drops packets of the priority that wait at the port, later packets that are to
+    /// leave there, and packets that arrive there. "forward": sends in spite of the pause. "alert": only reports the
+    /// storm. Default "drop".
     action: WatchdogAction,
-    /// How long one pause, renewed or not, has to hold packets until that is a storm. Default "2ms".
+    /// Time for which a pause, renewed or not, must hold packets to count as a storm. Default "2ms".
     detection_time: Time,
-    /// How long no pause is in force until the storm is over. Default "2ms".
+    /// Time without a pause after which the storm is over. Default "2ms".
     restoration_time: Time,
-    /// The time between two looks, 1us or more, and at most each of the other two. Default "200us".
+    /// Time between polls, "1us" or more, and at most each of the other two times. Default "200us".
     poll_interval: Time,
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::Refusal;
 
-/// A reader of whole numbers from `least` to `most`.
+/// Returns a parser of whole numbers from `least` to `most`.
 pub fn between<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, Refusal> + Clone + Send + Sync
 where
     T: Copy + Display + FromStr + PartialOrd + Send + Sync + 'static,
@@ -13,7 +13,7 @@ where
     move |text| read(text, |number| (least..=most).contains(&number), &format!("{least} to {most}"))
 }
 
-/// A reader of whole numbers from `least` up.
+/// Returns a parser of whole numbers from `least` up.
 pub fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, Refusal> + Clone + Send + Sync
 where
     T: Copy + Display + FromStr + PartialOrd + Send + Sync + 'static,

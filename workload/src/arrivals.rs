@@ -1,4 +1,4 @@
-//! Open-loop arrivals: each sender starts flows by a renewal process of its own.
+//! Open-loop arrivals: each sender starts flows by a separate renewal process.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,45 +12,45 @@ use super::pairs::Pairs;
 use super::random::RandomStream;
 use super::variate::Gaps;
 
-/// A rate of payload with 8 fractional bits of a bit per second.
+/// Rate of payload in bits per second, with 8 fractional bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PayloadRate(pub u128);
 
 impl PayloadRate {
-    /// The rate of `bytes_q16` bytes (16 fractional bits, below 2^64 bytes) in each `span`, which
-    /// is above zero.
+    /// Returns the rate of `bytes_q16` bytes (16 fractional bits, below 2^64 bytes) per `span`,
+    /// which must be above zero.
     pub const fn average(bytes_q16: u128, span: Picos) -> Self {
         Self((bytes_q16 * 8_000_000_000_000 / span.0 as u128) >> (16 - 8))
     }
 }
 
-/// Fractional bits of instants and gaps within a workload, in picoseconds: rounding a gap to whole
-/// picoseconds would add up over a run.
+/// Fractional bits of instants and gaps within a workload, in picoseconds. Without them, errors of
+/// rounded gaps would add up over a run.
 pub const GAP_BITS: u32 = 20;
 
-/// An instant of a process, cut to whole picoseconds.
+/// Returns an instant of a process, rounded down to whole picoseconds.
 pub fn whole(due: u128) -> Picos {
     Picos((due >> GAP_BITS).try_into().expect("flows start before their window ends"))
 }
-/// Gaps are cut at 2^57 ps, forty hours: longer than a run.
+/// Maximum gap, 2^57 ps or forty hours: longer than a run.
 const LONGEST_GAP: u128 = 1 << (57 + GAP_BITS);
 
-/// The mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^64 bytes) that make
-/// up a rate of payload, in picoseconds with `GAP_BITS` fractional bits.
+/// Returns the mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^64 bytes) at
+/// a rate of payload, in picoseconds with `GAP_BITS` fractional bits.
 pub fn mean_gap(mean_q16: u128, rate: PayloadRate) -> u128 {
     const BIT_PICOS_PER_BYTE: u128 = 8_000_000_000_000;
-    // Beyond 2^56 bytes at once the product would not fit: both sides lose what they can spare.
+    // Beyond 2^56 bytes the product would overflow, so both sides drop 16 fractional bits.
     let spared = if mean_q16 >> 72 == 0 { 0 } else { 16 };
     let bits = ((mean_q16 >> spared) * BIT_PICOS_PER_BYTE) << (GAP_BITS + 8 - 16);
     (bits / (rate.0 >> spared).max(1)).clamp(1, LONGEST_GAP)
 }
 
-/// The mean gap between batches of so many of these flows, cut likewise.
+/// Returns the mean gap between batches of `batch` flows, limited as in [`mean_gap`].
 pub fn batch_gap(mean_q16: u128, rate: PayloadRate, batch: u32) -> u128 {
     (mean_gap(mean_q16, rate) * u128::from(batch)).min(LONGEST_GAP)
 }
 
-/// A given gap, in the unit of [`mean_gap`].
+/// Returns a given gap in the unit of [`mean_gap`].
 pub fn exact_gap(gap: Picos) -> u128 {
     u128::from(gap.0) << GAP_BITS
 }
@@ -60,24 +60,24 @@ pub fn exact_gap(gap: Picos) -> u128 {
 pub struct ArrivalRecipe {
     /// Label, priority and random streams.
     pub stamp: Stamp,
-    /// When flows start.
+    /// Time span in which flows start.
     pub window: Window,
-    /// How gaps are distributed.
+    /// Distribution of gaps.
     pub gaps: Gaps,
     /// Flow sizes.
     pub sizes: SizeChoice,
-    /// Who sends to whom.
+    /// Pairs of senders and receivers.
     pub pairs: Pairs,
-    /// Flows that start at once, one or more.
+    /// Number of flows that start at once, one or more.
     pub batch: u32,
-    /// Each sender and its mean gap between batches, as [`mean_gap`] gives it.
+    /// Senders with their mean gap between batches, as [`mean_gap`] returns it.
     pub senders: Vec<(HostId, u128)>,
-    /// What all senders offer together.
+    /// Rate of payload of all senders together.
     pub rate: PayloadRate,
 }
 
 impl ArrivalRecipe {
-    /// How many flows are expected.
+    /// Returns the expected number of flows.
     pub fn expected_flows(&self) -> u64 {
         let span = u128::from(self.window.stop.since(self.window.start).0) << GAP_BITS;
         let flows: u128 = self.senders.iter().map(|(_, gap)| span / gap).sum();
@@ -86,21 +86,21 @@ impl ArrivalRecipe {
     }
 }
 
-/// A recipe at work.
+/// Generator of a recipe's flows.
 #[derive(Debug)]
 pub struct Arrivals {
     recipe: Arc<ArrivalRecipe>,
-    /// By the sender's place in the recipe.
+    /// Random streams by the sender's index in the recipe.
     random: Vec<RandomStream>,
-    /// The next flow of each sender that has one: when (with [`GAP_BITS`]), and the sender's place.
+    /// Time (with [`GAP_BITS`]) of each sender's next flow, and the sender's index.
     due: BinaryHeap<Reverse<(u128, u32)>>,
-    /// The batch that is being handed out, as in `due`, and how many of its flows are left.
+    /// Current batch, as in `due`, and number of its flows that are left.
     batch: (u128, u32),
     left: u32,
 }
 
 impl Arrivals {
-    /// Starts every sender's process: its first flow comes a gap after the window's start.
+    /// Starts every sender's process; its first flow starts one gap after the window's start.
     pub fn new(recipe: Arc<ArrivalRecipe>, seed: u64) -> Self {
         let random =
             recipe.senders.iter().map(|(host, _)| recipe.stamp.random(seed, host.0.into()));
@@ -123,7 +123,7 @@ impl Arrivals {
         }
     }
 
-    /// What it holds on the heap, in entries.
+    /// Returns the number of entries on the heap.
     #[cfg(test)]
     pub fn footprint(&self) -> usize {
         self.random.capacity() + self.due.capacity()

@@ -1,10 +1,10 @@
-//! The published flow-size distributions that ship with xoff; each file names its source.
+//! Published flow-size distributions that ship with xoff; each file names its source.
 
 use std::sync::Arc;
 
 use super::distribution::SizeDistribution;
 
-/// Name and table of each, by name.
+/// Names and tables, in alphabetical order.
 const TABLES: [(&str, &str); 12] = [
     ("ali-storage", include_str!("../distributions/ali-storage.cdf")),
     ("cache-follower", include_str!("../distributions/cache-follower.cdf")),
@@ -20,12 +20,12 @@ const TABLES: [(&str, &str); 12] = [
     ("websearch", include_str!("../distributions/websearch.cdf")),
 ];
 
-/// The names, in alphabetical order.
+/// Returns the names, in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     TABLES.iter().map(|(name, _)| *name)
 }
 
-/// The distribution of a name.
+/// Returns the distribution with a name.
 pub fn distribution(name: &str) -> Option<Arc<SizeDistribution>> {
     let (_, text) = TABLES.iter().find(|(known, _)| *known == name)?;
     Some(Arc::new(SizeDistribution::parse(text).expect("a table that ships is well formed")))
@@ -36,7 +36,7 @@ mod tests {
     use super::super::random::RandomStream;
     use super::*;
 
-    /// The mean that a table's own comment gives.
+    /// Mean from the comment in a table.
     fn published_mean(text: &str) -> u128 {
         let line = text.lines().find_map(|line| line.strip_prefix("# mean ")).unwrap();
         line.split(' ').next().unwrap().parse().unwrap()
@@ -62,7 +62,7 @@ mod tests {
             let square = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>();
             let error = (square / f64::from(count)).sqrt() / f64::from(count).sqrt();
             let expected = sizes.mean_q16() as f64 / 65536.0;
-            // Sizes are rounded down to whole bytes: half a byte below the table's mean.
+            // Sizes are rounded down to whole bytes, on average half a byte below the table's mean.
             assert!((mean - expected).abs() < 4.0 * error + 0.6, "{name}: {mean} {expected}");
         }
     }

@@ -1,10 +1,10 @@
 //! Decimal numbers of text files, exact to 18 places, without floats.
 
-/// One, as [`parse`] gives it.
+/// The number one, as [`parse`] returns it.
 pub const ONE: u128 = 1_000_000_000_000_000_000;
 
-/// A number such as `0.25`, `100` or `1e-05`, in 10^-18; finer places are cut. `None` if it is no
-/// such number, is negative, or is 10^15 or more.
+/// Parses a number such as `0.25`, `100` or `1e-05`, in 10^-18; further digits are dropped. Returns
+/// `None` if the text is not such a number, is negative, or is 10^15 or more.
 pub fn parse(text: &str) -> Option<u128> {
     let (number, exponent) = match text.find(['e', 'E']) {
         None => (text, 0),
@@ -16,7 +16,7 @@ pub fn parse(text: &str) -> Option<u128> {
     if count.next().is_none() || !digits().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    // The place of the first digit, in powers of ten above 10^-18.
+    // Position of the first digit, in powers of ten above 10^-18.
     let mut place = exponent.checked_add(18)?.checked_add(i32::try_from(whole.len()).ok()?)?;
     let mut value = 0u128;
     for digit in digits().map(|digit| u128::from(digit - b'0')) {
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Option<u128> {
     Some(value)
 }
 
-/// The shortest exact text.
+/// Returns the shortest exact text.
 pub fn display(value: u128) -> String {
     let text = format!("{}.{:018}", value / ONE, value % ONE);
     text.trim_end_matches('0').trim_end_matches('.').into()

@@ -1,21 +1,20 @@
-//! Expected traffic: how much of a workload each host sends and receives, and each group of hosts sends to
-//! each other one.
+//! Expected traffic of a workload: amounts that each host sends and receives, and amounts between groups of hosts.
 
 use topology::{Fabric, FlowClass, HostId, NodeKind, Racks, SHARE_UNIT, Spread, WireId};
 
-/// Amounts in proportion to each other, below 2^80 in sum.
+/// Proportional amounts of traffic, below 2^80 in sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     sent: Vec<u128>,
     received: Vec<u128>,
-    /// `source * groups + destination`.
+    /// Amounts by `source * groups + destination`.
     between: Vec<u128>,
     groups: usize,
     total: u128,
 }
 
 impl Demand {
-    /// No traffic yet; here and below `groups` are [`Racks::by_routes`].
+    /// Returns an empty demand. `groups` here and below are [`Racks::by_routes`].
     pub fn none(fabric: &Fabric, groups: &Racks) -> Self {
         let hosts = fabric.host_count() as usize;
         let between = vec![0; groups.len() * groups.len()];
@@ -46,7 +45,7 @@ impl Demand {
         self.total += amount * u128::from(hosts - 1);
     }
 
-    /// A host that sends to one that it cannot reach, and that one.
+    /// Returns a host with traffic to a host that it cannot reach, and that host.
     pub fn unreachable(&self, fabric: &Fabric, groups: &Racks) -> Option<(HostId, HostId)> {
         let pairs = (0..self.groups).flat_map(|from| (0..self.groups).map(move |to| (from, to)));
         let mut pairs = pairs
@@ -55,9 +54,8 @@ impl Demand {
         pairs.find(|&(from, to)| !fabric.reaches(from, to))
     }
 
-    /// The share of all traffic that crosses each wire, by [`WireId`], in [`SHARE_UNIT`]s. A wire
-    /// that some of it crosses has a share above zero.
-    /// It is that of the flows of `class`, if there is one.
+    /// Returns the share of all traffic that crosses each wire, by [`WireId`], in [`SHARE_UNIT`]s; above zero if any
+    /// traffic crosses the wire. With `class`, the traffic takes the routes of this class of flows.
     pub fn shares(&self, fabric: &Fabric, groups: &Racks, class: Option<FlowClass>) -> Vec<u128> {
         let spread = Spread::of(fabric, groups, class, &self.between);
         let share = |(id, wire): (WireId, &topology::Wire)| {

@@ -1,10 +1,10 @@
-//! Distributions of flow sizes: cumulative tables, drawn from by inverse transform.
+//! Distributions of flow sizes: cumulative tables, with draws by inverse transform.
 //!
-//! A file has a point a line, `size probability`: bytes, and the probability of a flow of at most
-//! that many, as a part of 1 or in per cent; `#` starts a comment. Tables of ns-2 have a third column
-//! between the two, which its random variables do not use; sizes there are mostly packets. Between two
-//! points sizes are even, as in the traffic generator of the HPCC simulator, and like there a drawn size is rounded
-//! down to whole bytes and is at least one. A first point above probability 0 is a step at its size.
+//! A file has a line for each point, `size probability`: bytes, and the probability of flows up to this size, as a
+//! fraction of 1 or in per cent; `#` starts a comment. Tables of ns-2 have a third column between the two, which its
+//! random variables do not use; their sizes are mostly packets. Between two points sizes are uniform, as in the traffic
+//! generator of the HPCC simulator, and like there a drawn size is rounded down to whole bytes and is at least one. A
+//! first point above probability 0 is a step at its size.
 
 use std::ops::Range;
 
@@ -15,24 +15,24 @@ use super::random::RandomStream;
 
 /// Probability one, in the unit of `Point::cumulative`.
 pub const CERTAIN: u64 = 1_000_000_000_000;
-/// Largest size in a table: a terabyte, a minute and a half at 100 Gbit/s.
+/// Maximum size in a table: a terabyte, a minute and a half at 100 Gbit/s.
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000;
 
-/// What is wrong with a file, and where. Title and help have no words of the file, which may be another than is meant.
+/// An error in a file and its place. Title and help do not quote the file, because it may be the wrong one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFault {
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// Description of the error.
     pub title: String,
-    /// What would be right.
+    /// Advice.
     pub help: String,
 }
 
 /// A distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeDistribution {
-    /// In ascending order; the first is at probability 0, the last at [`CERTAIN`].
+    /// Points in ascending order; the first is at probability 0, the last at [`CERTAIN`].
     points: Vec<Point>,
 }
 
@@ -40,7 +40,7 @@ pub struct SizeDistribution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point {
     bytes: u64,
-    /// Probability of at most `bytes`, in 10^-12.
+    /// Probability of sizes up to `bytes`, in 10^-12.
     cumulative: u64,
 }
 
@@ -48,20 +48,20 @@ struct Point {
 struct Line {
     span: Range<usize>,
     bytes: u64,
-    /// In 10^-18 of the file's unit.
+    /// Probability in 10^-18 of the file's unit.
     probability: u128,
 }
 
-/// Probability one in a file, as [`decimal::parse`] reads it; a hundred is one in per cent.
+/// Probability one in a file, as [`decimal::parse`] reads it; a file in per cent ends at a hundred.
 const ONE: u128 = decimal::ONE;
 
 impl SizeDistribution {
-    /// Reads a table of sizes in bytes; probabilities finer than 10^-12 are cut there.
+    /// Parses a table of sizes in bytes; digits of probabilities beyond 10^-12 are dropped.
     pub fn parse(text: &str) -> Result<Self, FileFault> {
         Self::parse_in(text, None)
     }
 
-    /// Reads a table of sizes in a `unit`, in which tables of three columns have to be; `None` is bytes.
+    /// Parses a table of sizes in a `unit`, which tables of three columns require; `None`: bytes.
     pub fn parse_in(text: &str, unit: Option<Bytes>) -> Result<Self, FileFault> {
         let lines = read_lines(text, unit)?;
         let fault = |span: &Range<usize>, title: String, help: &str| {
@@ -111,7 +111,7 @@ impl SizeDistribution {
         Ok(Self { points })
     }
 
-    /// The mean in bytes with 16 fractional bits, of sizes before they are rounded to whole bytes.
+    /// Returns the mean in bytes with 16 fractional bits, of sizes before they are rounded to whole bytes.
     pub fn mean_q16(&self) -> u128 {
         let twice: u128 = self
             .points
@@ -124,9 +124,9 @@ impl SizeDistribution {
         (twice << 16) / u128::from(2 * CERTAIN)
     }
 
-    /// A size.
+    /// Draws a size.
     pub fn draw(&self, stream: &mut RandomStream) -> Bytes {
-        // In 10^-12, with 20 fractional bits.
+        // Place in 10^-12, with 20 fractional bits.
         let place = (u128::from(stream.bits()) * u128::from(CERTAIN)) >> 44;
         let place = u64::try_from(place).expect("below certainty, which takes 60 bits");
         let at = |point: &Point| point.cumulative << 20;

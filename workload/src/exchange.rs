@@ -15,17 +15,17 @@ pub struct PermutationRecipe {
     pub stamp: Stamp,
     /// Bytes of each flow.
     pub length: Length,
-    /// When all start.
+    /// Start time of all flows.
     pub start: Picos,
-    /// When the run ends.
+    /// End of the run.
     pub end: Picos,
     /// Link rates by host; at least two hosts.
     pub rates: Arc<[BitsPerSecond]>,
 }
 
 impl PermutationRecipe {
-    /// The receiver of each host, by host: one cycle through all hosts (Sattolo's algorithm), each
-    /// with equal probability, so that none sends to itself.
+    /// Returns the receiver of each host, by host: one cycle through all hosts (Sattolo's
+    /// algorithm), each with equal probability, so that no host sends to itself.
     pub fn receivers(&self, seed: u64) -> Vec<HostId> {
         let mut random = self.stamp.random(seed, u64::MAX);
         let mut receivers: Vec<HostId> = (0..self.rates.len()).map(HostId::at).collect();
@@ -35,7 +35,7 @@ impl PermutationRecipe {
         receivers
     }
 
-    /// The flows in order of sender.
+    /// Returns the flows in order of sender.
     pub fn flows(self: Arc<Self>, seed: u64) -> Permutation {
         let receivers = self.receivers(seed);
         let random = self.stamp.random(seed, 0);
@@ -43,7 +43,7 @@ impl PermutationRecipe {
     }
 }
 
-/// A permutation at work.
+/// Generator of a permutation's flows.
 #[derive(Debug)]
 pub struct Permutation {
     recipe: Arc<PermutationRecipe>,
@@ -73,30 +73,30 @@ pub struct AllToAllRecipe {
     pub stamp: Stamp,
     /// Bytes of each flow.
     pub length: Length,
-    /// When all start.
+    /// Start time of all flows.
     pub start: Picos,
-    /// When the run ends.
+    /// End of the run.
     pub end: Picos,
     /// Link rates by host; at least two hosts.
     pub rates: Arc<[BitsPerSecond]>,
 }
 
 impl AllToAllRecipe {
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub fn count(&self) -> u64 {
         let hosts = self.rates.len() as u64;
         hosts * (hosts - 1)
     }
 
-    /// The flows, in rounds: in round `r` = 1, 2, .. host `n` sends to host `n + r`, modulo their
-    /// number.
+    /// Returns the flows in rounds: in round `r` = 1, 2, .. host `n` sends to host `n + r`, modulo
+    /// the number of hosts.
     pub fn flows(self: Arc<Self>, seed: u64) -> AllToAll {
         let random = self.stamp.random(seed, 0);
         AllToAll { recipe: self, random, next: 0 }
     }
 }
 
-/// An all-to-all at work.
+/// Generator of an all-to-all's flows.
 #[derive(Debug)]
 pub struct AllToAll {
     recipe: Arc<AllToAllRecipe>,

@@ -1,4 +1,4 @@
-//! A flow, and what all flows of a workload have in common.
+//! A flow, and parameters that all flows of a workload share.
 
 use std::sync::Arc;
 
@@ -9,37 +9,38 @@ use units::{BitsPerSecond, Bytes, Picos};
 use super::distribution::SizeDistribution;
 use super::random::RandomStream;
 
-/// One transfer of bytes from a host to another.
+/// A transfer of bytes from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Dense from 0, in order of start; flows of one start are in the order of the file.
+    /// Number from 0, consecutive in order of start time; flows with equal start times are in the
+    /// order of the file.
     pub id: u32,
-    /// The place of its workload among those of the scenario.
+    /// Index of the workload in the scenario.
     pub workload: u32,
-    /// What the file calls it, or the workload it belongs to.
+    /// Label of the flow or of its workload.
     pub label: Arc<str>,
-    /// The sender.
+    /// Sending host.
     pub source: HostId,
-    /// The receiver; never the sender.
+    /// Receiving host; never the sender.
     pub destination: HostId,
     /// Bytes to transfer, above zero.
     pub bytes: Bytes,
-    /// When the sender has them; before the run's end.
+    /// Start time; before the run's end.
     pub start: Picos,
-    /// 0 to 7.
+    /// Priority, 0 to 7.
     pub priority: u8,
-    /// The UDP source port of its packets, if it is given.
+    /// UDP source port of its packets, if a list gives it.
     pub source_port: Option<u16>,
-    /// The wires that its packets cross, if they are given.
+    /// Wires that its packets cross, if a list gives the path.
     pub path: Option<Arc<[WireId]>>,
-    /// Whether it is meant to outlast the run: `bytes` is then what its sender's link carries until
-    /// the run's end, headers not counted, so that it cannot complete; it is not missing when it
-    /// has not.
+    /// True if the flow is meant to outlast the run. `bytes` is then the number of bytes that its
+    /// sender's link can carry until the run's end, without headers, so that the flow cannot
+    /// complete, and does not count as missing.
     pub long_lived: bool,
 }
 
 impl Flow {
-    /// A flow that ends with its bytes, and has neither a number yet nor a port or path of its own.
+    /// Returns a flow with a fixed size, without a number, source port or path.
     pub const fn new(
         label: Arc<str>,
         (source, destination): (HostId, HostId),
@@ -63,28 +64,29 @@ impl Flow {
     }
 }
 
-/// When flows may start: from `start` up to and without `stop`.
+/// Time span in which flows may start: `[start, stop)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The first instant.
+    /// First instant.
     pub start: Picos,
-    /// The first instant that is too late; after `start`.
+    /// End, exclusive; after `start`.
     pub stop: Picos,
 }
 
-/// The priority of a workload's flows.
+/// Priority of a workload's flows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum PriorityChoice {
-    /// One for all, 0 to 7.
+    /// One priority for all flows, 0 to 7.
     #[serde(rename = "priority")]
     Fixed(u8),
-    /// Each flow draws one of these; never empty. One that is listed twice is drawn twice as often.
+    /// Priorities from which each flow draws one; never empty. A priority that is listed twice is
+    /// drawn twice as often.
     #[serde(rename = "priorities")]
     Drawn(Vec<u8>),
 }
 
 impl PriorityChoice {
-    /// Whether flows may have this one.
+    /// Returns true if flows may have this priority.
     pub fn includes(&self, priority: u8) -> bool {
         match self {
             Self::Fixed(fixed) => *fixed == priority,
@@ -92,7 +94,7 @@ impl PriorityChoice {
         }
     }
 
-    /// A flow's priority.
+    /// Draws a flow's priority.
     pub fn draw(&self, random: &mut RandomStream) -> u8 {
         match self {
             Self::Fixed(priority) => *priority,
@@ -101,17 +103,17 @@ impl PriorityChoice {
     }
 }
 
-/// How many bytes a workload's flows have.
+/// Size of a workload's flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SizeChoice {
-    /// All the same, above zero.
+    /// One size for all flows, above zero.
     Fixed(Bytes),
-    /// Each flow draws its size.
+    /// A size drawn for each flow.
     Drawn(Arc<SizeDistribution>),
 }
 
 impl SizeChoice {
-    /// A flow's bytes.
+    /// Draws a flow's size.
     pub fn draw(&self, random: &mut RandomStream) -> Bytes {
         match self {
             Self::Fixed(bytes) => *bytes,
@@ -119,7 +121,7 @@ impl SizeChoice {
         }
     }
 
-    /// The mean in bytes, with 16 fractional bits.
+    /// Returns the mean in bytes, with 16 fractional bits.
     pub fn mean_q16(&self) -> u128 {
         match self {
             Self::Fixed(bytes) => u128::from(bytes.0) << 16,
@@ -128,18 +130,18 @@ impl SizeChoice {
     }
 }
 
-/// A number of bytes, or no end before the run's.
+/// Size of a flow, or no limit within the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// This many, above zero.
+    /// Bytes, above zero.
     Bytes(Bytes),
     /// The flow lasts until the run ends.
     Unlimited,
 }
 
 impl Length {
-    /// The bytes of a flow that a link of `rate` could carry for `span`, and whether it is
-    /// long-lived.
+    /// Returns the size of a flow, and true if it is long-lived. An unlimited flow has the bytes
+    /// that a link of `rate` carries in `span`.
     pub fn resolve(self, rate: BitsPerSecond, span: Picos) -> (Bytes, bool) {
         match self {
             Self::Bytes(bytes) => (bytes, false),
@@ -148,24 +150,24 @@ impl Length {
     }
 }
 
-/// What every flow of a workload carries, and where its random numbers come from.
+/// Label, priority and random streams of every flow of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The label in results.
+    /// Label in results.
     pub label: Arc<str>,
-    /// The priority.
+    /// Priority of the flows.
     pub priority: PriorityChoice,
-    /// Names the workload's random streams: [`super::random::key_of`].
+    /// Key of the workload's random streams: [`super::random::key_of`].
     pub key: u64,
 }
 
 impl Stamp {
-    /// The random stream of one member of the workload.
+    /// Returns the random stream of one member of the workload.
     pub fn random(&self, seed: u64, member: u64) -> RandomStream {
         RandomStream::new(seed, self.key, member)
     }
 
-    /// A flow that has no number yet.
+    /// Returns a flow without a number.
     pub fn flow(
         &self,
         hosts: (HostId, HostId),

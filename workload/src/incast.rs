@@ -1,5 +1,4 @@
-//! Incasts that come again and again: at each event one receiver, and a number of senders that all
-//! start at once.
+//! Repeated incasts: each event has one receiver, and several senders that start at once.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,30 +18,32 @@ use super::variate::Gaps;
 pub struct IncastRecipe {
     /// Label, priority and random streams.
     pub stamp: Stamp,
-    /// When events happen. Even gaps start with an event at the window's start, others with a gap.
+    /// Time span of the events. With even gaps the first event is at its start, otherwise one gap
+    /// later.
     pub window: Window,
-    /// How gaps between events are distributed.
+    /// Distribution of gaps between events.
     pub gaps: Gaps,
-    /// The mean gap between events, as [`super::mean_gap`] gives it.
+    /// Mean gap between events, as [`super::mean_gap`] returns it.
     pub mean_gap: u128,
-    /// Senders of an event.
+    /// Number of senders of an event.
     pub degree: Degree,
-    /// Flows of an event, dealt to its senders in turn; `None` is one for each.
+    /// Number of flows of an event, dealt to its senders in turn; `None`: one for each sender.
     pub flows: Option<u32>,
     /// Bytes of each flow.
     pub sizes: SizeChoice,
-    /// Who sends to whom.
+    /// Possible senders and receivers.
     pub parties: IncastParties,
-    /// What all events offer together.
+    /// Rate of payload of all events together.
     pub rate: PayloadRate,
 }
 
-/// How many senders an event has: each number between these with equal probability.
+/// Number of senders of an event, uniform in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Degree {
-    /// At least one.
+    /// Minimum number; at least one.
     pub least: u32,
-    /// At least `least`, and at most as many as are [eligible](IncastParties::eligible).
+    /// Maximum number; at least `least`, and at most the number of
+    /// [eligible](IncastParties::eligible) hosts.
     pub most: u32,
 }
 
@@ -58,14 +59,14 @@ impl Degree {
 }
 
 impl IncastRecipe {
-    /// The mean of an event's bytes, with 16 fractional bits.
+    /// Returns the mean of an event's bytes, with 16 fractional bits.
     pub fn event_q16(sizes: &SizeChoice, degree: Degree, flows: Option<u32>) -> u128 {
         let twice = flows
             .map_or(u64::from(degree.least) + u64::from(degree.most), |flows| 2 * u64::from(flows));
         sizes.mean_q16() * u128::from(twice) / 2
     }
 
-    /// How many flows are expected.
+    /// Returns the expected number of flows.
     pub fn expected_flows(&self) -> u64 {
         let span = u128::from(self.window.stop.since(self.window.start).0) << GAP_BITS;
         let events = span.div_ceil(self.mean_gap);
@@ -78,35 +79,36 @@ impl IncastRecipe {
     }
 }
 
-/// Who may send to whom in an incast.
+/// Possible senders and receivers of incasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncastParties {
-    /// Who may send, rack by rack.
+    /// Possible senders, rack by rack.
     senders: Vec<HostId>,
-    /// Who may receive, ascending; each event draws one.
+    /// Possible receivers, ascending; each event draws one.
     receivers: Vec<HostId>,
-    /// Of which racks senders are.
+    /// Racks of the senders.
     reach: IncastReach,
-    /// The racks of the fabric.
+    /// Racks of the fabric.
     racks: Arc<Racks>,
 }
 
-/// Of which racks the senders of an incast are.
+/// Racks of an incast's senders, relative to its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncastReach {
-    /// Of all but the receiver's.
+    /// All racks except the receiver's.
     OtherRacks,
-    /// Of all.
+    /// All racks.
     AllRacks,
-    /// Of the rack after the receiver's, after the last one the first; of at least two.
+    /// The rack after the receiver's, cyclic; needs at least two racks.
     NextRack,
 }
 
 impl IncastParties {
-    /// Groups of hosts, each host once. In a fabric of one rack its hosts send in any case.
+    /// Returns the parties from groups of hosts, each host once. In a fabric of one rack its hosts
+    /// send in any case.
     ///
     /// # Panics
-    /// If the next rack of the only one is asked for.
+    /// If `reach` is `NextRack` and there is only one rack.
     pub fn new(
         mut senders: Vec<HostId>,
         mut receivers: Vec<HostId>,
@@ -126,7 +128,7 @@ impl IncastParties {
         Self { senders, receivers, reach, racks }
     }
 
-    /// Whether a flow may go from one host to another.
+    /// Returns true if a flow may go from one host to another.
     pub fn may_send(&self, from: HostId, to: HostId) -> bool {
         let place = |host: HostId| (self.racks.of_host(host), host);
         let sends = self.senders.binary_search_by_key(&place(from), |&host| place(host)).is_ok();
@@ -139,27 +141,27 @@ impl IncastParties {
         from != to && sends && self.receivers.binary_search(&to).is_ok() && in_reach
     }
 
-    /// Who may receive, ascending.
+    /// Returns possible receivers, ascending.
     pub fn receivers(&self) -> &[HostId] {
         &self.receivers
     }
 
-    /// Who may send, rack by rack.
+    /// Returns possible senders, rack by rack.
     pub fn senders(&self) -> &[HostId] {
         &self.senders
     }
 
-    /// Of which racks senders are.
+    /// Returns the racks of the senders.
     pub fn reach(&self) -> IncastReach {
         self.reach
     }
 
-    /// How many hosts can send to a receiver.
+    /// Returns the number of hosts that can send to a receiver.
     pub fn eligible(&self, receiver: HostId) -> u32 {
         in_32_bits(self.eligible_places(receiver).iter().map(ExactSizeIterator::len).sum())
     }
 
-    /// The places of those that can send to a receiver, ascending.
+    /// Returns the indexes of hosts that can send to a receiver, ascending.
     fn eligible_places(&self, receiver: HostId) -> [Range<usize>; 2] {
         let rack = self.racks.of_host(receiver);
         let place = |&host: &HostId| (self.racks.of_host(host), host);
@@ -178,7 +180,7 @@ impl IncastParties {
         [0..excluded.start, excluded.end..self.senders.len()]
     }
 
-    /// The expected traffic of incasts, in proportion, between groups of hosts.
+    /// Returns the expected traffic of incasts, in proportion, between groups of hosts.
     pub fn demand(&self, fabric: &Fabric, groups: &Racks) -> Demand {
         const UNIT: u128 = 1 << 32;
         let mut demand = Demand::none(fabric, groups);
@@ -199,7 +201,7 @@ impl IncastParties {
     }
 
     /// Draws `degree` different senders by Floyd's algorithm, each set with equal probability, and
-    /// puts them into `senders`, ascending.
+    /// stores them in `senders`, ascending.
     fn draw_senders(
         &self,
         receiver: HostId,
@@ -226,19 +228,19 @@ impl IncastParties {
     }
 }
 
-/// The rack after another one; after the last one comes the first.
+/// Returns the rack after another one, cyclic.
 pub fn next_rack(racks: &Racks, rack: usize) -> usize {
     (rack + 1) % racks.len()
 }
 
-/// A recipe at work.
+/// Generator of a recipe's flows.
 #[derive(Debug)]
 pub struct Incasts {
     recipe: Arc<IncastRecipe>,
     random: RandomStream,
-    /// When the next event is, with [`GAP_BITS`] fractional bits.
+    /// Time of the next event, with [`GAP_BITS`] fractional bits.
     due: u128,
-    /// The last event: its senders, receiver and time, and which of its flows are still to come.
+    /// The last event: its senders, receiver, time, and remaining flows.
     senders: Vec<HostId>,
     receiver: HostId,
     now: Picos,
@@ -259,7 +261,7 @@ impl Incasts {
         Self { recipe, random, due, senders, receiver: HostId(0), now: Picos::ZERO, flows: 0..0 }
     }
 
-    /// Draws the next event; `false` if there is none.
+    /// Draws the next event; returns `false` after the last.
     fn next_event(&mut self) -> bool {
         let recipe = &self.recipe;
         if self.due >> GAP_BITS >= u128::from(recipe.window.stop.0) {

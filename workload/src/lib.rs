@@ -1,24 +1,21 @@
-//! Workloads: from what hosts send to each other, in the large, to flows one by one.
+//! Workloads: from descriptions of traffic between hosts to single flows.
 //!
-//! A [`Source`] is the recipe of one workload, complete and checked; a [`FlowStream`] runs all
-//! sources of a scenario and merges their flows in order of time, so that memory grows with hosts
-//! and workloads and never with flows.
+//! A [`Source`] is the complete and checked recipe of one workload. A [`FlowStream`] runs all sources of a scenario and
+//! merges their flows in order of time, so that memory grows with hosts and workloads but not with flows.
 //!
-//! Everything is an integer: uniform numbers from [`random`], logarithms and powers from
-//! [`logarithm`], gaps between arrivals from [`variate`], sizes from a [`SizeDistribution`]. A seed
-//! gives the same flows on every machine. Each workload, and in it each sender, has its own stream
-//! of random numbers, named by the workload's label: adding or changing one workload leaves the
-//! flows of the others as they were.
+//! All computations use integers: uniform numbers from [`random`], logarithms and powers from [`logarithm`], gaps
+//! between arrivals from [`variate`], sizes from a [`SizeDistribution`]. A seed gives equal flows on every machine.
+//! Each workload, and in it each sender, has a separate stream of random numbers, named by the workload's label: adding
+//! or changing one workload does not change the flows of the others.
 //!
 //! # Load
-//! Load counts payload, as the traffic generator of the HPCC simulator does: at a load of 0.5 of the
-//! host links, every sender starts flows of 0.5 x its link's rate in bits of payload per second.
-//! Headers, ACKs and CNPs come on top of it. A load of the core links is the expected payload on
-//! the wires between the two highest tiers of switches (each byte counts once for each such wire
-//! that it crosses) over the rate of those that the workload can use.
+//! Load counts payload, as the traffic generator of the HPCC simulator does: at a load of 0.5 of the host links, every
+//! sender starts flows of 0.5 x its link's rate in bits of payload per second. Headers, ACKs and CNPs are additional. A
+//! load of the core links is the expected payload on the wires between the two highest tiers of switches (each byte
+//! counts once for each such wire that it crosses) over the rate of these wires, as far as the workload can use them.
 //!
-//! This crate knows fabrics, but no scenario's keys and no host: it says who sends how many bytes to
-//! whom and when, and not how.
+//! This crate knows fabrics, but neither the keys of scenarios nor host models. It decides senders, receivers, sizes
+//! and start times of flows, not their transport.
 
 mod arrivals;
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! From a load to a rate of payload.
+//! Conversion of a load to a rate of payload.
 
 use topology::{Fabric, FlowClass, HostId, Racks, WireId};
 use units::BitsPerSecond;
@@ -11,7 +11,7 @@ const RATE_BITS: u32 = 8;
 /// Fractional bits of a share of the demand.
 const SHARE_BITS: u32 = 32;
 
-/// The payload that links of these rates carry at a load in millionths.
+/// Returns the payload that links of these rates carry at a load in millionths.
 pub fn of_links(
     rates: impl IntoIterator<Item = BitsPerSecond>,
     load_millionths: u32,
@@ -20,8 +20,8 @@ pub fn of_links(
     PayloadRate((capacity << RATE_BITS) * u128::from(load_millionths) / 1_000_000)
 }
 
-/// The payload of a demand, of the flows of `class` if there is one, that loads the wires of the core: the mean over those that it uses.
-/// `None` if it uses none.
+/// Returns the payload rate at which a demand loads the core's wires, as a mean over the wires that it uses. With
+/// `class`, the flows take the routes of this class. `None` if the demand uses no core wire.
 pub fn of_core(
     fabric: &Fabric,
     groups: &Racks,
@@ -37,7 +37,7 @@ pub fn of_core(
     (crossings > 0).then(|| PayloadRate((full << SHARE_BITS) / crossings))
 }
 
-/// The rate of a host's link.
+/// Returns the rate of a host's link.
 pub fn host_rate(fabric: &Fabric, host: HostId) -> BitsPerSecond {
     fabric.wire(fabric.host(host).ports[0]).rate
 }

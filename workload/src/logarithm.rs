@@ -1,9 +1,9 @@
 //! Logarithms and powers in integers, bit-identical on every machine.
 //!
-//! Fixed-point numbers have 48 fractional bits ([`FRACTION_BITS`]). Each function says how far it is
-//! from the true value; the tests hold it against floats.
+//! Fixed-point numbers have 48 fractional bits ([`FRACTION_BITS`]). Each function documents its maximum error; tests
+//! compare it with floats.
 
-/// Fractional bits of a fixed-point number here.
+/// Fractional bits of fixed-point numbers.
 pub const FRACTION_BITS: u32 = 48;
 
 /// ln 2 with 64 fractional bits.
@@ -11,17 +11,16 @@ const LN_2: u64 = 0xb172_17f7_d1cf_79ab;
 /// log2 e with 63 fractional bits.
 const LOG2_E: i128 = 0xb8aa_3b29_5c17_f0bc;
 
-/// -ln(`value` / 2^64) for a `value` above zero, less than 2^-47 from it.
+/// Returns -ln(`value` / 2^64) for a `value` above zero, with an error below 2^-47.
 pub fn negative_ln(value: u64) -> u64 {
     let negative_log2 = (64 << FRACTION_BITS) - log2(value);
     ((u128::from(negative_log2) * u128::from(LN_2)) >> 64) as u64
 }
 
-/// log2 of a `value` above zero, at most 2^-48 below it.
+/// Returns log2 of a `value` above zero, at most 2^-48 too small.
 ///
-/// One bit at a time: squaring a number in [1, 2) doubles its logarithm, and a square of 2 or more
-/// says that the next bit is set. An error in squaring step `i` weighs 2^-i, so that truncation to
-/// 64 bits costs less than 2^-61 in all.
+/// Computes one bit at a time: squaring a number in [1, 2) doubles its logarithm, and the next bit is set if the square
+/// is 2 or more. An error in squaring step `i` weighs 2^-i, so that truncation to 64 bits costs less than 2^-61 in all.
 fn log2(value: u64) -> u64 {
     let zeros = value.leading_zeros();
     let mut mantissa = value << zeros;
@@ -47,7 +46,7 @@ pub struct Factor {
 const MANTISSA_BITS: u32 = 40;
 
 impl Factor {
-    /// `value` times the factor, cut at 2^128 - 1; `value` is below 2^86.
+    /// Returns `value` times the factor, limited to 2^128 - 1; `value` is below 2^86.
     pub fn of(self, value: u128) -> u128 {
         let product = value * u128::from(self.mantissa);
         let shift = MANTISSA_BITS.cast_signed() - self.exponent;
@@ -63,7 +62,7 @@ impl Factor {
     }
 }
 
-/// e^`power`; its relative error is below 2^-38.
+/// Returns e^`power`; its relative error is below 2^-38.
 pub fn exponential(power: i128) -> Factor {
     let power_of_two = (power * LOG2_E) >> 63;
     let exponent = (power_of_two >> FRACTION_BITS) as i32;

@@ -1,6 +1,6 @@
 //! Traffic matrices: CSV files of weights between hosts.
 //!
-//! Row `i`, column `j` (from 0) weighs flows from host `i` to host `j`; weights are numbers from 0
+//! Row `i`, column `j` (from 0) is the weight of flows from host `i` to host `j`, a number from 0
 //! up, with up to six places after the point. Lines that are empty or start with `#` are skipped.
 
 use std::ops::Range;
@@ -14,17 +14,17 @@ use super::random::RandomStream;
 /// Weights between hosts, at least one above zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairMatrix {
-    /// For each sender, receivers in ascending order with the sum of weights up to each.
+    /// For each sender, receivers in ascending order with cumulative weights.
     rows: Vec<Vec<(HostId, u64)>>,
 }
 
-/// Weights are kept in millionths.
+/// Unit of weights, a millionth.
 const WEIGHT_UNIT: u128 = decimal::ONE / 1_000_000;
-/// Largest weight: rows of 4096 still fit into 64 bits.
+/// Maximum weight, so that rows of 4096 still fit into 64 bits.
 const LARGEST_WEIGHT: u64 = 1_000_000_000;
 
 impl PairMatrix {
-    /// Reads a matrix for `hosts` hosts.
+    /// Parses a matrix for `hosts` hosts.
     pub fn parse(text: &str, hosts: u32) -> Result<Self, FileFault> {
         let mut rows = Vec::with_capacity(hosts as usize);
         let mut start = 0;
@@ -51,7 +51,7 @@ impl PairMatrix {
         Ok(Self { rows })
     }
 
-    /// A sender's receivers with their weights, in millionths.
+    /// Returns a sender's receivers with their weights, in millionths.
     pub fn row(&self, sender: HostId) -> impl Iterator<Item = (HostId, u64)> {
         let mut before = 0;
         self.rows[sender.0 as usize].iter().map(move |&(receiver, sum)| {
@@ -61,23 +61,23 @@ impl PairMatrix {
         })
     }
 
-    /// Whether the weight from one host to another is above zero.
+    /// Returns true if the weight from one host to another is above zero.
     pub fn has_pair(&self, from: HostId, to: HostId) -> bool {
         let row = self.rows.get(from.0 as usize);
         row.is_some_and(|row| row.binary_search_by_key(&to, |(receiver, _)| *receiver).is_ok())
     }
 
-    /// The sum of a sender's weights.
+    /// Returns the sum of a sender's weights.
     pub fn row_sum(&self, sender: HostId) -> u64 {
         self.rows[sender.0 as usize].last().map_or(0, |(_, sum)| *sum)
     }
 
-    /// The senders with a weight above zero.
+    /// Returns the senders with a weight above zero.
     pub fn senders(&self) -> impl Iterator<Item = HostId> {
         (0..self.rows.len()).map(HostId::at).filter(|&sender| self.row_sum(sender) > 0)
     }
 
-    /// A receiver for a sender of [`Self::senders`].
+    /// Draws a receiver for a sender of [`Self::senders`].
     pub fn draw(&self, sender: HostId, random: &mut RandomStream) -> HostId {
         let place = random.below(self.row_sum(sender));
         let row = &self.rows[sender.0 as usize];

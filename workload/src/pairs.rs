@@ -1,4 +1,4 @@
-//! Who sends to whom.
+//! Pairs of senders and receivers.
 
 use std::sync::Arc;
 
@@ -9,39 +9,38 @@ use super::incast::next_rack;
 use super::matrix::PairMatrix;
 use super::random::RandomStream;
 
-/// Keeps the rounding of a demand that is divided among receivers small.
+/// Scale of a demand that is divided among receivers, to keep rounding errors small.
 const DEMAND_UNIT: u128 = 1 << 16;
 
-/// The pairs of a workload's flows.
+/// Pairs of a workload's flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// Every host sends, by its link's rate, to every other one with equal probability.
+    /// Every host sends, in proportion to its link's rate, to every other host with equal probability.
     Uniform {
-        /// How many hosts there are, at least two.
+        /// Number of hosts, at least two.
         hosts: u32,
     },
-    /// The hosts of a group send, by their links' rates, to those of another with equal
-    /// probability.
+    /// Hosts of one group send, in proportion to their links' rates, to hosts of another with equal probability.
     Groups {
-        /// The senders, ascending.
+        /// Sending hosts, ascending.
         from: Arc<[HostId]>,
-        /// The receivers, ascending; every sender has another host among them.
+        /// Receiving hosts, ascending; every sender has a different host among them.
         to: Arc<[HostId]>,
     },
-    /// The hosts of every rack send, by their links' rates, to those of the next one with equal probability, those of
-    /// the last to the first.
+    /// Hosts of every rack send, in proportion to their links' rates, to hosts of the next rack with equal probability;
+    /// the last rack sends to the first.
     NextRack {
-        /// At least two, of all hosts.
+        /// Racks of all hosts, at least two.
         racks: Arc<Racks>,
-        /// How many hosts they have.
+        /// Number of hosts.
         hosts: u32,
     },
-    /// By weights between hosts.
+    /// Weights between hosts decide how often a pair is drawn.
     Matrix(Arc<PairMatrix>),
 }
 
 impl Pairs {
-    /// The senders, and how much of the workload each sends: proportional numbers below 2^56.
+    /// Returns the senders and the share of each in the workload, as proportional numbers below 2^56.
     pub fn senders(&self, fabric: &Fabric) -> Vec<(HostId, u64)> {
         let by_rate = |host: HostId| (host, fabric.wire(fabric.host(host).ports[0]).rate.0);
         match self {
@@ -55,7 +54,7 @@ impl Pairs {
         }
     }
 
-    /// Whether a flow may go from one host to another.
+    /// Returns true if a flow may go from one host to another.
     pub fn may_send(&self, from: HostId, to: HostId) -> bool {
         match self {
             Self::Uniform { hosts } => from != to && from.0.max(to.0) < *hosts,
@@ -71,7 +70,7 @@ impl Pairs {
         }
     }
 
-    /// A receiver for a sender.
+    /// Draws a receiver for a sender.
     pub fn draw(&self, sender: HostId, random: &mut RandomStream) -> HostId {
         match self {
             Self::Uniform { hosts } => {
@@ -92,7 +91,7 @@ impl Pairs {
         }
     }
 
-    /// The expected traffic, in proportion, between groups of hosts.
+    /// Returns the expected traffic, in proportion, between groups of hosts.
     pub fn demand(&self, fabric: &Fabric, groups: &Racks) -> Demand {
         let mut demand = Demand::none(fabric, groups);
         for (sender, weight) in self.senders(fabric) {

@@ -1,22 +1,22 @@
-//! Streams of random numbers that are the same on every machine.
+//! Streams of random numbers that are equal on every machine.
 
 /// xoshiro256++ of Blackman and Vigna, seeded through `SplitMix64` as they advise.
 ///
-/// A stream is named by three numbers: the run's seed, the workload's key ([`key_of`]) and a member
-/// of the workload, such as one sender. What one stream is asked for changes no other stream.
+/// Three numbers name a stream: the run's seed, the workload's key ([`key_of`]) and a member of the
+/// workload, such as one sender. Draws from one stream do not change any other stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RandomStream {
     state: [u64; 4],
 }
 
 impl RandomStream {
-    /// The stream of a name.
+    /// Returns the stream with this name.
     pub fn new(seed: u64, key: u64, member: u64) -> Self {
         let name = finalise(finalise(finalise(seed) ^ key) ^ member);
         Self { state: [0, 1, 2, 3].map(|number| mix(name, number)) }
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     pub fn bits(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.state;
         let result = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
@@ -30,28 +30,28 @@ impl RandomStream {
         result
     }
 
-    /// One of `choices`, each with equal probability.
+    /// Draws one of `choices` with equal probability.
     ///
     /// # Panics
-    /// Without choices.
+    /// If `choices` is empty.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.index(choices.len())]
     }
 
-    /// An index of `count` things, each with equal probability. 0 if `count` is 0.
+    /// Draws an index below `count` with equal probability; 0 if `count` is 0.
     pub fn index(&mut self, count: usize) -> usize {
         let place = self.below(count as u64);
         place.try_into().expect("less than the count")
     }
 
-    /// A number from 0 to `count` - 1; its bias is below `count` / 2^64. 0 if `count` is 0.
+    /// Draws a number from 0 to `count` - 1; its bias is below `count` / 2^64. 0 if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(count)) >> 64) as u64
     }
 }
 
-/// The key of a workload: from its label and how many workloads before it have the same one, so
-/// that other workloads can come and go without changing its flows.
+/// Returns the key of a workload from its label and the number of earlier workloads with this
+/// label, so that adding or removing other workloads does not change its flows.
 pub fn key_of(label: &str, occurrence: u64) -> u64 {
     // FNV-1a; the streams' seeding mixes it well.
     let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -60,7 +60,7 @@ pub fn key_of(label: &str, occurrence: u64) -> u64 {
     finalise(hash.wrapping_add(occurrence.wrapping_mul(GOLDEN)))
 }
 
-/// 64 bits from a seed and a number: the number's draw, from 0, of `SplitMix64` with that seed.
+/// Returns 64 bits from a seed and a number: draw `number`, from 0, of `SplitMix64` with that seed.
 pub const fn mix(seed: u64, number: u64) -> u64 {
     finalise(seed.wrapping_add(number.wrapping_add(1).wrapping_mul(GOLDEN)))
 }

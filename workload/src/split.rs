@@ -1,4 +1,4 @@
-//! A number of flows that start at once, divided at random among groups.
+//! Flows that start at once and are divided among groups at random.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use units::{Bytes, Picos};
 use super::flow::{Flow, Stamp};
 use super::random::RandomStream;
 
-/// So many flows, each from a host to another one of its group. Every way to divide them is equally probable, groups without
-/// flows included.
+/// A number of flows, each between hosts of one group. All divisions among groups are equally probable, including ones
+/// with empty groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitRecipe {
     /// Label, priority and random streams.
     pub stamp: Stamp,
-    /// Flows of all groups together.
+    /// Number of flows of all groups together.
     pub flows: u32,
     /// Bytes of each flow.
     pub bytes: Bytes,
-    /// When all start.
+    /// Start time of all flows.
     pub start: Picos,
-    /// At least one.
+    /// Groups; at least one.
     pub groups: Vec<SplitGroup>,
 }
 
-/// Who sends and who receives: each flow draws one of either. Neither is empty, and no host is in both.
+/// Senders and receivers of a group; each flow draws one of both. Neither list is empty, and no host is in both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitGroup {
-    /// The senders.
+    /// Sending hosts.
     pub from: Vec<HostId>,
-    /// The receivers.
+    /// Receiving hosts.
     pub to: Vec<HostId>,
 }
 
 impl SplitRecipe {
-    /// How many flows each group has. With g groups, g - 1 of `flows` + g - 1 places are drawn, each set of them with equal
-    /// probability (Floyd's algorithm), and the other places between two of them are the flows of a group.
+    /// Returns the number of flows of each group. With g groups, g - 1 of `flows` + g - 1 places are drawn, each set
+    /// with equal probability (Floyd's algorithm), and the places between two of them are the flows of a group.
     pub fn counts(&self, seed: u64) -> Vec<u32> {
         let mut random = self.stamp.random(seed, u64::MAX);
         let bars = self.groups.len() as u64 - 1;
@@ -58,7 +58,7 @@ impl SplitRecipe {
         counts.collect()
     }
 
-    /// The flows, one of each group in turn as long as it has some.
+    /// Returns the flows, one of each group in turn until the groups have none left.
     pub fn flows(self: Arc<Self>, seed: u64) -> Split {
         let left = self.counts(seed);
         let random = self.stamp.random(seed, 0);
@@ -66,11 +66,11 @@ impl SplitRecipe {
     }
 }
 
-/// Such flows at work.
+/// Generator of a recipe's flows.
 #[derive(Debug)]
 pub struct Split {
     recipe: Arc<SplitRecipe>,
-    /// Flows that each group has left.
+    /// Number of flows that each group has left.
     left: Vec<u32>,
     random: RandomStream,
     next: usize,
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Of three flows and three groups there are ten divisions; chi-squared with nine degrees of freedom is below 27.9 in 999
+    /// Three flows and three groups have ten divisions; chi-squared with nine degrees of freedom is below 27.9 in 999
     /// of 1000 cases.
     #[test]
     fn every_division_is_equally_probable() {

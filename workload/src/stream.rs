@@ -1,4 +1,4 @@
-//! All flows of a scenario, one by one, in order of time.
+//! Flows of all workloads of a scenario, one by one, in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,7 +31,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// How many flows are expected: exact for what is not random.
+    /// Returns the expected number of flows; exact unless it is random.
     pub fn expected_flows(&self) -> u64 {
         match self {
             Self::Listed(flows) => flows.len() as u64,
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// The priorities of its flows, each once, lowest first.
+    /// Returns the priorities of the source's flows, each once, lowest first.
     pub fn priorities(&self) -> impl Iterator<Item = u8> {
         let choice = match self {
             Self::Listed(flows) => {
@@ -59,7 +59,7 @@ impl Source {
         (0..8).filter(|priority| choice.includes(*priority)).collect::<Vec<_>>().into_iter()
     }
 
-    /// Whether a flow may go from one host to another, whatever the seed.
+    /// Returns true if a flow may go from one host to another for some seed.
     pub fn may_send(&self, from: HostId, to: HostId) -> bool {
         let between_all = |hosts: usize| from != to && (from.0.max(to.0) as usize) < hosts;
         match self {
@@ -89,7 +89,7 @@ impl Source {
     }
 }
 
-/// A source at work; its flows come in order of start.
+/// Generator of a source's flows, in order of start time.
 #[derive(Debug)]
 enum Generator {
     Listed(Arc<[Flow]>, usize),
@@ -119,14 +119,14 @@ impl Iterator for Generator {
     }
 }
 
-/// All flows in order of start; those of one start in the order of the workloads, and within a
-/// workload in its own order. Numbers are dense from 0.
+/// Generator of all flows in order of start time. Flows with equal start times are in the order of
+/// the workloads, and within a workload in its order. Numbers are consecutive from 0.
 #[derive(Debug)]
 pub struct FlowStream {
     generators: Vec<Generator>,
-    /// The next flow of each generator.
+    /// Next flow of each generator.
     heads: Vec<Option<Flow>>,
-    /// When each head starts, and its generator.
+    /// Start time of each head, and its generator.
     order: BinaryHeap<Reverse<(Picos, usize)>>,
     next_id: u32,
 }
@@ -151,15 +151,15 @@ impl FlowStream {
         self.heads[number] = head;
     }
 
-    /// When the next flow starts.
+    /// Returns the start time of the next flow.
     pub fn next_start(&self) -> Option<Picos> {
         self.order.peek().map(|Reverse((start, _))| *start)
     }
 
-    /// The next flow, and the number of its source.
+    /// Returns the next flow, and the index of its source.
     ///
     /// # Panics
-    /// After 2^32 flows, a thousand times what a scenario may have.
+    /// After 2^32 flows, 256 times the maximum of a scenario.
     pub fn next_from(&mut self) -> Option<(usize, Flow)> {
         let Reverse((_, number)) = self.order.pop()?;
         let mut flow = self.heads[number].take()?;
@@ -169,12 +169,12 @@ impl FlowStream {
         Some((number, flow))
     }
 
-    /// How many numbers are taken.
+    /// Returns the number of flow numbers that are taken.
     pub fn numbers_taken(&self) -> u32 {
         self.next_id
     }
 
-    /// Takes the next number, for a flow that comes from no source.
+    /// Takes the next flow number, for a flow that does not come from a source.
     ///
     /// # Panics
     /// As [`next_from`](Self::next_from).
@@ -184,7 +184,7 @@ impl FlowStream {
         number
     }
 
-    /// What it holds on the heap, in entries.
+    /// Returns the number of entries on the heap.
     #[cfg(test)]
     pub fn footprint(&self) -> usize {
         let generators = self.generators.iter().map(|generator| match generator {
@@ -203,14 +203,14 @@ impl Iterator for FlowStream {
     }
 }
 
-/// The flows of a stream in one list, made when they are first asked for.
+/// List of a stream's flows, built on first use.
 ///
-/// They follow from the sources and the seed: two of them are always equal.
+/// Always compares as equal, because the list follows from the sources and the seed.
 #[derive(Clone, Debug, Default)]
 pub struct MaterialisedFlows(OnceLock<Vec<Flow>>);
 
 impl MaterialisedFlows {
-    /// The flows of these sources; call it with the same ones each time.
+    /// Returns the flows of these sources. Call it with equal arguments each time.
     pub fn of(&self, sources: &[Source], seed: u64) -> &[Flow] {
         self.0.get_or_init(|| FlowStream::new(sources, seed).collect())
     }

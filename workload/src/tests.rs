@@ -1,4 +1,4 @@
-//! Streams of flows from recipes made by hand: they end where they should, and stay small.
+//! Streams of flows from recipes in code: they end at the right time, and stay small.
 
 use std::sync::Arc;
 

@@ -3,33 +3,33 @@
 use super::logarithm::{FRACTION_BITS, exponential, negative_ln};
 use super::random::RandomStream;
 
-/// How the gaps between arrivals are distributed about their mean.
+/// Distribution of the gaps between arrivals about their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
-    /// All equal.
+    /// Constant gaps.
     Even,
-    /// Exponential: arrivals are a Poisson process.
+    /// Exponential gaps: arrivals are a Poisson process.
     Exponential,
-    /// Lognormal with this many thousandths of sigma, the deviation of the gap's logarithm.
+    /// Lognormal gaps; sigma is the standard deviation of the gap's logarithm.
     Lognormal {
-        /// At most 10,000.
+        /// Thousandths of sigma, at most 10,000.
         sigma_thousandths: u32,
     },
 }
 
 impl Gaps {
-    /// A gap whose expectation is `mean`, which is below 2^80.
+    /// Draws a gap whose expectation is `mean`, which is below 2^80.
     pub fn draw(self, mean: u128, stream: &mut RandomStream) -> u128 {
         match self {
             Self::Even => mean,
             Self::Exponential => {
-                // 46 bits remain of a variate below 45, and 40 of them are its fraction.
+                // Of a variate below 45, 46 bits remain, and 40 of them are its fraction.
                 let variate = negative_ln(stream.bits().max(1)) >> (FRACTION_BITS - 40);
                 (mean * u128::from(variate)) >> 40
             }
             Self::Lognormal { sigma_thousandths } => {
                 let sigma = i128::from(sigma_thousandths);
-                // E[exp(sigma Z)] = exp(sigma^2 / 2): taken away, the mean is one.
+                // E[exp(sigma Z)] = exp(sigma^2 / 2): with this subtracted, the mean is one.
                 let power = sigma * i128::from(normal(stream)) / 1000
                     - ((sigma * sigma) << FRACTION_BITS) / 2_000_000;
                 exponential(power).of(mean)
@@ -38,8 +38,8 @@ impl Gaps {
     }
 }
 
-/// A standard normal variate with 48 fractional bits, by Marsaglia's polar method: for a point
-/// (u, v) in the unit circle with s = u^2 + v^2, it is u / sqrt(s) x sqrt(-2 ln s).
+/// Draws a standard normal variate with 48 fractional bits, by Marsaglia's polar method: for a
+/// point (u, v) in the unit circle with s = u^2 + v^2, it is u / sqrt(s) x sqrt(-2 ln s).
 fn normal(stream: &mut RandomStream) -> i64 {
     loop {
         let [u, v] = [0; 2].map(|_| i128::from(stream.bits().cast_signed()));

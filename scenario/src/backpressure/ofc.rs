@@ -12,15 +12,15 @@ use crate::report::ScenarioError;
 use crate::switch::Switch;
 use crate::threshold::Threshold;
 
-/// The parameters of OFC.
+/// Parameters of OFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ofc {
-    /// Priorities whose flows are paused; lossless ones.
+    /// Priorities whose flows are paused; all lossless.
     pub priorities: Priorities,
-    /// `X_off^c` as a part of `X_off`, alpha in the paper, if it is given like this.
+    /// `X_off^c` as a fraction of `X_off`, alpha in the paper; `None` if `congested` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Ratio>,
-    /// `X_off^c` itself otherwise.
+    /// `X_off^c` as a size; `None` if `alpha` is set.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
@@ -28,7 +28,7 @@ pub struct Ofc {
     pub congested: Option<Bytes>,
     /// Entries of an egress port's flow table, a multiple of four.
     pub flow_table: u32,
-    /// Time after which a switch names the flows again that it has paused, if it does.
+    /// Time after which a switch names its paused flows again; `None`: never.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
@@ -43,11 +43,11 @@ pub(super) const fn default_flow_table() -> u32 {
     256
 }
 
-/// The shortest time after which pauses are repeated.
+/// Shortest time after which pauses are repeated.
 const LEAST_REPEAT: Picos = Picos(10_000_000);
 
 impl Ofc {
-    /// What the keys say, with `X_off^c` as a size if it is given like this.
+    /// Resolves the keys; `congested` is `X_off^c` if the file gives it as a size.
     pub(super) fn resolve(
         self,
         congested: Option<Size>,
@@ -82,8 +82,7 @@ impl Ofc {
         Ok(Self { alpha, congested, flow_table: options.entries(), ..self })
     }
 
-    /// `X_off^c` beside this `X_off`: an ingress queue and the egress queue from which on a flow's neighbour is told to pause
-    /// it.
+    /// `X_off^c` for this `X_off`. A neighbour must pause a flow whose ingress queue and egress queue have reached it.
     pub fn congested(&self, xoff: Bytes) -> Bytes {
         match (self.congested, self.alpha) {
             (Some(bytes), _) => bytes,
@@ -92,7 +91,7 @@ impl Ofc {
         }
     }
 
-    /// What a switch with this `X_off` is set to.
+    /// Settings of a switch with this `X_off`.
     pub(super) fn settings(&self, xoff: Bytes) -> SchemeSettings {
         let options = ofc::Options::new(self.priorities.0, self.flow_table);
         SchemeSettings::Ofc(ofc::Settings {
@@ -101,7 +100,7 @@ impl Ofc {
         })
     }
 
-    /// Checks what it has to do with other keys of switches.
+    /// Checks OFC against other keys of switches.
     pub(super) fn check(
         &self,
         switch: &Switch,

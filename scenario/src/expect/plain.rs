@@ -1,4 +1,4 @@
-//! A value whose kind depends on what it is compared with.
+//! A value whose type depends on the compared value.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 
-/// A value as a file has it; quantities are texts.
+/// Value as a file has it; quantities are texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plain {
-    /// In quotes: a text, or a number with its unit.
+    /// Text in quotes, or a number with its unit in quotes.
     Text(String),
     /// A number, in millionths.
     Number(i128),
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Plain {
             }
             #[expect(clippy::cast_possible_truncation, reason = "checked to be within bounds")]
             fn visit_f64<E: Error>(self, number: f64) -> Result<Plain, E> {
-                // So many millionths are exact in a float.
+                // A float represents millionths exactly up to this number.
                 const LARGEST: f64 = 9e9;
                 if !(-LARGEST..=LARGEST).contains(&number) {
                     let title = format!("the number {number} is too large");

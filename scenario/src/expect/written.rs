@@ -1,15 +1,15 @@
-//! Where an expectation's keys are written, for errors that are found later.
+//! Places of an expectation's keys in the file, for errors that are found later.
 
 use std::sync::Arc;
 
 use crate::document::{Document, Node, Origin, Texts, Value};
 use crate::report::ScenarioError;
 
-/// Where a table of a file and its keys are written. All are equal: a scenario is the same wherever it was written.
+/// Places of a table and its keys in a file. All values compare as equal, so that equality of scenarios ignores places.
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     texts: Arc<Texts>,
-    /// Paths below the table, and their places. The empty path is the table's own.
+    /// Paths below the table, and their places. The empty path is the table itself.
     places: Vec<(String, Origin)>,
 }
 
@@ -22,7 +22,7 @@ impl PartialEq for Written {
 impl Eq for Written {}
 
 impl Written {
-    /// The places of the table at `path`.
+    /// Returns the places of the table at `path`.
     pub(super) fn of(path: &str, document: &Document<'_>) -> Self {
         let mut places = Vec::new();
         if let Some(node) = document.node(path) {
@@ -31,7 +31,7 @@ impl Written {
         Self { texts: document.texts(), places }
     }
 
-    /// An error at a key such as `value` or `where.node`, or at the table if the key is not set.
+    /// Returns an error at a key such as `value` or `where.node`, or at the table if the key is not set.
     pub fn error(&self, key: &str, title: &str, help: &str) -> ScenarioError {
         let at = |key: &str| self.places.iter().find(|(path, _)| path == key).map(|it| &it.1);
         self.texts.error_at(at(key).or_else(|| at("")), title, Some(help))

@@ -1,12 +1,12 @@
-//! What to change when headroom was too small.
+//! Advice for headroom that was too small.
 
 use fabric_core::drop_reason::DropReason;
 
 use super::{Dsh, Headroom};
 
 impl Headroom {
-    /// Which limit a lossless packet met that was dropped for `reason`, and what to change; `None` if it is no
-    /// limit of the buffer.
+    /// Returns which limit a lossless packet exceeded that was dropped for `reason`, and the key to change; `None` if
+    /// the reason is not a limit of the buffer.
     pub const fn advice(&self, reason: DropReason) -> Option<&'static str> {
         Some(match (reason, self) {
             (DropReason::HeadroomExhausted, Self::Sih { bandwidth_delays: Some(_), .. }) => {

@@ -1,4 +1,4 @@
-//! What each kind of headroom sets aside.
+//! Buffer that each kind of headroom reserves.
 
 use fabric_core::headroom;
 use units::{Bytes, Picos};
@@ -7,7 +7,7 @@ use super::{Dsh, Headroom};
 use crate::ratio::Ratio;
 
 impl Headroom {
-    /// What a queue or port has of the `required` bytes.
+    /// Returns the headroom of a queue or port that requires `required` bytes.
     pub const fn reserved(&self, required: Bytes) -> Bytes {
         match self {
             Self::Dsh(Dsh { insurance_headroom: false, .. }) => Bytes(0),
@@ -15,12 +15,12 @@ impl Headroom {
         }
     }
 
-    /// Whether it belongs to ports instead of queues.
+    /// Returns true if headroom belongs to ports instead of queues.
     pub const fn is_by_port(&self) -> bool {
         matches!(self, Self::Dsh(_))
     }
 
-    /// Time between two measurements of a link, if links are measured.
+    /// Returns the time between measurements of a link, if links are measured.
     pub const fn measurement_period(&self) -> Option<Picos> {
         match self {
             Self::Adaptive { period, .. } => Some(*period),
@@ -28,7 +28,7 @@ impl Headroom {
         }
     }
 
-    /// Phi where the file gives it.
+    /// Returns phi if the file gives it as a size.
     pub(crate) const fn given_bytes(&self) -> Option<Bytes> {
         match self {
             Self::Sih { bytes, .. }
@@ -38,7 +38,7 @@ impl Headroom {
         }
     }
 
-    /// Phi as a multiple of the link's rate times delay, where the file gives that.
+    /// Returns phi as a multiple of the link's rate times delay, if the file gives it so.
     pub(crate) const fn given_bandwidth_delays(&self) -> Option<u32> {
         match self {
             Self::Sih { bandwidth_delays, .. } => *bandwidth_delays,
@@ -46,7 +46,8 @@ impl Headroom {
         }
     }
 
-    /// All headroom of a switch: `phi` has an item for each port, each of which has so many lossless `queues`.
+    /// Returns all headroom of a switch. `phi` has one item per port; `queues` is the number of a port's lossless
+    /// queues.
     pub(crate) fn total(&self, phi: impl Iterator<Item = Bytes>, queues: u64) -> Bytes {
         match self {
             Self::Sih { .. } | Self::Adaptive { .. } => headroom::total(phi, queues),
@@ -59,8 +60,8 @@ impl Headroom {
         }
     }
 
-    /// The same in words, for an error: what comes with each ingress queue, `largest` being the largest phi, and
-    /// the equations.
+    /// Describes the headroom of each ingress queue or port for an error, and names the equations. `largest` is the
+    /// largest phi.
     pub(crate) fn total_in_words(&self, largest: &str) -> (String, &'static str) {
         match self {
             Self::Sih { .. } | Self::Adaptive { .. } => {

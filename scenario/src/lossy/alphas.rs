@@ -9,12 +9,12 @@ use crate::priority::{Priorities, Priority};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// alpha of all lossy priorities, and of some of them.
+/// alpha of all lossy priorities, with exceptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Alphas {
-    /// At most 65536.
+    /// alpha of priorities that `alphas` does not name; at most 65536.
     pub alpha: Ratio,
-    /// Priorities that have another one, each once; all are lossy.
+    /// Priorities with another alpha, each once; all are lossy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alphas: Vec<AlphaOfPriority>,
 }
@@ -24,7 +24,7 @@ pub struct Alphas {
 pub struct AlphaOfPriority {
     /// The priority.
     pub priority: u8,
-    /// At most 65536.
+    /// alpha, at most 65536.
     pub alpha: Ratio,
 }
 
@@ -34,7 +34,7 @@ pub struct AlphaOfPriority {
 pub struct AlphaOfPriorityKeys {
     /// A lossy priority.
     priority: Priority,
-    /// Its alpha; a ratio above zero, at most 65536.
+    /// alpha of the priority: a ratio above zero, at most 65536.
     alpha: Ratio,
 }
 
@@ -81,7 +81,7 @@ impl Alphas {
         Ok(Self { alpha, alphas })
     }
 
-    /// That of each priority.
+    /// Returns alpha of each priority.
     pub fn by_priority(&self) -> [Ratio; 8] {
         let mut all = [self.alpha; 8];
         for own in &self.alphas {

@@ -1,4 +1,4 @@
-//! What `switch.lossy` has to do with other keys.
+//! Checks of `switch.lossy` against other keys.
 
 use topology::SwitchId;
 use units::Bytes;
@@ -11,7 +11,7 @@ use crate::transport::Transport;
 use crate::{AckPriority, BufferManagement, Lossy, LossyPool, Scenario, Source};
 
 impl Scenario {
-    /// Checks that a pool of lossy packets leaves something of what headroom and private pools leave of a switch's buffer.
+    /// Checks that a pool of lossy packets is smaller than the buffer without headroom and private pools.
     pub(crate) fn check_lossy_pool(
         &self,
         switch: SwitchId,
@@ -39,7 +39,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks what the buffer management needs of buffers, and of hosts if there are any.
+    /// Checks that `min_bytes` is below the lossy buffer and, with hosts, that `first_rtt_alpha` has marked packets.
     pub(crate) fn check_lossy(
         &self,
         has_hosts: bool,
@@ -73,8 +73,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether packets of some flow are marked that have a lossy priority, its ACKs included; where there are no flows yet,
-    /// whether hosts mark.
+    /// Returns true if hosts mark packets, including ACKs, of some lossy flow. Without flows, returns true if hosts
+    /// mark packets.
     fn marks_lossy_packets(&self) -> bool {
         if self.sources.is_empty() {
             return self.host.transport.marks_first_rtt();
@@ -91,7 +91,7 @@ impl Scenario {
         })
     }
 
-    /// What a user of `switch.lossy` probably did not mean.
+    /// Returns warnings about settings of `switch.lossy` that are probably mistakes.
     pub(crate) fn warnings_of_lossy(&self) -> Vec<String> {
         let (lossless, lossy) = (self.switch.lossless, &self.switch.lossy);
         if *lossy == Lossy::default() {
@@ -119,10 +119,10 @@ impl Scenario {
         ]
     }
 
-    /// Says so if the longest packet of a lossy priority is above the threshold of an empty buffer.
+    /// Returns a warning if the longest packet of a lossy priority exceeds the threshold of an empty buffer.
     fn fits_nowhere(&self, priority: u8) -> Option<String> {
         let management = &self.switch.lossy.management;
-        // BSHARE admits as complete sharing does; what the others give to first packets may be enough.
+        // BSHARE admits packets as complete sharing does; alpha of first packets may be large enough.
         let admits_more = matches!(management, BufferManagement::Bshare { .. });
         if admits_more || management.first_alpha().is_some() {
             return None;
@@ -146,7 +146,7 @@ impl Scenario {
 }
 
 impl BufferPools {
-    /// The buffer of lossy packets, B in the papers.
+    /// Returns the buffer of lossy packets, B in the papers.
     pub const fn of_lossy(&self) -> Bytes {
         if self.lossy.0 == 0 { self.shared } else { self.lossy }
     }

@@ -9,16 +9,16 @@ use crate::document::Document;
 use crate::quantity::{self, Quantity, Time};
 use crate::report::ScenarioError;
 
-/// A thousand seconds; switches count it in nanoseconds, below 2^40.
+/// Maximum interval, 1000 s; switches count it in nanoseconds, below 2^40.
 const LONGEST_INTERVAL: Picos = Picos(1_000_000_000_000_000);
 
 /// `CoDel` of every lossy egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CoDel {
-    /// The sojourn time that is aimed at.
+    /// Target sojourn time.
     #[serde(serialize_with = "quantity::serialize")]
     pub target: Picos,
-    /// How long it may be exceeded, a nanosecond or more.
+    /// Time for which the target may be exceeded, at least a nanosecond.
     #[serde(serialize_with = "quantity::serialize")]
     pub interval: Picos,
 }
@@ -27,9 +27,10 @@ pub struct CoDel {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoDelKeys {
-    /// The sojourn time that is aimed at, at most the interval. Default: a twentieth of the interval, as the RFC has it for the Internet.
+    /// Target sojourn time, at most the interval. Default: a twentieth of the interval, as in the RFC for the Internet.
     target: Option<Time>,
-    /// How long it may be exceeded before a packet is dropped, "1ns" to "1000s". Default "100ms", the RFC's.
+    /// Time for which the target may be exceeded before a packet is dropped, "1ns" to "1000s". Default "100ms", as in
+    /// the RFC.
     interval: Time,
 }
 

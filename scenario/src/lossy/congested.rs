@@ -1,4 +1,4 @@
-//! `switch.lossy.congested`: when a lossy egress queue counts as congested.
+//! `switch.lossy.congested`: condition under which a lossy egress queue counts as congested.
 
 use fabric_core::lossy::congestion::Congestion;
 use schemars::JsonSchema;
@@ -11,30 +11,30 @@ use crate::quantity::{self, Quantity, Size};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// When a lossy egress queue counts as congested.
+/// Condition under which a lossy egress queue counts as congested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Congested {
-    /// From this part of its threshold on, at most 1.
+    /// Length from this fraction of the queue's threshold on; at most 1.
     OfThreshold(Ratio),
-    /// From this part of the lossy buffer on, at most 1.
+    /// Length from this fraction of the lossy buffer on; at most 1.
     OfBuffer(Ratio),
-    /// By the part that it holds of so many bytes, above zero and below 4 GiB.
+    /// Length as a fraction of these bytes is the queue's count; above zero and below 4 GiB.
     Bytes(#[serde(serialize_with = "quantity::serialize")] Bytes),
 }
 
-/// When a lossy egress queue counts as congested: one of these keys.
+/// Condition under which a lossy egress queue counts as congested: one of these keys.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestedKeys {
-    /// If it holds this part of its threshold, at most 1 (ABM's paper). Under BSHARE the threshold in bytes is theta x rate
-    /// of the port (Eq. 10).
+    /// Fraction of its threshold from which on a queue is congested, at most 1 (ABM's paper). Under BSHARE the
+    /// threshold in bytes is theta x rate of the port (Eq. 10).
     of_threshold: Option<Ratio>,
-    /// If it holds this part of the whole lossy buffer, at most 1. With more than 1/2 at most one queue of a switch is
-    /// congested at a time, as with the 90% of BSHARE's Section III-A.
+    /// Fraction of the whole lossy buffer from which on a queue is congested, at most 1. Above 1/2, at most one queue
+    /// of a switch is congested at a time, as with the 90% of BSHARE's Section III-A.
     of_buffer: Option<Ratio>,
-    /// It counts as the part of a queue that it holds of so many bytes, at most as one; above zero and below "4GiB". The
-    /// simulator of ABM's authors does this, with "28kB".
+    /// Bytes at which a queue counts as one congested queue; shorter queues count in proportion. Above zero and below
+    /// "4GiB". The simulator of ABM's authors does this, with "28kB".
     bytes: Option<Size>,
 }
 

@@ -1,4 +1,4 @@
-//! `switch.lossy.flow_table`: where FAB and IB count what flows send.
+//! `switch.lossy.flow_table`: table in which FAB and IB count bytes of flows.
 
 use fabric_core::lossy;
 use fabric_core::lossy::flow_table::FLOWS_IN_A_SET;
@@ -10,28 +10,27 @@ use crate::document::Document;
 use crate::quantity::{self, Quantity, Time};
 use crate::report::ScenarioError;
 
-/// 32 MiB.
+/// Maximum number of flows, in 32 MiB.
 const MOST_FLOWS: u32 = 1 << 20;
 
-/// A switch's table of flows.
+/// Flow table of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowTable {
-    /// Flows that it has room for, a power of two.
+    /// Number of entries, a power of two.
     pub flows: u32,
-    /// A flow that sends nothing for longer than this begins anew.
+    /// Silence after which a flow counts as new.
     #[serde(serialize_with = "quantity::serialize")]
     pub idle: Picos,
 }
 
-/// A switch's table of flows.
+/// Flow table of a switch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowTableKeys {
-    /// Flows that it has room for, 32 B each: a power of two from 4 to 1048576. A flow for which there is no room takes the
-    /// place of one that has been silent for longer. Default 4096.
+    /// Number of entries of 32 B, a power of two from 4 to 1048576. If there is no free entry, a new flow replaces one
+    /// that has been silent for longer. Default 4096.
     flows: u32,
-    /// A flow that sends nothing for longer than this begins anew; at least "1ns". Default "5ms", as in the simulator of
-    /// ABM's authors.
+    /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.
     idle: Time,
 }
 

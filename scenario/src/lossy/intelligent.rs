@@ -12,51 +12,51 @@ use crate::quantity::{self, Quantity, Size, Time};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// The most windows that are compared with a share.
+/// Maximum of `windows`.
 const MOST_WINDOWS: u32 = 1000;
-/// The largest `fall` and `rise`: products with queues below 4 GiB stay far below 2^64.
+/// Maximum of `fall` and `rise`: products with queues below 4 GiB stay far below 2^64.
 const MOST_GAIN: u32 = 1000;
 
-/// Bytes from which on a flow is an elephant in Cisco's switches.
+/// Elephant threshold in Cisco's switches.
 const ELEPHANT: Bytes = Bytes(1_048_555);
 
-/// Who has a fair share.
+/// Owners of fair shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FairShares {
     /// All flows of an egress queue together.
     #[default]
     Queues,
-    /// Each flow that has sent much; others are not dropped.
+    /// Each elephant flow; packets of other flows are not dropped.
     Elephants,
-    /// Nobody: no packet is dropped for its share.
+    /// No fair shares: no packet is dropped for exceeding one.
     Off,
 }
 
 /// Approximate fair dropping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FairDropping {
-    /// Who has a fair share.
+    /// Owners of fair shares.
     pub shares: FairShares,
-    /// From how many bytes on a flow is an elephant.
+    /// Bytes from which on a flow is an elephant.
     #[serde(serialize_with = "quantity::serialize")]
     pub elephant_bytes: Bytes,
-    /// How long arrivals are counted, above zero.
+    /// Time over which arrivals are counted, above zero.
     #[serde(serialize_with = "quantity::serialize")]
     pub window: Picos,
-    /// What arrives in one window times this is compared with the fair share.
+    /// Factor of the arrivals in one window before comparison with the fair share.
     pub windows: u32,
-    /// The fair share at the run's start.
+    /// Fair share at the run's start.
     #[serde(serialize_with = "quantity::serialize")]
     pub first_share: Bytes,
-    /// The queue length that is aimed at, below 4 GiB.
+    /// Target queue length, below 4 GiB.
     #[serde(serialize_with = "quantity::serialize")]
     pub desired: Bytes,
-    /// How far the share falls for each byte of the queue above that.
+    /// Bytes by which the share falls for each byte of the queue above `desired`.
     pub fall: Ratio,
-    /// How far it rises for each byte of the queue above that one window ago.
+    /// Bytes by which the share rises for each byte of the queue above `desired` one window ago.
     pub rise: Ratio,
-    /// A queue that holds no more than this drops nothing for its share.
+    /// Queue length up to which the queue drops no packet for its share.
     #[serde(serialize_with = "quantity::serialize")]
     pub min_bytes: Bytes,
 }
@@ -64,9 +64,9 @@ pub struct FairDropping {
 /// Dynamic packet prioritisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Prioritisation {
-    /// How many packets of a flow are prioritised.
+    /// Number of packets of a flow that are prioritised.
     pub packets: u32,
-    /// The lossy priority whose queue they join.
+    /// Lossy priority whose queue they join.
     pub priority: u8,
 }
 
@@ -74,26 +74,27 @@ pub struct Prioritisation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FairDroppingKeys {
-    /// Who has a fair share. "queues": all flows of an egress queue together, as in the simulator of ABM's authors.
-    /// "elephants": each flow that has sent `elephant_bytes`, as in Cisco's switches; others are not dropped. "off": nobody,
-    /// and no packet is dropped for its share. Default "queues".
+    /// Owners of fair shares. "queues": all flows of an egress queue together, as in the simulator of ABM's authors.
+    /// "elephants": each flow that has sent `elephant_bytes`, as in Cisco's switches; packets of other flows are not
+    /// dropped. "off": no fair shares, and no packet is dropped for exceeding one. Default "queues".
     shares: FairShares,
-    /// From how many bytes on a flow is an elephant, if elephants have shares. Default "1048555B".
+    /// Bytes from which on a flow is an elephant, for `shares = "elephants"`. Default "1048555B".
     elephant_bytes: Size,
-    /// How long arrivals are counted, "1ns" or more. Default "50us".
+    /// Time over which arrivals are counted, "1ns" or more. Default "50us".
     window: Time,
-    /// What arrives in one window times this is compared with the fair share, 1 to 1000. Default 15.
+    /// Factor of the arrivals in one window before comparison with the fair share, 1 to 1000. Default 15.
     windows: u32,
-    /// The fair share at the run's start, below "4GiB". Default "4MB".
+    /// Fair share at the run's start, below "4GiB". Default "4MB".
     first_share: Size,
-    /// The queue length that is aimed at, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
+    /// Target queue length, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
     desired: Size,
-    /// How far the share falls for each byte of the queue above `desired` now, at most "1000". Default "18/10".
+    /// Bytes by which the share falls for each byte of the queue above `desired` now, at most "1000". Default "18/10".
     fall: Ratio,
-    /// How far it rises for each byte of the queue above `desired` one window ago, at most "1000". Default "17/10".
+    /// Bytes by which the share rises for each byte of the queue above `desired` one window ago, at most "1000".
+    /// Default "17/10".
     rise: Ratio,
-    /// A queue that holds no more than this drops nothing for its share; below "4GiB". Default "150KiB", Cisco's for ports of
-    /// 10 Gbit/s.
+    /// Queue length up to which the queue drops no packet for its share; below "4GiB". Default "150KiB", as in Cisco's
+    /// switches for ports of 10 Gbit/s.
     min_bytes: Size,
 }
 
@@ -101,10 +102,11 @@ pub struct FairDroppingKeys {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrioritisationKeys {
-    /// How many packets of a flow are prioritised, counted from its first one after a silence; above zero. Default 72.
+    /// Number of packets of a flow that are prioritised, counted from the first one after a silence; above zero.
+    /// Default 72.
     #[serde(default = "default_packets")]
     packets: u32,
-    /// The priority whose queue they join, and whose alpha they get; a lossy one.
+    /// Lossy priority whose queue the packets join and whose alpha they get.
     priority: Priority,
 }
 
@@ -199,7 +201,7 @@ impl PrioritisationKeys {
 }
 
 impl FairDropping {
-    /// `None` if nobody has a share.
+    /// Returns the settings; `None` if there are no fair shares.
     pub(super) fn settings(&self) -> Option<lossy::FairDropping> {
         let shares = match self.shares {
             FairShares::Queues => lossy::FairShares::Queues,

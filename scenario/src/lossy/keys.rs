@@ -1,4 +1,4 @@
-//! The keys of `switch.lossy`.
+//! Keys of `switch.lossy`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,137 +18,139 @@ use crate::quantity::{Quantity, Size};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// How packets of lossy priorities share the buffer: which are dropped.
+/// Sharing of the buffer by packets of lossy priorities: the rule that drops packets.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub enum LossyKeys {
     /// Dynamic threshold: an egress queue may hold alpha x free buffer.
     Dt {
-        /// Part of the free buffer that one queue may hold; a ratio above zero, at most 65536. Default "1".
+        /// alpha: limit of a queue as a ratio of the free buffer, above zero, at most 65536. Default "1".
         #[serde(default = "default_alpha")]
         alpha: Ratio,
         /// Priorities with another alpha, such as [{ priority = 1, alpha = "1/8" }]. Default: none.
         #[serde(default)]
         alphas: Vec<AlphaOfPriorityKeys>,
-        /// Which part of the buffer lossy packets may take: "shared", the shared pool beside lossless ones, or a pool of
-        /// their own of this size, which every switch takes from what headroom and private pools leave. Default "shared".
+        /// Part of the buffer that lossy packets may use. "shared": the shared pool, together with lossless packets. A
+        /// size: a separate pool, which every switch takes from its buffer without headroom and private pools. Default
+        /// "shared".
         #[serde(default)]
         pool: PoolKeys,
-        /// An AQM that drops at departure what the buffer management does not: Controlled Delay (RFC 8289). Default: none.
+        /// AQM that also drops packets, at departure: Controlled Delay (RFC 8289). Default: none.
         codel: Option<CoDelKeys>,
     },
-    /// Complete sharing: an egress queue may hold all that is free.
+    /// Complete sharing: an egress queue may hold all free buffer.
     Cs {
-        /// As with "dt". Default "shared".
+        /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
         #[serde(default)]
         pool: PoolKeys,
-        /// As with "dt". Default: none.
+        /// AQM at departure, as for "dt". Default: none.
         codel: Option<CoDelKeys>,
     },
     /// Active Buffer Management (Addanki et al., SIGCOMM 2022): an egress queue may hold alpha / (congested queues of its
     /// priority) x (its drain rate / rate of the port) x free buffer.
     Abm(AbmKeys),
-    /// BSHARE (Agarwal et al.): an egress queue may hold all that is free, and a packet that has waited for alpha x free
+    /// BSHARE (Agarwal et al.): an egress queue may hold all free buffer. A packet that has waited for alpha x free
     /// buffer / (congested queues of its priority x rate of the port) is dropped when its turn comes.
     Bshare(BshareKeys),
-    /// Flow-Aware Buffer (Apostolaki et al., 2019): "dt" with another alpha for packets of flows that have sent little.
+    /// Flow-Aware Buffer (Apostolaki et al., 2019): "dt" with another alpha for packets of short flows.
     Fab(FabKeys),
-    /// Cisco's Intelligent Buffer: "dt" with approximate fair dropping and, if asked for, dynamic packet prioritisation.
+    /// Cisco's Intelligent Buffer: "dt" with approximate fair dropping and, optionally, dynamic packet prioritisation.
     Ib(IbKeys),
 }
 
-/// The parameters of ABM.
+/// Parameters of ABM.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct AbmKeys {
     /// alpha of all lossy priorities; a ratio above zero, at most 65536. The paper evaluates with "1/2". Default "1".
     alpha: Ratio,
-    /// As with "dt". Default: none.
+    /// Priorities with another alpha, as for "dt". Default: none.
     alphas: Vec<AlphaOfPriorityKeys>,
-    /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at most
-    /// 65536. The simulator of the paper's authors has 1024. Default: that of other packets.
+    /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at
+    /// most 65536. The simulator of the paper's authors uses 1024. Default: alpha of other packets.
     first_rtt_alpha: Option<Ratio>,
-    /// When a queue counts as congested. Default { of_threshold = "9/10" }.
+    /// Condition under which a queue counts as congested. Default { of_threshold = "9/10" }.
     congested: Option<CongestedKeys>,
-    /// How often congested queues are counted and drain rates measured: "round-trip", once in the longest round trip of
-    /// the fabric without queues, a longest frame each way, or a time. At least "1us". Default "round-trip".
+    /// Period in which congested queues are counted and drain rates measured: "round-trip" or a time. "round-trip" is
+    /// the longest round trip of the fabric without queues, for a longest frame each way. At least "1us". Default
+    /// "round-trip".
     period: PeriodKeys,
-    /// As with "dt". Default "shared".
+    /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
-    /// As with "dt". Default: none.
+    /// AQM at departure, as for "dt". Default: none.
     codel: Option<CoDelKeys>,
 }
 
-/// The parameters of BSHARE.
+/// Parameters of BSHARE.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct BshareKeys {
     /// alpha of all lossy priorities; a ratio above zero, at most 65536. Default "1".
     alpha: Ratio,
-    /// As with "dt". Default: none.
+    /// Priorities with another alpha, as for "dt". Default: none.
     alphas: Vec<AlphaOfPriorityKeys>,
-    /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at most
-    /// 65536. Default: that of other packets.
+    /// alpha of packets of their flow's first round trip, which senders mark (`first_rtt_marks` of a transport); at
+    /// most 65536. Default: alpha of other packets.
     first_rtt_alpha: Option<Ratio>,
-    /// A packet is not dropped, however long it has waited, if its queue holds less than this behind it (`MinBytes`). At
-    /// most the buffer of lossy packets. The paper does not say how much. Default "0B".
+    /// Bytes that must wait behind a packet in its queue before it may be dropped for its wait (`MinBytes`). Less than
+    /// the buffer of lossy packets. The paper gives no value. Default "0B".
     min_bytes: Size,
-    /// When a queue counts as congested. The paper says "when its length nears its threshold", and then "at least 90% of
-    /// the overall buffer space"; the latter can be true of one queue at a time only, so that `c_p` would always be 1.
-    /// Default { of_threshold = "9/10" }.
+    /// Condition under which a queue counts as congested. The paper says "when its length nears its threshold", and
+    /// then "at least 90% of the overall buffer space". The latter can hold for one queue at a time only, so that `c_p`
+    /// would always be 1. Default { of_threshold = "9/10" }.
     congested: Option<CongestedKeys>,
-    /// How often congested queues are counted: "round-trip", once in the longest round trip of the fabric without queues,
-    /// a longest frame each way, or a time. At least "1us". Default "round-trip".
+    /// Period in which congested queues are counted: "round-trip" or a time. "round-trip" is the longest round trip of
+    /// the fabric without queues, for a longest frame each way. At least "1us". Default "round-trip".
     period: PeriodKeys,
-    /// As with "dt". Default "shared".
+    /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
-    /// As with "dt". Default: none.
+    /// AQM at departure, as for "dt". Default: none.
     codel: Option<CoDelKeys>,
 }
 
-/// The parameters of FAB; defaults are those of the simulator of ABM's authors.
+/// Parameters of FAB. Defaults are from the simulator of ABM's authors.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct FabKeys {
-    /// alpha of packets of flows that have sent much; a ratio above zero, at most 65536. Default "1".
+    /// alpha of packets of flows that are not short; a ratio above zero, at most 65536. Default "1".
     alpha: Ratio,
-    /// As with "dt". Default: none.
+    /// Priorities with another alpha, as for "dt". Default: none.
     alphas: Vec<AlphaOfPriorityKeys>,
-    /// alpha of packets of flows that have sent less than `short_bytes`, of all priorities; at most 65536. Default 1024.
+    /// alpha of packets of short flows, for all priorities; at most 65536. Default 1024.
     short_alpha: Ratio,
-    /// A flow is short until it has sent so much since it was last silent, on the wire without FCS, dropped packets
-    /// included; above zero. Default "21kB".
+    /// Bytes up to which a flow is short, since its last silence; above zero. Counted on the wire without FCS,
+    /// including dropped packets. Default "21kB".
     short_bytes: Size,
-    /// Where that is counted.
+    /// Table in which bytes of flows are counted.
     flow_table: FlowTableKeys,
-    /// As with "dt". Default "shared".
+    /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
-    /// As with "dt". Default: none.
+    /// AQM at departure, as for "dt". Default: none.
     codel: Option<CoDelKeys>,
 }
 
-/// The parameters of IB; defaults are those of the simulator of ABM's authors.
+/// Parameters of IB. Defaults are from the simulator of ABM's authors.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct IbKeys {
-    /// As with "dt". Default "1".
+    /// alpha of all lossy priorities, as for "dt". Default "1".
     alpha: Ratio,
-    /// As with "dt". Default: none.
+    /// Priorities with another alpha, as for "dt". Default: none.
     alphas: Vec<AlphaOfPriorityKeys>,
     /// Approximate fair dropping (AFD).
     fair_dropping: FairDroppingKeys,
     /// Dynamic packet prioritisation (DPP): the first packets of flows join the queue of another priority. Default: none.
     prioritisation: Option<PrioritisationKeys>,
-    /// Where flows are counted, if elephants have shares or packets are prioritised.
+    /// Table in which flows are counted, for `shares = "elephants"` and prioritised packets.
     flow_table: FlowTableKeys,
-    /// As with "dt". Default "shared".
+    /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
-    /// As with "dt". Default: none.
+    /// AQM at departure, as for "dt". Default: none.
     codel: Option<CoDelKeys>,
 }
 

@@ -1,4 +1,4 @@
-//! `switch.lossy.period`: how often congested queues are counted and drain rates measured.
+//! `switch.lossy.period`: period in which congested queues are counted and drain rates measured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,21 +9,21 @@ use crate::quantity::{self, LONGEST_TIME, Time, starts_like_a_word};
 use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
-/// Each count is work: a million of them in a second are enough.
+/// Minimum period, because each count takes time: at most a million counts per second.
 const SHORTEST: Picos = Picos(1_000_000);
 
-/// How often congested queues are counted and drain rates measured.
+/// Period in which congested queues are counted and drain rates measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossyPeriod {
-    /// Once in the longest round trip of the fabric, but at most once in a microsecond.
+    /// The longest round trip of the fabric, but at least a microsecond.
     #[default]
     RoundTrip,
-    /// Once in this time, from a microsecond to a day.
+    /// A fixed time, from a microsecond to a day.
     Time(Picos),
 }
 
 impl LossyPeriod {
-    /// How long that is where the fabric's longest round trip is `round_trip`.
+    /// Returns the period in a fabric whose longest round trip is `round_trip`.
     pub(super) fn at(self, round_trip: Picos) -> Picos {
         match self {
             Self::RoundTrip => {

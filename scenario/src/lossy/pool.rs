@@ -1,4 +1,4 @@
-//! `switch.lossy.pool`: which part of a switch's buffer lossy packets may take.
+//! `switch.lossy.pool`: part of a switch's buffer that lossy packets may use.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use units::Bytes;
 use crate::quantity::{self, Size, starts_like_a_word};
 use crate::refusal::Refusal;
 
-/// Which part of a switch's buffer lossy packets may take.
+/// Part of a switch's buffer that lossy packets may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossyPool {
-    /// The shared pool, beside lossless ones.
+    /// The shared pool, together with lossless packets.
     #[default]
     Shared,
-    /// A pool of their own of so many bytes, above zero.
+    /// A separate pool of this size, above zero.
     Own(Bytes),
 }
 
 impl LossyPool {
-    /// The size of a pool of their own, otherwise zero.
+    /// Returns the size of a separate pool; zero if there is none.
     pub const fn own(self) -> Bytes {
         match self {
             Self::Shared => Bytes(0),

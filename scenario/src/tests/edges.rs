@@ -1,4 +1,4 @@
-//! Values at the edges: increases of zero, rates of loss below a millionth, flows without an end in lists, units of sizes.
+//! Edge values: increases of zero, rates of loss below a millionth, unlimited flows in lists, units of sizes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::{FineProbability, Scenario};
 
 use super::{SMALL, report_on};
 
-/// The smallest scenario with more text, which stays the same when it is written and read again.
+/// Returns the smallest scenario with additional text, after checking that it survives writing and reading.
 fn settled(more: &str) -> Scenario {
     let read = |text: &str| Scenario::parse(text, Path::new("x.toml"), &[]).unwrap();
     let scenario = read(&format!("{SMALL}{more}"));

@@ -67,7 +67,7 @@ fn expectations_that_cannot_be() {
     assert!(report.contains("`results.omit` leaves pauses.csv out"), "{report}");
 }
 
-/// Errors that are found when the document is gone point at what was written.
+/// Errors that are found after the document was dropped still point to the file.
 #[test]
 fn keys_keep_their_places() {
     let text = format!(

@@ -1,4 +1,4 @@
-//! Faults that cannot be, each reported at its line.
+//! Invalid faults, each reported at its line.
 
 use insta::assert_snapshot;
 
@@ -18,7 +18,7 @@ fn faults_that_say_nothing() {
     ");
 }
 
-/// The title of the report on a fault, and the text that it points at.
+/// Returns the title of the report on a fault, and the text that it points to.
 fn wrong(fault: &str) -> (String, String) {
     wrong_with(fault, "")
 }
@@ -53,7 +53,7 @@ fn spans_that_are_empty_or_never_begin() {
     let (title, at) = wrong(&format!("{delay}at = \"5\""));
     assert!(title.contains("the time `5` has no unit"), "{title}");
     assert_eq!(at, "\"5\"");
-    // A live fabric lasts for longer than a run.
+    // A live fabric has no `duration` that limits `at`.
     let live = format!("{}[[faults]]\n{delay}at = \"2s\"", super::SMALL);
     assert!(Scenario::parse_live(&live, Path::new("lab.toml"), &[]).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Files that are missing, flow lists and overrides.
+//! Missing files, flow lists and overrides.
 
 use std::path::Path;
 
@@ -191,7 +191,7 @@ fn files_come_from_whoever_gives_them() {
     assert_eq!(scenario.flows()[0].start, Picos(7_000));
 }
 
-/// An own mix of flows needs one list only.
+/// One list is enough for a mix of labels.
 #[test]
 fn rows_of_a_flow_list_may_have_labels() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Priorities that are spread over several egress queues.
+//! Priorities with several egress queues.
 
 use insta::assert_snapshot;
 
 use super::{SMALL, parse, report};
 use crate::FlowQueues;
 
-/// The report on the smallest scenario with these flow queues, a line each.
+/// Returns the report on the smallest scenario with these flow queues, one per line.
 fn report_on(entries: &[&str]) -> String {
     report(&format!("[switch]\nflow_queues = [\n{}\n]\n{SMALL}", entries.join(",\n")))
 }

@@ -1,4 +1,4 @@
-//! The paths and source ports of flow lists.
+//! Paths and source ports of flow lists.
 
 use insta::assert_snapshot;
 use topology::SwitchId;
@@ -6,7 +6,7 @@ use topology::SwitchId;
 use super::super::Scenario;
 use super::routes::{FABRIC, path_of};
 
-/// A scenario whose flows are `rows` of a list, with the optional columns.
+/// Returns a scenario with `rows` of a list that has the optional columns.
 fn listed(rows: &str, more: &str) -> Result<Scenario, String> {
     let folder = tempfile::tempdir().unwrap();
     let rows = format!("start_ns,src,dst,bytes,priority,path,source_port\n{rows}");
@@ -36,8 +36,7 @@ fn a_path_is_taken() {
     assert_eq!(transport.telemetry_hops(), 5, "the longest path is one of the list");
 }
 
-/// 400 flows each way between two hosts that have a path, and 200 that have none: that some draw the same source port
-/// is nearly sure.
+/// 400 flows each way between two hosts with a path, and 200 without: some almost certainly draw equal source ports.
 #[test]
 fn flows_of_different_paths_never_share_a_source_port() {
     let path = |number: usize| ["leaf0>spine0>leaf1", "leaf0>spine1>leaf1", ""][number % 3];
@@ -52,7 +51,7 @@ fn flows_of_different_paths_never_share_a_source_port() {
     for (number, flow) in scenario.flows().iter().enumerate() {
         let port = scenario.source_port(flow);
         assert!(port >= 49_152);
-        // By data and by ACKs, which take routes of no flow.
+        // By data and by ACKs, which take no flow's routes.
         let ways = [(flow.source, number % 3), (flow.destination, 2)];
         for (from, path) in ways {
             let owner = *owners.entry((from, port)).or_insert(path);
@@ -76,7 +75,7 @@ fn a_source_port_is_kept_and_leads_where_the_hash_says() {
         scenario.flows().iter().filter(|flow| path_of(&scenario, flow).contains(spine)).count()
     };
     assert!(spines("spine0") > 16 && spines("spine1") > 16);
-    // Paths that agree change nothing; a route for the label moves all.
+    // A path that agrees with the port changes nothing; a route for the label moves all flows.
     let rows = scenario.flows().iter().map(|flow| {
         let (path, port) = (path_of(&scenario, flow), scenario.source_port(flow));
         format!("0,h0,h2,1,3,{},{port}\n", path.strip_suffix(">h2").unwrap())

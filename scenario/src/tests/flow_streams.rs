@@ -1,4 +1,4 @@
-//! The flows of whole scenarios: the same for ever, and at the load they are asked for.
+//! Flows of whole scenarios: reproducible, and at the given load.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn with(flows: &str) -> Scenario {
     scenario("duration = \"100ms\"", &format!("[[flows]]\n{flows}"))
 }
 
-/// FNV-1a over all that a flow is.
+/// FNV-1a over all fields of the flows.
 fn fingerprint(flows: impl Iterator<Item = Flow>) -> u64 {
     flows.fold(0xcbf2_9ce4_8422_2325, |hash, flow| {
         let numbers = [
@@ -38,7 +38,7 @@ fn fingerprint(flows: impl Iterator<Item = Flow>) -> u64 {
     })
 }
 
-/// Share of the run's length and of all host links that the payload of the flows takes.
+/// Payload of the flows as a fraction of the capacity of all host links over the run.
 fn host_load(scenario: &Scenario) -> f64 {
     let bytes: f64 = scenario.flow_stream().map(|flow| flow.bytes.0 as f64).sum();
     let seconds = scenario.duration.0 as f64 / 1e12;
@@ -165,7 +165,7 @@ fn a_load_of_the_core_is_one_of_its_wires() {
         .filter(|flow| racks.of_host(flow.source) != racks.of_host(flow.destination))
         .map(|flow| flow.bytes.0 as f64)
         .sum();
-    // 16 links of 100 Gbit/s up, and each byte between racks crosses one.
+    // 16 uplinks of 100 Gbit/s; each byte between racks crosses one.
     let load = bytes * 8.0 / 0.1 / 16e11;
     assert!((load - 0.5).abs() < 0.002, "{load}");
     let racks = with(
@@ -215,7 +215,7 @@ degree = { least = 2, most = 4 }\nsenders = [\"leaf1\", \"leaf2\"]\nreceivers = 
             to[destination as usize] += 1;
         }
     }
-    // 0.3 of 100 Gbit/s in 10 ms are 3750 flows, to 15 receivers.
+    // 0.3 of 100 Gbit/s in 10 ms is 3750 flows, to 15 receivers.
     assert!(to.iter().enumerate().all(|(host, &flows)| match host {
         3 => flows == 0,
         _ => (180..330).contains(&flows),
@@ -235,7 +235,7 @@ degree = { least = 2, most = 4 }\nsenders = [\"leaf1\", \"leaf2\"]\nreceivers = 
     assert_eq!(degrees[..2], [0, 0]);
 }
 
-/// ABM's: of all 8 hosts of the next rack, 0.3 of the buffer of 16 MB together.
+/// As in ABM: from all 8 hosts of the next rack, 0.3 of the 16 MB buffer in total.
 #[test]
 fn queries_come_by_poisson_processes_of_their_receivers() {
     let scenario = with(

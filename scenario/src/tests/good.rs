@@ -1,4 +1,4 @@
-//! Files that are right.
+//! Valid files.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(pools.shared, Bytes(2_000_000 - 6 * per_queue - 6 * 3000));
 }
 
-/// A value of its own for as many keys as fit into one scenario.
+/// Values that differ from the defaults, for as many keys as fit into one scenario.
 const ALL_KEYS: &str = r#"
 name = "all.keys_1"
 seed = 9223372036854775807
@@ -200,7 +200,7 @@ fn selective_repeat_has_the_published_timers_unless_told() {
     }
 }
 
-/// One run of a sweep may take the only links of a rate down.
+/// A run of a sweep may take down the only links of a rate.
 #[test]
 fn failed_links_have_a_rate() {
     let text = r#"
@@ -312,7 +312,7 @@ fn the_schema_describes_every_key() {
     assert_eq!(schema["$defs"]["Time"]["pattern"], r"^[0-9]+(\.[0-9]+)? *(ps|ns|us|ms|s|µs|μs)$");
 }
 
-/// Each transport is kept once, and what a scenario writes of itself is the same scenario.
+/// Each transport is kept once, and a scenario's written form loads into an equal scenario.
 #[test]
 fn flows_name_their_transports() {
     let hpcc = "transport = { kind = \"roce-rc\", congestion_control = \"hpcc\" }";

@@ -56,7 +56,7 @@ headroom = { kind = "dsh", bytes = "10kB", gradient_weight = "1/8", deviation_we
     );
 }
 
-/// Three ports and three classes of 10 kB each: Eq. 3, a part of it, Eq. 9, and nothing.
+/// Three ports and three classes of 10 kB each: Eq. 3, a fraction of it, Eq. 9, and nothing.
 #[test]
 fn each_kind_sets_aside_its_own() {
     for (headroom, expected) in [
@@ -78,7 +78,7 @@ fn each_kind_sets_aside_its_own() {
     }
 }
 
-/// A Tomahawk has 32 ports whatever is linked to it: DSH, section V-A.
+/// A Tomahawk has 32 ports, with or without links: DSH, section V-A.
 #[test]
 fn ports_without_a_link_have_headroom_and_private_pools() {
     let pools = |headroom: &str| {
@@ -104,8 +104,8 @@ private_per_queue = \"3KiB\"\nheadroom = {{ {headroom}, bytes = \"60000B\" }}\n"
     ");
 }
 
-/// DSH, Section III-A: Trident2 has 12 MB and 32 ports of 40 Gbit/s. Eq. 1 and 3 ask for 5.33 MiB; xoff
-/// counts frames with what they take of the wire, and what Eq. 1 leaves out.
+/// DSH, Section III-A: Trident2 has 12 MB and 32 ports of 40 Gbit/s, for which Eq. 1 and 3 give 5.33 MiB. xoff adds the
+/// wire overhead of frames, and the terms that Eq. 1 misses.
 #[test]
 fn trident2_gives_almost_half_of_its_buffer_to_headroom() {
     let text = r#"[topology]
@@ -137,7 +137,7 @@ bytes = "1kB"
     assert_eq!(of("kind = \"dsh\""), Bytes(32 * queue));
 }
 
-/// Rounded down before it is multiplied, as in the HPCC simulator.
+/// Rounded down before multiplication, as in the HPCC simulator.
 #[test]
 fn products_of_rate_and_delay_are_each_links_own() {
     let text = r#"[topology]

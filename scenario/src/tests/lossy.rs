@@ -48,7 +48,7 @@ fn defaults_are_dt_with_alpha_1_in_the_shared_pool() {
     );
 }
 
-/// There and back over two links, 1 us each, with 1098 B on the wire at 80 ps a byte: 4 x 1.08784 us, rounded up.
+/// Both ways over two links, 1 us each, with 1098 B on the wire at 80 ps per byte: 4 x 1.08784 us, rounded up.
 #[test]
 fn abm_and_bshare_count_once_in_the_longest_round_trip() {
     let period = Some(Nanos(4352));
@@ -130,7 +130,7 @@ fn fab_and_ib_have_the_simulators_parameters_and_all_kinds_may_have_codel() {
     assert_eq!(good(keys).lossy_settings().codel, Some(own));
 }
 
-/// A switch is not asked more often than once in a microsecond.
+/// Switches count at most once per microsecond.
 #[test]
 fn a_period_is_a_microsecond_at_least() {
     let fast = "[switch]\nlossy = { kind = \"abm\" }\n[host]\npayload = \"64B\"\n[topology]\nkind = \"star\"\nhosts = 2
@@ -139,7 +139,7 @@ host_link = { rate = \"8Tbps\", delay = \"1ns\" }\n[[flows]]\nkind = \"one\"\nsr
     assert_eq!(scenario.lossy_settings().period, Some(Nanos(1000)));
 }
 
-/// Hosts of a live fabric, or around a switch that stands alone, may mark what they like.
+/// Hosts of a live fabric, or around a standalone switch, may mark any packets.
 #[test]
 fn first_round_trips_need_marks_only_where_hosts_are_known() {
     let keys = with("lossy = { kind = \"abm\", first_rtt_alpha = 64 }");

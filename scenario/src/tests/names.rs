@@ -1,4 +1,4 @@
-//! Files that name what is not there, or what cannot be joined.
+//! Files that name missing nodes, or nodes that cannot be linked.
 
 use insta::assert_snapshot;
 

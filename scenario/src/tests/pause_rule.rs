@@ -84,7 +84,7 @@ fn both_forms_of_gfc_are_heard() {
         overhead: Bytes(24),
     };
     let keys = "kind = \"gfc\", b1 = \"20kB\", bm = \"75kB\"";
-    // 100 Gbit/s and 1 us there and back are 25 kB, and two frames of 1098 B on the wire: twice that is 54,392 B.
+    // 100 Gbit/s x 2 us is 25 kB; with two frames of 1098 B on the wire, twice that is 54,392 B.
     assert_eq!(gfc_of(keys), (paper, vec![]));
     let (settings, warnings) = gfc_of("kind = \"gfc\", b1 = \"20609B\", bm = \"75kB\", stages = 3");
     assert_eq!((settings.first, settings.stages), (Bytes(20_609), 3));

@@ -1,4 +1,4 @@
-//! `[results]` that cannot be.
+//! Invalid `[results]`.
 
 use insta::assert_snapshot;
 

@@ -8,7 +8,7 @@ use workload::Flow;
 use super::super::{Scenario, ScenarioError};
 use super::parse;
 
-/// Three leaves with two hosts each, two spines; of those, `spine1` has lost `leaf2`.
+/// Three leaves with two hosts each, and two spines; the link from `spine1` to `leaf2` has failed.
 pub const FABRIC: &str = r#"[topology]
 kind = "leaf-spine"
 leaves = 3
@@ -32,7 +32,7 @@ fn refused(routes: &str) -> String {
     with_routes(routes).expect_err("routes that are wrong").to_string()
 }
 
-/// What data of the first flow crosses.
+/// Names of the wires that data of the first flow crosses.
 fn path(scenario: &Scenario) -> String {
     path_of(scenario, &scenario.flows()[0])
 }
@@ -246,7 +246,8 @@ fn loops() {
     "#);
 }
 
-/// A switch hands frames to its own hosts: what names many switches and hosts is for the others.
+/// A switch delivers to its hosts directly, so that an entry with many switches and hosts applies
+/// to the other pairs.
 #[test]
 fn routes_are_for_frames_that_go_on() {
     for frames in [

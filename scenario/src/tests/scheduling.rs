@@ -1,4 +1,4 @@
-//! Orders among flows, at switches and NICs.
+//! Schedulers of switches and NICs.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Files of the wrong shape: keys, kinds, types and units.
+//! Files with wrong keys, kinds, types and units.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;

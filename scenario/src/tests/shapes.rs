@@ -1,4 +1,4 @@
-//! Dumbbells, fat trees and links that have failed.
+//! Dumbbells, fat trees and failed links.
 
 use std::path::Path;
 

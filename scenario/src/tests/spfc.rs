@@ -1,4 +1,4 @@
-//! `switch.threshold` of SPFC and of its baselines.
+//! `switch.threshold` for SPFC and its baselines.
 
 use fabric_core::scheme::{SchemeSettings, spfc};
 use insta::assert_snapshot;
@@ -31,7 +31,7 @@ fn settings(scenario: &Scenario) -> spfc::Settings {
 fn spfc_has_the_papers_defaults_and_four_round_trips_of_the_longest_path() {
     let plain = good("threshold = { kind = \"spfc\" }");
     let of = settings(&plain);
-    // There and back over two links, 1 us each, with 1098 B on the wire at 80 ps a byte: 4 x 4 x 1.08784 us.
+    // Both ways over two links, 1 us each, with 1098 B on the wire at 80 ps per byte: 4 x 4 x 1.08784 us.
     assert_eq!(of.period, Nanos(17_406));
     assert_eq!(of.options.per, spfc::Per::Port);
     assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 5, denominator: 1 });
@@ -58,7 +58,7 @@ fn every_key_of_spfc_is_heard() {
     assert_eq!(settings(&adaptive).period, Nanos(17_406));
 }
 
-/// Twice the switches between leaves: by the route of a flow, or of a pair of hosts.
+/// A detour over six links, by the route of a flow or of a pair of hosts.
 #[test]
 fn the_longest_path_may_be_that_of_one_flow() {
     const FABRIC: &str = "[switch]\nthreshold = { kind = \"spfc\" }\n[topology]\nkind = \"leaf-spine\"\n\
@@ -80,7 +80,7 @@ fn the_longest_path_may_be_that_of_one_flow() {
     assert_eq!(period("from = \"h0\"\nto = \"h2\""), Nanos(90_164));
 }
 
-/// Ports have states under DSH, too.
+/// Ports also have states under DSH.
 #[test]
 fn spfc_goes_with_the_headroom_of_dsh() {
     let headroom = "headroom = { kind = \"dsh\", shared_headroom = false }";
@@ -134,7 +134,7 @@ fn a_period_or_a_counting_number_that_makes_little_sense_is_told() {
     assert_eq!(all.iter().filter(|warning| warning.contains("1B")).count(), 1, "{all:?}");
 }
 
-/// A chain of links of a day each.
+/// Links in a chain, with a delay of a day each.
 #[test]
 fn a_default_period_of_more_than_a_day_is_refused() {
     for switches in [40, 150] {

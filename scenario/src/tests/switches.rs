@@ -1,4 +1,4 @@
-//! `[[switches]]`: switches that differ from what `[switch]` says.
+//! `[[switches]]`: switches that differ from `[switch]`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use units::Bytes;
 
 use super::{Scenario, parse, report};
 
-/// Two leaves, then two spines, and what `switches` says of them.
+/// Two leaves and two spines, with entries of `switches`.
 fn fabric(switches: &str) -> String {
     format!(
         r#"[topology]

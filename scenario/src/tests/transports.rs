@@ -1,4 +1,4 @@
-//! Transports that cannot be.
+//! Invalid transports.
 
 use insta::assert_snapshot;
 

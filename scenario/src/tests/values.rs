@@ -1,4 +1,4 @@
-//! Files with values that cannot be.
+//! Files with invalid values.
 
 use insta::assert_snapshot;
 
@@ -181,7 +181,7 @@ fn thresholds_upside_down() {
     "#);
 }
 
-/// A fabric of 100 and 400 Gbit/s.
+/// Returns the report for a fabric with links of 100 and 400 Gbit/s.
 fn report_on_two_rates(switch: &str) -> String {
     let bottleneck = "left = 2\nright = 1\nbottleneck = { rate = \"400Gbps\", delay = \"1us\" }";
     let text = SMALL.replace("star", "dumbbell").replace("hosts = 3", bottleneck);

@@ -1,4 +1,5 @@
-//! Workloads that generate their flows: good ones come back, bad ones are explained.
+//! Workloads that generate their flows: valid ones survive writing and reading, invalid ones are
+//! explained.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ fn report(flows: &str) -> String {
     error.expect_err("a workload that is wrong").to_string()
 }
 
-/// The report on `flows`, whose files `name` has the text `content`.
+/// Returns the report on `flows`, with a file `name` that contains `content`.
 fn report_on_file(flows: &str, name: &str, content: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(name), content).unwrap();
@@ -299,7 +300,7 @@ fn queries_that_cannot_be() {
     }
 }
 
-/// 1 MB takes 80 us of a link of 100 Gbit/s, whoever else asks; at a period it may be more.
+/// 1 MB takes 80 us of a link of 100 Gbit/s, whatever other hosts do; with a period it may be more.
 #[test]
 fn answers_may_fill_the_links() {
     let incast = "kind = \"poisson-incast\"\ndegree = 2\ntotal = \"1MB\"\n";
@@ -315,7 +316,7 @@ fn answers_may_fill_the_links() {
     }
 }
 
-/// The slowest of them decides.
+/// The slowest receiver limits the rate.
 #[test]
 fn a_slow_host_that_asks_for_too_much_is_named() {
     let text = "duration = \"1ms\"\n[topology]\nkind = \"custom\"\nswitches = [\"s0\"]\nhosts = [\"a\", \"b\", \"c\"]

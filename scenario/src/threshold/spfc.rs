@@ -14,75 +14,75 @@ use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 use crate::{Backpressure, Headroom, Scenario};
 
-/// Round trips of the longest path in a period (Section V-B: "TC >= 4RTT is good enough for most cases").
+/// Round trips of the longest path in the default period (Section V-B: "TC >= 4RTT is good enough for most cases").
 const ROUND_TRIPS: u64 = 4;
 
-/// The parameters of SPFC.
+/// Parameters of SPFC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spfc {
-    /// `K_spfc`, at least 1; `None` where `counting_number` is given.
+    /// `K_spfc`, at least 1; `None` if `counting_number` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_spfc: Option<Ratio>,
-    /// The counting number of all ports, above zero.
+    /// Counting number of all ports, above zero; `None` if `k_spfc` is given.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub counting_number: Option<Bytes>,
-    /// TC, a nanosecond at least; `None`: four round trips of the fabric's longest path.
+    /// Counting period TC, at least a nanosecond; `None`: four round trips of the fabric's longest path.
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub period: Option<Picos>,
-    /// What is a victim or normal.
+    /// Ports or queues, which are victims or normal.
     pub state_of: StateOf,
-    /// Thresholds of what is normal.
+    /// Thresholds of normal ports or queues.
     #[serde(flatten)]
     pub dt: Dt,
 }
 
-/// What has a state.
+/// Ports or queues, which have a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateOf {
     /// Each ingress port, as in the paper.
     #[default]
     Port,
-    /// Each ingress queue: the lossless priorities of a port have states of their own.
+    /// Each ingress queue: the lossless priorities of a port have separate states.
     Queue,
 }
 
-/// The parameters of SPFC.
+/// Parameters of SPFC.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(in super::super) struct SpfcKeys {
-    /// Part of the free shared buffer that one ingress queue of a normal port may hold (DT); a ratio above zero. Default
+    /// alpha: limit of an ingress queue of a normal port as a ratio of the free shared buffer (DT), above zero. Default
     /// "2".
     alpha: Ratio,
-    /// RESUME that far below the threshold. Default "0B".
+    /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
     xon_offset: Size,
-    /// Another alpha for the ports whose links have a certain rate. Default: none.
+    /// Other alpha for ports by the rate of their link. Default: none.
     by_rate: Vec<AlphaOfRateKeys>,
-    /// A port is a victim if at least a part in `K_spfc` of its rate departs from it: in a period, its rate x period /
-    /// `k_spfc`, rounded up to a byte (the counting number). At least 1. Default 5.
+    /// Divisor of a port's rate that gives the departure rate of victims. The counting number of a period is rate x
+    /// period / `k_spfc`, rounded up to a byte. At least 1. Default 5.
     k_spfc: Option<Ratio>,
-    /// Instead of `k_spfc`: the counting number, for ports of all rates alike. It counts bytes on the wire, preamble
-    /// and gap included, of all packets that came in at the port and depart in a period; with `state_of = "queue"`, of those
-    /// in the queue's priority. The paper counts packets, of one length.
+    /// Counting number for ports of all rates, instead of `k_spfc`. It counts bytes on the wire, including preamble and
+    /// gap, of all packets that arrived at the port and depart in a period; with `state_of = "queue"`, only of packets
+    /// in the queue's priority. The paper counts packets, all of one length.
     counting_number: Option<Size>,
-    /// How long departures are counted (TC). The clocks of all ports run freely from the run's start on. A port is a
-    /// victim from the packet on that reaches the counting number, at least to the end of the next period. Default:
-    /// four times the round trip of the fabric's longest path, a longest frame each way.
+    /// Period in which departures are counted (TC). The periods of all ports run freely from the run's start on. A port
+    /// becomes a victim with the packet that reaches the counting number, and stays one at least to the end of the next
+    /// period. Default: four times the round trip of the fabric's longest path, with a longest frame each way.
     period: Option<Time>,
-    /// What is a victim or normal. "port": an ingress port, as in the paper; a PAUSE of any of its priorities makes it
-    /// normal until all have resumed. "queue": each priority of it by itself. Default "port".
+    /// Ports or queues, which are victims or normal. "port": an ingress port, as in the paper; a PAUSE of any of its
+    /// priorities makes it normal until all have resumed. "queue": each priority of a port separately. Default "port".
     state_of: StateOf,
 }
 
 impl Default for SpfcKeys {
-    /// The paper's, Section III (footnote 2) and IV-C.
+    /// Defaults of the paper, Section III (footnote 2) and IV-C.
     fn default() -> Self {
         Self {
             alpha: Ratio::new(2, 1),
@@ -138,7 +138,7 @@ impl SpfcKeys {
 }
 
 impl Scenario {
-    /// SPFC, if switches run it.
+    /// Returns the parameters of SPFC if switches run it.
     pub const fn spfc(&self) -> Option<&Spfc> {
         match &self.switch.threshold {
             Threshold::Spfc(spfc) => Some(spfc),
@@ -146,7 +146,7 @@ impl Scenario {
         }
     }
 
-    /// Checks what SPFC has to do with other keys.
+    /// Checks SPFC against other keys.
     pub(crate) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Some(spfc) = self.spfc() else { return Ok(()) };
         let switch = &self.switch;
@@ -180,12 +180,12 @@ impl Scenario {
         Ok(())
     }
 
-    /// [`ROUND_TRIPS`] of the longest path; saturates.
+    /// Returns [`ROUND_TRIPS`] of the longest path; saturates.
     const fn round_trips(&self) -> Picos {
         Picos(self.longest_round_trip.0.saturating_mul(ROUND_TRIPS))
     }
 
-    /// What a switch's SPFC is set to.
+    /// Returns the SPFC settings of a switch.
     pub(crate) fn spfc_settings(&self, of: &Spfc) -> spfc::Settings {
         let threshold = match (of.counting_number, of.k_spfc) {
             (Some(bytes), _) => spfc::Threshold::Bytes(bytes),
@@ -207,7 +207,7 @@ impl Scenario {
         }
     }
 
-    /// What a user of SPFC probably did not mean.
+    /// Returns warnings about settings of SPFC that are probably mistakes.
     pub(crate) fn warnings_of_spfc(&self) -> Vec<String> {
         let Some(spfc) = self.spfc() else { return Vec::new() };
         let mut warnings = Vec::new();

@@ -1,4 +1,4 @@
-//! Who sets a sender's rate.
+//! Congestion control of a sender.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,10 +6,10 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Cubic, Dcqcn, Dctcp, Hpcc, PowerTcp, RttTarget, Timely};
 
-/// Who sets a sender's rate.
+/// Congestion control of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
-    /// Nobody: line rate.
+    /// None: the sender sends at line rate.
     None,
     /// Cubic.
     Cubic(Cubic),
@@ -21,7 +21,7 @@ pub enum CongestionControl {
     Hpcc(Hpcc),
     /// PowerTCP.
     PowerTcp(PowerTcp),
-    /// A round-trip time to aim at.
+    /// Control towards a target round-trip time.
     RttTarget(RttTarget),
     /// theta-PowerTCP.
     ThetaPowerTcp(PowerTcp),
@@ -30,7 +30,7 @@ pub enum CongestionControl {
 }
 
 impl CongestionControl {
-    /// As a file names it.
+    /// Returns the name in files.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
@@ -45,22 +45,22 @@ impl CongestionControl {
         }
     }
 
-    /// Whether it lives on ECN marks.
+    /// Returns true if it needs ECN marks.
     pub const fn needs_marks(&self) -> bool {
         matches!(self.need(), Need::Marks)
     }
 
-    /// Whether it slows a sender down for losses alone.
+    /// Returns true if only losses slow a sender down.
     pub const fn needs_losses(&self) -> bool {
         matches!(self.need(), Need::Losses)
     }
 
-    /// Whether it lives on what switches write into packets.
+    /// Returns true if it needs telemetry that switches write into packets.
     pub const fn needs_telemetry(&self) -> bool {
         matches!(self.need(), Need::Telemetry)
     }
 
-    /// Exhaustive, so that the compiler asks what a new control lives on.
+    /// Exhaustive, so that the compiler requires an entry for a new algorithm.
     const fn need(&self) -> Need {
         match self {
             Self::None | Self::RttTarget(_) | Self::ThetaPowerTcp(_) | Self::Timely(_) => {
@@ -82,7 +82,7 @@ enum Need {
     Telemetry,
 }
 
-/// As a file has it: its name, and its parameters in a table of that name.
+/// Serialized as in a file: the name, and the parameters in a table of that name.
 impl Serialize for CongestionControl {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut map = out.serialize_map(None)?;

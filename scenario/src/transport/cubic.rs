@@ -1,4 +1,4 @@
-//! Cubic's parameters.
+//! Parameters of Cubic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use crate::quantity::{self, Size};
 use crate::ratio::{Probability, Ratio};
 use crate::report::ScenarioError;
 
-/// Cubic's parameters (RFC 9438).
+/// Parameters of Cubic (RFC 9438).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cubic {
-    /// C: how fast the window grows, in segments for each second cubed.
+    /// C: growth of the window, in segments per second cubed.
     pub c: Ratio,
-    /// beta: what a loss leaves of the window.
+    /// beta: factor of the window after a loss.
     pub beta: Probability,
-    /// Whether a flow that loses before it is back at its old window leaves room for others.
+    /// True if a flow with a loss below its previous maximum window leaves room for others.
     pub fast_convergence: bool,
-    /// Whether the window grows at least as Reno's does.
+    /// True if the window grows at least as fast as Reno's.
     pub reno_friendly: bool,
-    /// Whether it uses ECN, and takes a mark for a loss.
+    /// True if segments are ECN-capable and a mark counts as a loss.
     pub ecn: bool,
-    /// The window that a flow starts with; `None` is ten payloads.
+    /// First window of a flow; `None`: ten payloads.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
@@ -34,19 +34,19 @@ pub struct Cubic {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct CubicKeys {
-    /// C: how fast the window grows, in segments for each second cubed, a ratio. Default "2/5".
+    /// C: growth of the window, in segments per second cubed, a ratio. Default "2/5".
     c: Option<Ratio>,
-    /// beta: what a loss leaves of the window, above 0, up to 1. Default 0.7.
+    /// beta: factor of the window after a loss, above 0, up to 1. Default 0.7.
     beta: Option<Probability>,
-    /// Whether a flow that loses before it is back at its old window leaves room for others (RFC 9438, 4.7). Default
+    /// True if a flow with a loss below its previous maximum window leaves room for others (RFC 9438, 4.7). Default
     /// true.
     fast_convergence: Option<bool>,
-    /// Whether the window grows at least as Reno's does (RFC 9438, 4.3). Default true.
+    /// True if the window grows at least as fast as Reno's (RFC 9438, 4.3). Default true.
     reno_friendly: Option<bool>,
-    /// Whether its segments are ECN-capable, and a mark counts as a loss (RFC 3168). Default false.
+    /// True if segments are ECN-capable and a mark counts as a loss (RFC 3168). Default false.
     #[serde(default)]
     ecn: bool,
-    /// The window that a flow starts with, above zero. Default: ten times `host.payload` (RFC 6928).
+    /// First window of a flow, above zero. Default: ten times `host.payload` (RFC 6928).
     initial_window: Option<Size>,
 }
 

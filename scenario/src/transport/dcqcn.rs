@@ -1,4 +1,4 @@
-//! DCQCN's parameters.
+//! Parameters of DCQCN.
 
 use host_agent::congestion_control::dcqcn::Parameters;
 use schemars::JsonSchema;
@@ -11,25 +11,25 @@ use crate::ratio::Ratio;
 use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
-/// Stages of fast recovery at most. A sender that was silent for long goes through all of them at
-/// its next packet, one by one.
+/// Maximum number of stages of fast recovery. After a long silence a sender goes through all of them one by one at its
+/// next packet.
 pub const MOST_STAGES: u32 = 1 << 16;
 
-/// DCQCN's parameters (Zhu et al., SIGCOMM 2015), each a profile's unless the file sets it.
+/// Parameters of DCQCN (Zhu et al., SIGCOMM 2015), from a profile unless the file sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dcqcn {
-    /// Where parameters that the file does not set come from.
+    /// Source of parameters that the file does not set.
     pub profile: Profile,
     /// Time between updates of alpha.
     #[serde(serialize_with = "quantity::serialize")]
     pub alpha_update_interval: Picos,
-    /// Least time between rate cuts.
+    /// Minimum time between rate cuts.
     #[serde(serialize_with = "quantity::serialize")]
     pub rate_decrease_interval: Picos,
     /// Period of the rate increase timer.
     #[serde(serialize_with = "quantity::serialize")]
     pub rate_increase_timer: Picos,
-    /// Bytes sent that count as one rate increase event; `None` for no byte counter.
+    /// Bytes sent that count as one rate increase event; `None`: no byte counter.
     #[serde(serialize_with = "serialize_byte_counter")]
     pub byte_counter: Option<Bytes>,
     /// Weight of an update of alpha, g; at most 1.
@@ -42,27 +42,27 @@ pub struct Dcqcn {
     /// Step of hyper increase.
     #[serde(serialize_with = "quantity::serialize")]
     pub hyper_increase: BitsPerSecond,
-    /// The rate is never cut below this.
+    /// Minimum rate.
     #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rate: BitsPerSecond,
-    /// Least time between two CNPs of a queue pair; zero is a CNP for each marked packet.
+    /// Minimum time between CNPs of a queue pair; zero: a CNP for each marked packet.
     #[serde(serialize_with = "quantity::serialize")]
     pub cnp_interval: Picos,
-    /// How the receiver tells the sender.
+    /// Notification of the sender by the receiver.
     pub notification: Notification,
-    /// Whether each cut lowers the target to the rate before the cut. Otherwise a cut that follows another before any
-    /// rise keeps the target.
+    /// True if each cut lowers the target to the rate before the cut. Otherwise a second cut before any rise keeps the
+    /// target.
     pub clamp_target_rate: bool,
 }
 
-/// How a receiver tells a sender of marks.
+/// Notification of a sender about marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notification {
-    /// By a congestion notification packet.
+    /// A congestion notification packet.
     #[default]
     Cnp,
-    /// By its next ACK or NAK.
+    /// A bit in the next ACK or NAK.
     Ack,
 }
 
@@ -70,17 +70,17 @@ pub enum Notification {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// The HPCC simulator's, for 100 Gbit/s.
+    /// Values of the HPCC simulator, for 100 Gbit/s.
     #[default]
     Hpcc,
-    /// The DCQCN paper's, for 40 Gbit/s.
+    /// Values of the DCQCN paper, for 40 Gbit/s.
     Paper,
-    /// The ConWeave simulator's, for 100 Gbit/s.
+    /// Values of the ConWeave simulator, for 100 Gbit/s.
     Conweave,
 }
 
 impl Profile {
-    /// The published values, at the rate that they were published for.
+    /// Returns the published values, at the rate for which they were published.
     pub fn published(self) -> Parameters {
         let gigabits = |gigabits: u64| BitsPerSecond(gigabits * 1_000_000_000);
         match self {
@@ -90,7 +90,7 @@ impl Profile {
         }
     }
 
-    /// The profile's parameters.
+    /// Returns the profile's parameters.
     pub fn parameters(self) -> Dcqcn {
         let published = self.published();
         Dcqcn {
@@ -115,17 +115,16 @@ impl Profile {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DcqcnKeys {
-    /// Where parameters that are not set here come from: "hpcc", "paper" or "conweave". Default
-    /// "hpcc".
+    /// Source of parameters that are not set here: "hpcc", "paper" or "conweave". Default "hpcc".
     profile: Profile,
     /// Time between updates of alpha, above zero. hpcc 1 us, paper 55 us, conweave 1 us.
     alpha_update_interval: Option<Time>,
-    /// Least time between rate cuts, above zero. hpcc 4 us, paper 50 us, conweave 4 us.
+    /// Minimum time between rate cuts, above zero. hpcc 4 us, paper 50 us, conweave 4 us.
     rate_decrease_interval: Option<Time>,
     /// Period of the rate increase timer, above zero. hpcc 300 us, paper 55 us, conweave 300 us.
     rate_increase_timer: Option<Time>,
-    /// Bytes sent that count as one rate increase event, above zero; "none" is no byte counter.
-    /// hpcc none, paper 10 MB, conweave none.
+    /// Bytes sent that count as one rate increase event, above zero; "none": no byte counter. hpcc none, paper 10 MB,
+    /// conweave none.
     byte_counter: Option<ByteCounter>,
     /// Weight of an update of alpha, g: a ratio up to 1. 1/256 in all profiles.
     g: Option<Ratio>,
@@ -136,16 +135,16 @@ pub(super) struct DcqcnKeys {
     additive_increase: Option<Quantity<Increase>>,
     /// Step of hyper increase. hpcc 200 Mbit/s, paper 400 Mbit/s, conweave 100 Mbit/s.
     hyper_increase: Option<Quantity<Increase>>,
-    /// The rate is never cut below this. hpcc 1 Gbit/s, paper 40 Mbit/s, conweave 100 Mbit/s.
+    /// Minimum rate. hpcc 1 Gbit/s, paper 40 Mbit/s, conweave 100 Mbit/s.
     minimum_rate: Option<Rate>,
-    /// Least time between two CNPs of a queue pair; "0s" is a CNP for each marked packet.
-    /// hpcc 0 s, paper 50 us, conweave 4 us.
+    /// Minimum time between CNPs of a queue pair; "0s": a CNP for each marked packet. hpcc 0 s, paper 50 us, conweave 4
+    /// us.
     cnp_interval: Option<Time>,
-    /// How the receiver tells the sender, not more often than `cnp_interval` allows: "cnp", by a congestion notification
-    /// packet, or "ack", by a bit in its next ACK. Default "cnp".
+    /// Notification of the sender by the receiver, at most once in `cnp_interval`: "cnp", a congestion notification
+    /// packet, or "ack", a bit in the next ACK or NAK. Default "cnp".
     notification: Notification,
-    /// Whether each cut lowers the target to the rate before the cut. Otherwise a cut that follows another before any
-    /// rise keeps the target. hpcc false, paper true, conweave false.
+    /// True if each cut lowers the target to the rate before the cut. Otherwise a second cut before any rise keeps the
+    /// target. hpcc false, paper true, conweave false.
     clamp_target_rate: Option<bool>,
 }
 
@@ -227,7 +226,7 @@ impl DcqcnKeys {
     }
 }
 
-/// The increase that is given, or another.
+/// Returns the given increase, or the default.
 fn increase(given: Option<Quantity<Increase>>, otherwise: BitsPerSecond) -> BitsPerSecond {
     given.map_or(otherwise, |increase| increase.0.0)
 }

@@ -1,4 +1,4 @@
-//! DCTCP's parameters.
+//! Parameters of DCTCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,43 +9,43 @@ use crate::quantity::{self, Size};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// DCTCP's parameters (Alizadeh et al., SIGCOMM 2010; RFC 8257).
+/// Parameters of DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dctcp {
-    /// g: the weight of the newest round trip in alpha; at most 1.
+    /// g: weight of the newest round trip in alpha; at most 1.
     pub g: Ratio,
-    /// With which window a flow starts.
+    /// First window of a flow.
     pub start: Start,
-    /// What the window grows by in a round trip without marks; `None` is one payload.
+    /// Growth of the window in a round trip without marks; `None`: one payload.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub additive_increase: Option<Bytes>,
-    /// No cut goes below it; `None` is one payload.
+    /// Minimum window after a cut; `None`: one payload.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub minimum_window: Option<Bytes>,
-    /// The window that a flow starts with if it starts slowly; `None` is ten payloads.
+    /// First window of a flow with slow start; `None`: ten payloads.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub initial_window: Option<Bytes>,
-    /// Whether packets are paced at window / base RTT.
+    /// True if packets are paced at window / base RTT.
     pub pacing: bool,
 }
 
-/// How a flow starts.
+/// Start of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// With a window of the bandwidth-delay product, which is also the largest.
+    /// A window of the bandwidth-delay product, which is also the maximum.
     #[default]
     LineRate,
-    /// With a few payloads, doubled in each round trip until the first mark or loss.
+    /// A window of a few payloads, doubled in each round trip until the first mark or loss.
     SlowStart,
 }
 
@@ -53,19 +53,19 @@ pub enum Start {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DctcpKeys {
-    /// g: the weight of the newest round trip in alpha, a ratio up to 1. Default 1/16.
+    /// g: weight of the newest round trip in alpha, a ratio up to 1. Default 1/16.
     g: Option<Ratio>,
-    /// "line-rate": the window is line rate x `base_rtt` at first, and never larger. "slow-start": `initial_window`,
-    /// doubled in each round trip until the first mark or loss. Default "line-rate" for RoCEv2, "slow-start" for TCP.
+    /// Start of a flow. "line-rate": the first window is line rate x `base_rtt`, which is also the maximum.
+    /// "slow-start": the first window is `initial_window`, doubled in each round trip until the first mark or loss.
+    /// Default "line-rate" for RoCEv2, "slow-start" for TCP.
     start: Option<Start>,
-    /// The window that a flow starts with if `start` is "slow-start", above zero. Default: ten times `host.payload` (RFC
-    /// 6928).
+    /// First window of a flow with `start = "slow-start"`, above zero. Default: ten times `host.payload` (RFC 6928).
     initial_window: Option<Size>,
-    /// What the window grows by in a round trip without marks, above zero. Default: one `host.payload`.
+    /// Growth of the window in a round trip without marks, above zero. Default: one `host.payload`.
     additive_increase: Option<Size>,
-    /// No cut goes below it, above zero. Default: one `host.payload`.
+    /// Minimum window after a cut, above zero. Default: one `host.payload`.
     minimum_window: Option<Size>,
-    /// Whether packets are paced at window / `base_rtt`. Default: with start "line-rate".
+    /// True if packets are paced at window / `base_rtt`. Default: true with start "line-rate".
     pacing: Option<bool>,
 }
 

@@ -9,26 +9,26 @@ use crate::quantity::{self, Size, starts_like_a_word};
 use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
-/// Which packets are marked as ones of a flow's first round trip (docs/flow-hints.md).
+/// Marks of packets of a flow's first round trip (docs/flow-hints.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FirstRttMarks {
-    /// Until when data packets are.
+    /// End of the first round trip, until which data packets are marked.
     #[serde(rename = "first_rtt_marks", serialize_with = "serialize")]
     pub limit: FirstRttLimit,
-    /// Whether ACKs and NAKs are, all of them.
+    /// True if all ACKs and NAKs are marked.
     #[serde(rename = "first_rtt_acks")]
     pub acks: bool,
 }
 
-/// When a flow's first round trip counts as over.
+/// End of a flow's first round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FirstRttLimit {
     /// No packet is marked.
     #[default]
     Off,
-    /// When the flow has sent the bandwidth-delay product: the host's line rate x the base RTT.
+    /// After the bandwidth-delay product: the host's line rate x the base RTT.
     Auto,
-    /// When the flow has sent so many bytes of payload, above zero.
+    /// After this many bytes of payload, above zero.
     Bytes(Bytes),
 }
 
@@ -38,7 +38,7 @@ pub enum FirstRttLimit {
 pub(super) struct FirstRttKeys(FirstRttLimit);
 
 impl FirstRttKeys {
-    /// With what `first_rtt_acks` says.
+    /// Resolves the keys; `acks` is `first_rtt_acks`.
     pub(super) fn resolve(
         self,
         acks: bool,

@@ -1,4 +1,4 @@
-//! HPCC's parameters.
+//! Parameters of HPCC.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,22 @@ use crate::quantity::{self, Rate, Size};
 use crate::ratio::Probability;
 use crate::report::ScenarioError;
 
-/// HPCC's parameters (Li et al., SIGCOMM 2019).
+/// Parameters of HPCC (Li et al., SIGCOMM 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Hpcc {
-    /// eta: the utilisation that the window aims at.
+    /// eta: target utilisation.
     pub utilisation: Probability,
     /// maxStage: round trips of additive increase before the window follows the utilisation again.
     pub max_stage: u32,
-    /// Whether every ACK changes the window, or only the first of each round trip.
+    /// True if every ACK changes the window; otherwise only the first ACK of each round trip does.
     pub fast_reaction: bool,
-    /// W_AI: what the window grows by; `None` is 1/100 of what eta leaves of the bandwidth-delay product.
+    /// W_AI: growth of the window. `None`: a hundredth of (1 - eta) x the bandwidth-delay product.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub additive_increase: Option<Bytes>,
-    /// The rate never falls below this.
+    /// Minimum rate.
     #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rate: BitsPerSecond,
 }
@@ -33,17 +33,17 @@ pub struct Hpcc {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HpccKeys {
-    /// eta: the utilisation that the window aims at, above 0, up to 1. Default 0.95.
+    /// eta: target utilisation, above 0, up to 1. Default 0.95.
     utilisation: Option<Probability>,
     /// maxStage: round trips of additive increase before the window follows the utilisation again. Default 5.
     max_stage: Option<u32>,
-    /// Whether every ACK changes the window, in proportion to that of the last round trip, or only the first of each
-    /// round trip. Default true.
+    /// True if every ACK changes the window, in proportion to the window of the last round trip. If false, only the
+    /// first ACK of each round trip changes it. Default true.
     fast_reaction: Option<bool>,
-    /// W_AI: what the window grows by, which may be "0B". Default: (1 - `utilisation`) / 100 of line rate x `base_rtt`, which
-    /// is 81 B at 100 Gbit/s and 13 us, where the paper has 80 B.
+    /// W_AI: growth of the window, may be "0B". Default: (1 - `utilisation`) / 100 of line rate x `base_rtt`, which is
+    /// 81 B at 100 Gbit/s and 13 us; the paper has 80 B.
     additive_increase: Option<Size>,
-    /// The rate never falls below this. Default "1Mbps"; the authors' simulator has 1 Gbit/s at 100 Gbit/s.
+    /// Minimum rate. Default "1Mbps"; the authors' simulator has 1 Gbit/s at 100 Gbit/s.
     minimum_rate: Option<Rate>,
 }
 

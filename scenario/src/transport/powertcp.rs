@@ -1,4 +1,4 @@
-//! The parameters of PowerTCP and theta-PowerTCP.
+//! Parameters of PowerTCP and theta-PowerTCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,21 +9,21 @@ use crate::quantity::{self, Rate, Size};
 use crate::ratio::Probability;
 use crate::report::ScenarioError;
 
-/// The parameters of either version (Addanki et al., NSDI 2022).
+/// Parameters of PowerTCP or theta-PowerTCP (Addanki et al., NSDI 2022).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PowerTcp {
-    /// gamma: the weight of a new window.
+    /// gamma: weight of a new window.
     pub gain: Probability,
-    /// eta: the part of a link that is to be in use.
+    /// eta: target utilisation.
     #[serde(skip_serializing_if = "is_whole")]
     pub utilisation: Probability,
-    /// beta: what the window grows by; `None` is 6/1000 of the bandwidth-delay product.
+    /// beta: growth of the window; `None`: 6/1000 of the bandwidth-delay product.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub additive_increase: Option<Bytes>,
-    /// The rate never falls below this.
+    /// Minimum rate.
     #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rate: BitsPerSecond,
 }
@@ -32,15 +32,15 @@ pub struct PowerTcp {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct PowerTcpKeys {
-    /// gamma: the weight of a new window, above 0, up to 1. Default 0.9.
+    /// gamma: weight of a new window, above 0, up to 1. Default 0.9.
     gain: Option<Probability>,
-    /// eta: the part of a link that is to be in use, above 0, up to 1: power is divided by it. Default 1, as in the
-    /// paper; the authors' simulator has 0.95 for "powertcp".
+    /// eta: target utilisation, above 0, up to 1; power is divided by it. Default 1, as in the paper; the authors'
+    /// simulator has 0.95 for "powertcp".
     utilisation: Option<Probability>,
-    /// beta: what the window grows by, which may be "0B". Default: 6/1000 of line rate x `base_rtt`, as in the authors'
-    /// simulator (150 Mbit/s at 25 Gbit/s).
+    /// beta: growth of the window, may be "0B". Default: 6/1000 of line rate x `base_rtt`, as in the authors' simulator
+    /// (150 Mbit/s at 25 Gbit/s).
     additive_increase: Option<Size>,
-    /// The rate never falls below this. Default "1Mbps"; the authors' simulator has 100 Mbit/s at 25 Gbit/s.
+    /// Minimum rate. Default "1Mbps"; the authors' simulator has 100 Mbit/s at 25 Gbit/s.
     minimum_rate: Option<Rate>,
 }
 

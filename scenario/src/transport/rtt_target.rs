@@ -1,4 +1,4 @@
-//! The parameters of the end-to-end control beside BFC.
+//! Parameters of the end-to-end control to combine with BFC.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use crate::quantity::{self, Size};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// The parameters of Algorithm 1 of BFC (Goyal et al., NSDI 2022, Appendix A.1).
+/// Parameters of Algorithm 1 of BFC (Goyal et al., NSDI 2022, Appendix A.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RttTarget {
-    /// The round-trip time that windows aim at, in base RTTs.
+    /// Target round-trip time, in base RTTs.
     pub target: Ratio,
-    /// The first window; `None` is line rate x base RTT.
+    /// First window; `None`: line rate x base RTT.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub initial_window: Option<Bytes>,
-    /// The largest window; `None` is line rate x the target.
+    /// Maximum window; `None`: line rate x the target.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
@@ -32,11 +32,11 @@ pub struct RttTarget {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RttTargetKeys {
-    /// The round-trip time that windows aim at, as a multiple of `base_rtt`, at least 1. Default 5/2.
+    /// Target round-trip time, as a multiple of `base_rtt`, at least 1. Default 5/2.
     target: Option<Ratio>,
-    /// The first window, above zero. Default: line rate x `base_rtt`.
+    /// First window, above zero. Default: line rate x `base_rtt`.
     initial_window: Option<Size>,
-    /// The largest window, above zero; the paper states none. Default: line rate x the target round-trip time.
+    /// Maximum window, above zero; the paper gives no value. Default: line rate x the target round-trip time.
     maximum_window: Option<Size>,
 }
 

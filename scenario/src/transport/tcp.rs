@@ -19,34 +19,34 @@ pub struct Tcp {
     /// Retransmission timeout until a round trip has been measured.
     #[serde(serialize_with = "quantity::serialize")]
     pub initial_rto: Picos,
-    /// No retransmission timeout is below it.
+    /// Minimum retransmission timeout.
     #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rto: Picos,
-    /// No retransmission timeout is above it.
+    /// Maximum retransmission timeout.
     #[serde(serialize_with = "quantity::serialize")]
     pub maximum_rto: Picos,
-    /// SACKed segments behind a missing one that make it lost.
+    /// Number of SACKed segments behind a missing one after which it counts as lost.
     pub loss_threshold: u32,
-    /// Whether a tail loss probe goes out before the timeout.
+    /// True if a tail loss probe is sent before the timeout.
     pub tail_loss_probe: bool,
-    /// How long an ACK may wait for a second segment; zero for an ACK to each.
+    /// Time for which an ACK may wait for a second segment; zero: an ACK for each segment.
     #[serde(serialize_with = "quantity::serialize")]
     pub delayed_ack: Picos,
-    /// Whether SYNs open connections. If not, they are open when flows start.
+    /// True if SYNs open connections. If false, connections are open when flows start.
     pub handshake: bool,
-    /// Who sets the sender's window and rate.
+    /// Congestion control.
     #[serde(flatten)]
     pub congestion_control: CongestionControl,
-    /// The round-trip time that windows are computed from; `None` is the longest of the fabric's idle paths.
+    /// Round-trip time from which windows are computed; `None`: the longest of the fabric's idle paths.
     #[serde(serialize_with = "serialize_base_rtt")]
     pub base_rtt: Option<Picos>,
-    /// Bytes that may be unacknowledged, whatever congestion control says.
+    /// Limit of unacknowledged bytes in addition to congestion control.
     #[serde(flatten)]
     pub window: Window,
-    /// Which segments are marked as ones of a flow's first round trip.
+    /// Marks of segments of a flow's first round trip.
     #[serde(flatten)]
     pub first_rtt: FirstRttMarks,
-    /// Stamps of switches for which data segments have room, 0 to 3; 0: no telemetry.
+    /// Number of stamps of switches that fit into data segments, 0 to 3; 0: no telemetry.
     #[serde(skip)]
     pub telemetry_hops: u8,
 }
@@ -59,52 +59,56 @@ pub(crate) struct TcpKeys {
     /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
     /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
     initial_rto: Option<Time>,
-    /// No retransmission timeout is below it; above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
+    /// Minimum retransmission timeout, above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
     minimum_rto: Option<Time>,
-    /// No retransmission timeout is above it; at least the other two. Default "60s".
+    /// Maximum retransmission timeout, at least `initial_rto` and `minimum_rto`. Default "60s".
     maximum_rto: Option<Time>,
-    /// SACKed segments behind a missing one that make it lost (DupThresh in RFC 6675), from 1 up. Default 3.
+    /// Number of SACKed segments behind a missing one after which it counts as lost (DupThresh in RFC 6675), from 1 up.
+    /// Default 3.
     #[schemars(range(min = 1))]
     loss_threshold: Option<u32>,
-    /// Whether two round trips without an ACK send the last segment again, or a new one (RFC 8985, 7). Default false.
+    /// True to send the last segment again, or a new one, after two round trips without an ACK (tail loss probe; RFC
+    /// 8985, 7). Default false.
     tail_loss_probe: bool,
-    /// How long an ACK may wait for a second segment, below `minimum_rto`; "0s" for an ACK to each segment. Default "0s".
+    /// Time for which an ACK may wait for a second segment, below `minimum_rto`; "0s": an ACK for each segment. Default
+    /// "0s".
     delayed_ack: Time,
-    /// Whether SYNs open connections, in a flow's time. If not, they are open when flows start. Default true.
+    /// True if SYNs open connections, within a flow's completion time. If false, connections are open when flows start.
+    /// Default true.
     handshake: Option<bool>,
-    /// Who sets the sender's window and rate: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp",
-    /// "rtt-target" (beside BFC), or "none", which is line rate. Default "cubic".
+    /// Congestion control: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
+    /// with BFC), or "none", which sends at line rate. Default "cubic".
     congestion_control: Option<CongestionControlKeys>,
-    /// Cubic's parameters; they have an effect with `congestion_control = "cubic"`.
+    /// Parameters of Cubic, used with `congestion_control = "cubic"`.
     cubic: cubic::CubicKeys,
-    /// DCTCP's parameters; they have an effect with `congestion_control = "dctcp"`.
+    /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
     dctcp: dctcp::DctcpKeys,
-    /// HPCC's parameters; they have an effect with `congestion_control = "hpcc"`.
+    /// Parameters of HPCC, used with `congestion_control = "hpcc"`.
     hpcc: hpcc::HpccKeys,
-    /// PowerTCP's parameters; they have an effect with `congestion_control = "powertcp"`.
+    /// Parameters of PowerTCP, used with `congestion_control = "powertcp"`.
     powertcp: powertcp::PowerTcpKeys,
-    /// The parameters of the control beside BFC; they have an effect with `congestion_control = "rtt-target"`.
+    /// Parameters of the control to combine with BFC, used with `congestion_control = "rtt-target"`.
     rtt_target: rtt_target::RttTargetKeys,
-    /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
+    /// Parameters of theta-PowerTCP, used with `congestion_control = "theta-powertcp"`.
     theta_powertcp: powertcp::PowerTcpKeys,
-    /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
+    /// Parameters of TIMELY, used with `congestion_control = "timely"`.
     timely: timely::TimelyKeys,
-    /// The round-trip time that windows are computed from, above zero, or "auto": the longest of the fabric's idle
-    /// paths, for a full packet and its ACK. Default "auto".
+    /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
+    /// for a full packet and its ACK. Default "auto".
     base_rtt: BaseRtt,
-    /// Bytes that may be unacknowledged, whatever `congestion_control` says: "none" for no limit, "bdp" (line rate x
-    /// `base_rtt`), or a size above zero. Default "none".
+    /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
+    /// size above zero. Default "none".
     window: WindowKeys,
-    /// Whether `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
+    /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
-    /// Whether a packet may start that a window, `window` or that of `congestion_control`, does not hold whole, unless
-    /// the window is full. Default false.
+    /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
+    /// not full. Default false.
     window_overrun: bool,
-    /// Which data segments and SYNs are marked as ones of their flow's first round trip (docs/flow-hints.md): "off"; all until the
-    /// flow has sent this much payload, of what it sends again too, a size above zero; or "auto", which is line rate x
-    /// `base_rtt`. Default "off".
+    /// Marks of data segments and SYNs of a flow's first round trip (docs/flow-hints.md). "off": none. A size above
+    /// zero: segments are marked until the flow has sent this much payload, including retransmissions. "auto": this
+    /// size is line rate x `base_rtt`. Default "off".
     first_rtt_marks: first_rtt::FirstRttKeys,
-    /// Whether all ACKs are marked so as well, as in ABM's simulator. Default false.
+    /// True if all ACKs carry this mark as well, as in ABM's simulator. Default false.
     first_rtt_acks: bool,
 }
 
@@ -181,7 +185,7 @@ impl TcpKeys {
     }
 
     fn congestion_control(&self, place: &Place<'_>) -> Result<CongestionControl, ScenarioError> {
-        // All are checked, so that a mistake shows before a sweep comes to it.
+        // Resolves all algorithms, so that an error shows before a sweep selects the algorithm.
         let cubic = self.cubic.resolve(&place.of("cubic"))?;
         let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::SlowStart)?;
         let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;

@@ -1,4 +1,4 @@
-//! TIMELY's parameters.
+//! Parameters of TIMELY.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,51 +9,51 @@ use crate::quantity::{self, Increase, Quantity, Rate, Time};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// TIMELY's parameters (Mittal et al., SIGCOMM 2015).
+/// Parameters of TIMELY (Mittal et al., SIGCOMM 2015).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Timely {
-    /// Which version runs.
+    /// Version of the algorithm.
     pub form: TimelyForm,
-    /// T_low: below it the rate always grows.
+    /// T_low: round-trip time below which the rate always grows.
     #[serde(serialize_with = "quantity::serialize")]
     pub low: Picos,
-    /// T_high: above it the rate always falls.
+    /// T_high: round-trip time above which the rate always falls.
     #[serde(serialize_with = "quantity::serialize")]
     pub high: Picos,
-    /// minRTT: what differences of round trips are divided by.
+    /// minRTT: divisor of differences of round-trip times.
     #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rtt: Picos,
-    /// alpha: the weight of the newest difference.
+    /// alpha: weight of the newest difference.
     pub gain: Ratio,
-    /// beta: how strongly the rate falls.
+    /// beta: strength of a decrease.
     pub decrease: Ratio,
-    /// delta: what it grows by; `None` is 1/1000 of the line rate.
+    /// delta: additive increase of the rate; `None`: 1/1000 of the line rate.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub additive_increase: Option<BitsPerSecond>,
-    /// What it grows by after `hyper_after` increases in a row; `None` is five times `additive_increase`.
+    /// Increase of the rate after `hyper_after` increases in a row; `None`: five times `additive_increase`.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"
     )]
     pub hyper_increase: Option<BitsPerSecond>,
-    /// N.
+    /// N: number of increases in a row before `hyper_increase`.
     pub hyper_after: u32,
-    /// The rate never falls below this.
+    /// Minimum rate.
     #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rate: BitsPerSecond,
 }
 
-/// Which version of TIMELY runs.
+/// Version of TIMELY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimelyForm {
-    /// That of its paper.
+    /// Version of the TIMELY paper.
     #[default]
     Original,
-    /// That of Zhu et al., "ECN or Delay", CoNEXT 2016.
+    /// Version of Zhu et al., "ECN or Delay", CoNEXT 2016.
     Patched,
 }
 
@@ -61,26 +61,26 @@ pub enum TimelyForm {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TimelyKeys {
-    /// "original", or "patched" (Zhu et al., "ECN or Delay", CoNEXT 2016): between the thresholds the rate follows the
-    /// round-trip time, too. Default "original".
+    /// Version: "original", or "patched" (Zhu et al., "ECN or Delay", CoNEXT 2016), in which the rate also follows the
+    /// round-trip time between the thresholds. Default "original".
     form: TimelyForm,
-    /// T_low: below it the rate always grows; above zero. Default "50us".
+    /// T_low: round-trip time below which the rate always grows; above zero. Default "50us".
     low: Option<Time>,
-    /// T_high: above it the rate always falls; at least `low`. Default "500us".
+    /// T_high: round-trip time above which the rate always falls; at least `low`. Default "500us".
     high: Option<Time>,
-    /// minRTT: what differences of round trips are divided by; above zero. Default "20us".
+    /// minRTT: divisor of differences of round-trip times; above zero. Default "20us".
     minimum_rtt: Option<Time>,
-    /// alpha: the weight of the newest difference, a ratio up to 1. Default 7/8.
+    /// alpha: weight of the newest difference, a ratio up to 1. Default 7/8.
     gain: Option<Ratio>,
-    /// beta: how strongly the rate falls, a ratio up to 1. Default 4/5; 1/125 with form "patched".
+    /// beta: strength of a decrease, a ratio up to 1. Default 4/5; 1/125 with form "patched".
     decrease: Option<Ratio>,
-    /// delta: what it grows by. Default: 1/1000 of the line rate, the paper's 10 Mbit/s at 10 Gbit/s.
+    /// delta: additive increase of the rate. Default: 1/1000 of the line rate, the paper's 10 Mbit/s at 10 Gbit/s.
     additive_increase: Option<Quantity<Increase>>,
-    /// What it grows by after `hyper_after` increases in a row. Default: five times `additive_increase`.
+    /// Increase of the rate after `hyper_after` increases in a row. Default: five times `additive_increase`.
     hyper_increase: Option<Quantity<Increase>>,
-    /// N: see `hyper_increase`. Default 5.
+    /// N: number of increases in a row before `hyper_increase`. Default 5.
     hyper_after: Option<u32>,
-    /// The rate never falls below this. Default "10Mbps"; the HPCC simulator has 1 Gbit/s at 100 Gbit/s.
+    /// Minimum rate. Default "10Mbps"; the HPCC simulator has 1 Gbit/s at 100 Gbit/s.
     minimum_rate: Option<Rate>,
 }
 

@@ -1,4 +1,4 @@
-//! A window beside congestion control.
+//! A window in addition to congestion control.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use units::Bytes;
 use crate::quantity::{self, Size};
 use crate::refusal::Refusal;
 
-/// Bytes that may be unacknowledged, whatever congestion control says.
+/// Limit of unacknowledged bytes in addition to congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
-    /// How many.
+    /// Size of the window.
     #[serde(rename = "window", serialize_with = "serialize")]
     pub size: WindowSize,
-    /// Whether it shrinks in proportion to the rate that congestion control sets.
+    /// True if the window shrinks in proportion to the rate that congestion control sets.
     #[serde(rename = "window_scales")]
     pub scales: bool,
-    /// Whether a packet may start that a window does not hold whole, unless the window is full.
+    /// True if a packet may exceed a window as long as the window is not full.
     #[serde(rename = "window_overrun")]
     pub overrun: bool,
 }
 
-/// How large a window is.
+/// Size of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowSize {
     /// No limit.
@@ -29,7 +29,7 @@ pub enum WindowSize {
     Unlimited,
     /// The bandwidth-delay product: the host's line rate x the base RTT.
     Bdp,
-    /// So many bytes, above zero.
+    /// A fixed number of bytes, above zero.
     Bytes(Bytes),
 }
 

@@ -1,11 +1,11 @@
-//! Keys of `switch.lossy` that are wrong.
+//! Invalid keys of `switch.lossy`.
 
 use insta::assert_snapshot;
 
 use super::super::report;
 use super::with;
 
-/// The report on these keys, a line for `lossy`.
+/// Returns the report on these keys, one line for `lossy`.
 fn report_on(lossy: &str) -> String {
     report(&with(&format!("lossy = {{ {lossy} }}")))
 }
@@ -302,7 +302,7 @@ fn settings_that_nothing_can_come_of() {
     }
 }
 
-/// The only flow that marks is one that PFC protects; its ACKs are lossy.
+/// PFC protects the only flow with marks; its ACKs are lossy.
 #[test]
 fn marks_of_lossless_flows_are_none_but_for_their_acks() {
     let keys = |lossless: u8, marks: &str| {
@@ -317,7 +317,7 @@ fn marks_of_lossless_flows_are_none_but_for_their_acks() {
     super::good(&keys(3, &acks));
 }
 
-/// Half of a pool of one packet, of DT; BSHARE lets it in.
+/// Under DT the limit is half of a pool of one packet; BSHARE admits it.
 #[test]
 fn a_threshold_below_a_packet_is_told() {
     let warnings = |keys: &str| {
@@ -452,7 +452,7 @@ fn numbers_of_ib_that_cannot_be_compared() {
     }
 }
 
-/// Behind a packet there is always less than the whole buffer.
+/// Less than the whole buffer always waits behind a packet.
 #[test]
 fn min_bytes_of_the_whole_buffer_never_drop() {
     let keys = |bytes: u64| {
