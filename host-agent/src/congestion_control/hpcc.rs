@@ -4,11 +4,11 @@
 //! consecutive stamps of a hop give its utilization, by which the window is divided: Algorithm 1 of the paper. The rate
 //! is window / base RTT, so that packets are paced.
 //!
-//! Where the paper is silent, this follows the authors' simulator (`alibaba-edu/High-Precision- Congestion-Control`,
-//! `rdma-hw.cc`): the estimate begins at 1, the first ACK only leaves its stamps, and the window stays between the min
-//! rate's window and the bandwidth-delay product. A new rate moves the start of the next packet, as `ChangeRate` does
-//! there: otherwise a flow whose window is below one packet would wait for a whole packet at a rate that no longer
-//! holds.
+//! The implementation follows the authors' simulator (`alibaba-edu/High-Precision-Congestion-Control`, `rdma-hw.cc`)
+//! where the paper is silent: the estimate begins at 1, the first ACK only leaves its stamps, and the window stays
+//! between the min rate's window and the bandwidth-delay product. A new rate moves the start of the next packet, as
+//! `ChangeRate` does there: otherwise a flow whose window is below one packet would wait for a whole packet at a rate
+//! that no longer holds.
 
 use std::sync::Arc;
 

@@ -4,12 +4,12 @@
 //! change of the queue plus the output. Their product is power. The window is divided by the ratio of power to the
 //! power of a link that is just full: Algorithm 1 of the paper. The rate is window / base RTT.
 //!
-//! Where the paper is silent, this follows one half of the authors' simulator (`inet-tub/ns3-datacenter`): the estimate
-//! begins at 1 (RDMA half, `rdma-hw.cc`), the first ACK only leaves its stamps (TCP half, `tcp-advanced.cc`), a hop's
-//! current is at least half of its rate (both), and the window of a round trip ago is the window with which the round
-//! trip began. The utilization of the reference link can be set: 0.95 in the RDMA half, 1 in the paper. No window is
-//! above the bandwidth-delay product. A new rate moves the start of the next packet, as in both halves (`ChangeRate` in
-//! the RDMA half, `SetCCRate` in the TCP half).
+//! The implementation follows one half of the authors' simulator (`inet-tub/ns3-datacenter`) where the paper is silent:
+//! the estimate begins at 1 (RDMA half, `rdma-hw.cc`), the first ACK only leaves its stamps (TCP half,
+//! `tcp-advanced.cc`), a hop's current is at least half of its rate (both), and the window of a round trip ago is the
+//! window with which the round trip began. The utilization of the reference link can be set: 0.95 in the RDMA half, 1
+//! in the paper. No window is above the bandwidth-delay product. A new rate moves the start of the next packet, as in
+//! both halves (`ChangeRate` in the RDMA half, `SetCCRate` in the TCP half).
 
 use std::sync::Arc;
 
