@@ -57,7 +57,7 @@ impl FrameLengths {
         self.hop_control.map_or(own, u32::from)
     }
 
-    /// The least that a frame counts.
+    /// Min accounted length of a frame.
     pub fn shortest(self) -> u64 {
         let own = SHORTEST_FRAME;
         let control = self.hop_control.map_or(own, u64::from);

@@ -75,7 +75,7 @@ struct Sending {
     waits: bool,
     /// True if it is scheduled at the NIC.
     scheduled: bool,
-    /// Since when its own rate, window and data let its next packet go.
+    /// Instant from which its own rate, window and data allow its next packet.
     since: Picos,
     /// Instant of its entry among the timers, if it has one.
     timer_entry: Option<Picos>,
@@ -245,7 +245,7 @@ impl Host {
         None
     }
 
-    /// Tells the NIC of a packet that starts, for the gap behind it, if there are such gaps.
+    /// Reports the start of a packet to the NIC, for the gap behind it, if rates cause gaps.
     #[inline]
     fn note_start(&mut self, now: Picos, packet: &Packet) {
         if !self.config.obeys_rates {
@@ -264,8 +264,8 @@ impl Host {
         self.named_queue
     }
 
-    /// Since when its sender would have let go the data packet which [`poll_transmit`](Self::poll_transmit) has just returned: only
-    /// the port, pauses and other packets held it from then on. `None` of an ACK, NAK or CNP.
+    /// Instant from which the data packet that [`poll_transmit`](Self::poll_transmit) has just returned could go by its
+    /// sender: only the port, pauses and other packets held it from then on. `None` for an ACK, NAK or CNP.
     #[inline]
     pub const fn ready_since(&self) -> Option<Picos> {
         self.ready_since
@@ -388,7 +388,7 @@ impl Host {
         packet
     }
 
-    /// Tells of a change of a traced flow's sender, if there is one.
+    /// Queues an event for a change of a traced flow's sender, if there is one.
     #[inline(always)]
     fn tell_change(&mut self, now: Picos, slot: u32) {
         if self.traces {

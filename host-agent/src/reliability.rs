@@ -103,7 +103,7 @@ pub enum Outcome {
     Useful,
     /// The last packet is acknowledged.
     Completed,
-    /// Nothing new.
+    /// Nothing new is acknowledged or requested.
     Stale,
     /// The answer names a packet that was never sent.
     BeyondSent,

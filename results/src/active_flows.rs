@@ -17,8 +17,8 @@ pub struct ActiveFlows {
     pub busiest: ActiveFlowsSummary,
     /// The busiest port, as `s0:17`.
     pub busiest_port: String,
-    /// There, the mean change of a flow's fair share from one sample to the next, as a part of the earlier share, while
-    /// flows are active at both.
+    /// Mean change of a flow's fair share at the busiest port from one sample to the next, as a fraction of the earlier
+    /// share, while flows are active at both samples.
     pub busiest_share_change: f64,
 }
 
@@ -29,11 +29,11 @@ pub struct ActiveFlowsSummary {
     pub mean: f64,
     /// Max number of flows in 50 % of the time.
     pub p50: u32,
-    /// Likewise, in 90 % of the time.
+    /// Max number of flows in 90 % of the time.
     pub p90: u32,
-    /// Likewise, in 99 % of the time.
+    /// Max number of flows in 99 % of the time.
     pub p99: u32,
-    /// The most.
+    /// Max number of flows.
     pub max: u32,
 }
 

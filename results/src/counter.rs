@@ -29,11 +29,11 @@ pub enum Counter {
     Discarded,
     /// Packets that left its queues.
     Packets,
-    /// Their bytes.
+    /// Bytes of these packets.
     Bytes,
     /// Packets that were marked on their way through its queues.
     Marked,
-    /// Most bytes in its queues.
+    /// Max bytes in its queues.
     QueueWatermark,
     /// Max bytes that its received packets held in the shared pool.
     SharedWatermark,
@@ -90,15 +90,15 @@ impl Counter {
 pub struct QueueCounters {
     /// Packets that left.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
     /// Packets that were marked, each counted where it was marked first.
     pub marked: u64,
-    /// Most bytes that waited to leave.
+    /// Max bytes that waited to leave.
     pub egress_watermark: u64,
     /// Max bytes that received packets held in the shared pool.
     pub shared_watermark: u64,
-    /// Most bytes of headroom likewise.
+    /// Max bytes of headroom that received packets held.
     pub headroom_watermark: u64,
 }
 

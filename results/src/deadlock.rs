@@ -33,14 +33,14 @@ pub struct DeadlockMember<'a> {
     pub wire: &'a str,
     /// The queue's priority.
     pub priority: u8,
-    /// Why it waits for the next.
+    /// Kind of the pause by which it waits for the next member.
     pub cause: WaitCause,
 }
 
 /// Kind of pause that holds packets in a member of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCause {
-    /// Their class is paused, by its ingress queue or by the port of that.
+    /// Their class is paused, because of its ingress queue or of that queue's port.
     Class(PauseLevel),
     /// Their single queue, with this number, is paused.
     FlowQueue(u8),

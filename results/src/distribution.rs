@@ -45,7 +45,7 @@ impl Distribution {
         self.count
     }
 
-    /// The least value; 0 without values.
+    /// Min value; 0 without values.
     pub fn least(&self) -> u64 {
         self.least.unwrap_or(0)
     }

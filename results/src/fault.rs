@@ -21,7 +21,7 @@ pub struct FaultRow {
     pub frames: u64,
     /// Total time that the fault added to these frames.
     pub added: Nanos,
-    /// The most that it added to one of them.
+    /// Max time that the fault added to a frame.
     pub most_added: Nanos,
 }
 

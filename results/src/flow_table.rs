@@ -21,7 +21,7 @@ pub struct FlowTablesRow<'a> {
     pub node: &'a str,
     /// The port.
     pub port: u16,
-    /// Their rows.
+    /// Rows of the port's tables.
     pub rows: TableRows,
 }
 
@@ -43,7 +43,7 @@ pub struct FlowTables {
 pub struct FlowTable {
     /// Rows of a port, the mean over time and ports.
     pub mean: f64,
-    /// Most rows of a port at a sample.
+    /// Max rows of a port at a sample.
     pub max: u64,
     /// Rows of all ports together, the mean over time.
     pub sum_mean: f64,

@@ -12,7 +12,7 @@ use super::table_file::TableFile;
 /// Limits and congestion of a flow's sender from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTraceRow {
-    /// Since when.
+    /// Start of this state.
     pub time: Nanos,
     /// The flow's number.
     pub flow: u32,

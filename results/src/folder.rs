@@ -107,7 +107,7 @@ pub struct ResultsOptions {
     pub snap_bytes: u32,
     /// True to write `throughput.csv`.
     pub throughput: bool,
-    /// Most rows of `flow_trace.csv`, if there is one.
+    /// Max rows of `flow_trace.csv`. `None`: no such file.
     pub flow_trace_rows: Option<u64>,
     /// Options for HPCC-format files. `None`: no such files.
     pub hpcc: Option<HpccOptions>,

@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_millis(5);
 /// Other holders that a lock allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody.
+    /// No other holder.
     Alone,
     /// Others that share it, too.
     Shared,

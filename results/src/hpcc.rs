@@ -81,7 +81,7 @@ pub struct HpccFiles {
     next_ports: BTreeMap<(u32, u32), u16>,
     /// Source ports of flows under way, and their [`FlowStart::standalone`].
     under_way: BTreeMap<u32, (u16, Option<Nanos>)>,
-    /// Until when a port (node, port, priority) is paused.
+    /// Ends of pauses, by (node, port, priority).
     paused: BTreeMap<(u32, u16, u8), Nanos>,
 }
 

@@ -26,7 +26,7 @@ impl Level {
         self.sum + self.since(window, end)
     }
 
-    /// The most that it was for some time in the window, until `end`.
+    /// Max level in the part of the window before `end`.
     pub(super) fn most(&self, window: Window, end: Nanos) -> u64 {
         let held = window.overlap(self.since, end) > Nanos(0);
         if held { self.most.max(self.value) } else { self.most }

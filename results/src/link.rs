@@ -19,7 +19,7 @@ pub struct LinkRow {
     pub rate: BitsPerSecond,
     /// Frames whose transmission began.
     pub frames: u64,
-    /// Their lengths.
+    /// Bytes of these frames.
     pub bytes: u64,
     /// Bytes of these frames on the wire, gaps and FCS included.
     pub wire_bytes: u64,

@@ -57,7 +57,7 @@ pub struct LinkDelayRange {
     pub exchanges: u64,
     /// The shortest and the longest link delay.
     pub link_delay: (Nanos, Nanos),
-    /// The least and the most headroom that a queue was given.
+    /// Min and max headroom that a queue was given.
     pub headroom: (Bytes, Bytes),
 }
 

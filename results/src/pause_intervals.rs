@@ -15,7 +15,7 @@ pub struct PauseTotal {
     pub refreshes: u64,
     /// RESUMEs that were decided.
     pub resumes: u64,
-    /// Their time, summed.
+    /// Total time of these pauses.
     pub paused: Nanos,
     /// The longest of them.
     pub longest: Nanos,

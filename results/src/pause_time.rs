@@ -24,7 +24,8 @@ pub struct PauseReceived<'a> {
     pub by: &'a str,
     /// The class.
     pub priority: u8,
-    /// From when on the port starts no frame of that priority, unless a pause is running.
+    /// Instant from which the port starts no frame of the priority, unless a pause is already in
+    /// effect.
     pub binds: Nanos,
     /// Instant at which the pause ends by itself; not after `time` if the frame resumes.
     pub until: Nanos,
@@ -157,7 +158,7 @@ impl PortPause {
 }
 
 impl PauseTimes {
-    /// Nobody has been paused.
+    /// A record without pauses.
     pub fn new(window: Option<Window>) -> Self {
         Self { window, nodes: BTreeMap::new() }
     }

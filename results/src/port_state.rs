@@ -13,9 +13,9 @@ use super::row::{Fields, Row};
 /// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// Its departures are many: it suffers from congestion elsewhere.
+    /// Many packets depart from it: it suffers from congestion elsewhere.
     Victim,
-    /// Its departures are few.
+    /// Few packets depart from it.
     Normal,
 }
 
@@ -29,7 +29,7 @@ impl PortState {
     }
 }
 
-/// Why a state has changed.
+/// Cause of a change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateCause {
     /// Enough has departed in the period.
@@ -73,7 +73,7 @@ pub struct PortStateRow<'a> {
     pub port: u16,
     /// Priority of a queue that has its own state; `None` for the state of a port.
     pub priority: Option<u8>,
-    /// Why.
+    /// Cause of the change.
     pub cause: StateCause,
 }
 

@@ -22,7 +22,7 @@ pub struct RateRow<'a> {
     pub rate: Option<BitsPerSecond>,
     /// Bytes of the ingress queue in the shared pool and in headroom.
     pub occupancy: Bytes,
-    /// From where on the stage of that rate begins.
+    /// Occupancy at which the stage of this rate begins.
     pub threshold: Bytes,
 }
 

@@ -53,7 +53,7 @@ impl SizeClasses {
         (!self.0.is_empty()).then(|| self.0.partition_point(|&bound| bound < bytes))
     }
 
-    /// Their names, from the smallest sizes to the largest: `up-to-3kB`, `3kB-to-1MB`, `above-1MB`.
+    /// Names of the classes, from the smallest sizes to the largest: `up-to-3kB`, `3kB-to-1MB`, `above-1MB`.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let text = |bound: Option<&Bytes>| bound.map(|&bound| size_text(bound));
         (0..self.count()).map(move |class| {

@@ -113,15 +113,15 @@ pub struct Summary {
     /// Effects of faults, if the scenario has some.
     #[serde(default)]
     pub faults: Option<FaultTotals>,
-    /// Most bytes that each switch held.
+    /// Max bytes that each switch held.
     pub buffer_max_bytes: BTreeMap<String, u64>,
-    /// Most of them in headroom.
+    /// Max bytes that each switch held in headroom.
     pub headroom_max_bytes: BTreeMap<String, u64>,
     /// Frames times links crossed.
     pub packet_hops: u64,
     /// Emulated time at the end.
     pub emulated_ns: u64,
-    /// Why the run ended then.
+    /// Reason of the run's end.
     pub ended: RunEnd,
     /// Work unfinished when the duration or an interrupt ended the run; `None` if all was finished.
     pub unfinished: Option<String>,
@@ -148,7 +148,7 @@ pub struct Summary {
     pub cpu_seconds: f64,
 }
 
-/// Why a run ended.
+/// Reason of a run's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {

@@ -27,7 +27,7 @@ enum Rows {
     Parquet(RowIter<'static>),
 }
 
-/// Why a table cannot be read.
+/// Errors of reading a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The file does not exist, or cannot be opened.

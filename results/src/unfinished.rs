@@ -1,9 +1,10 @@
-//! Tells another process where results are being written, because a process that is killed cannot remove them.
+//! Reports unfinished results folders to another process, because a process that is killed cannot remove them.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Keeps note of a process's unfinished results, to remove them by [`ResultsFolder::clear_abandoned`] if it dies.
+/// Callbacks that record a process's unfinished results, to remove them by [`ResultsFolder::clear_abandoned`] if it
+/// dies.
 ///
 /// [`ResultsFolder::clear_abandoned`]: super::ResultsFolder::clear_abandoned
 #[derive(Debug)]

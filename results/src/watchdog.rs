@@ -11,7 +11,7 @@ use super::row::{Fields, Row};
 pub struct StormTraffic {
     /// Number of packets.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
 }
 
@@ -101,15 +101,15 @@ pub struct WatchdogTotals {
     pub storm_ns: u64,
     /// Packets that were to leave by stormed ports and were dropped.
     pub egress_dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub egress_dropped_bytes: u64,
     /// Packets that came in by stormed ports and were dropped.
     pub ingress_dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub ingress_dropped_bytes: u64,
     /// Packets that were sent in spite of pauses.
     pub forwarded_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub forwarded_bytes: u64,
 }
 

@@ -19,7 +19,7 @@ pub use remains::{
 };
 pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
 
-/// Looks at a running binary before it counts as hung: ten minutes, however loaded the machine.
+/// Checks of a running binary before it counts as hung: ten minutes, however loaded the machine.
 const LOOKS: u32 = 120_000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// One more than the last capability of `linux/capability.h`; kernels ignore what they lack.

@@ -66,7 +66,7 @@ impl Lab {
         self.assert_gone();
     }
 
-    /// Looks that nothing is left of it.
+    /// Checks that nothing is left of it.
     #[track_caller]
     pub fn assert_gone(&self) {
         assert_eq!(traces(), self.before);

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::command::{Finished, finish, isolate};
 
-/// Tells tests where Slurm and munge are: `/`, or the folder in which packages were unpacked.
+/// Variable with the root folder of Slurm and munge: `/`, or the folder in which packages were unpacked.
 pub const ROOT_VARIABLE: &str = "XOFF_SLURM_ROOT";
 /// Folder of libraries and plugins in Debian's packages.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";

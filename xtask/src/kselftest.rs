@@ -130,7 +130,7 @@ fn said(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Looks at the lines of both programs, and at which results netdev's CI finds in them: any that passed, failed, were skipped.
+/// Checks the lines of both programs, and the kinds of results that netdev's CI finds in them: passed, failed, skipped.
 fn judge(what: &str, text: &str, begins: [&str; 2], any: [bool; 3]) -> Result<()> {
     for (begin, (program, _)) in begins.into_iter().zip(PROGRAMS) {
         let line = format!("\n{begin} selftests: {NAME}: {program}");

@@ -64,7 +64,7 @@ pub struct Statistics {
     pub receive_ring_full: u64,
     /// Frames dropped because the fill ring was empty: the host did not receive fast enough.
     pub fill_ring_empty: u64,
-    /// Looks at the transmit ring that found nothing more; each send ends with one.
+    /// Polls that found the transmit ring empty. Each send ends with one.
     pub transmit_ring_empty: u64,
 }
 

@@ -58,7 +58,7 @@ impl Path {
         })
     }
 
-    /// Keeps stamps that came at `now`; an ACK without any changes nothing.
+    /// Keeps stamps that came at `now`. An ACK without stamps changes nothing.
     #[inline]
     pub fn learn(&mut self, now: Picos, stamps: &[HopTelemetry]) {
         if !stamps.is_empty() {

@@ -21,7 +21,7 @@ pub struct HostConfig {
     pub frame_time: FrameTime,
     /// Accounted lengths of frames.
     pub frame_lengths: FrameLengths,
-    /// Most payload bytes in a packet.
+    /// Max payload bytes in a packet.
     pub payload: u16,
     /// Priority of ACKs and NAKs; `None`: the priority of the data that they answer.
     pub ack_priority: Option<Priority>,

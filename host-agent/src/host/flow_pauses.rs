@@ -62,7 +62,7 @@ impl Host {
         self.wake_flows(now);
     }
 
-    /// Says if the neighbour has paused the flow of a name, as far as it has heard.
+    /// Returns true if the neighbour has paused the flow of a name, by the frames received so far.
     pub fn holds_flow(&self, priority: Priority, name: u32) -> bool {
         self.flow_pauses.paused.contains_key(&(priority.number(), name))
     }

@@ -3,7 +3,7 @@
 /// Use of ECN by a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not at all: its packets are not ECN-capable.
+    /// No use of ECN: packets are not ECN-capable.
     #[default]
     Off,
     /// From a marked segment until the sender reports a reduced window, each ACK has ECE (RFC 3168, 6.1.3).

@@ -74,7 +74,7 @@ pub struct Sender<C> {
     timeout: RetransmissionTimeout,
     handshake: Handshake,
     probe: Probe,
-    /// Since when something has been unacknowledged without progress.
+    /// Start of the present time without progress, while a segment is unacknowledged.
     timer_start: Picos,
     /// Last instant at which a new segment was sent or acknowledged.
     tail_start: Picos,
@@ -398,7 +398,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Looks for losses, all segments before `first_open` being acknowledged; true if a recovery begins.
+    /// Detects losses once all segments before `first_open` are acknowledged; true if a recovery begins.
     fn detect_loss(&mut self, first_open: u64) -> bool {
         // Losses of later round trips begin a new recovery, even if the lost segments are in flight again.
         let ended = self.recovery_point.filter(|&end| first_open >= end);

@@ -10,7 +10,7 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-/// Looks for a fabric before it counts as missing.
+/// Checks for a fabric before it counts as missing.
 const LOOKS: u32 = 5000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 

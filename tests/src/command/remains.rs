@@ -9,7 +9,7 @@ use std::time::Duration;
 use aya::maps::loaded_maps;
 use aya::programs::loaded_programs;
 
-/// Looks for something before it counts as missing, or as left.
+/// Checks of a condition before it counts as failed.
 const LOOKS: u32 = 5000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 

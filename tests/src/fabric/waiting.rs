@@ -61,7 +61,7 @@ struct Fabric {
     now: u64,
     /// Bytes times nanoseconds by (node, port).
     integrals: BTreeMap<[String; 2], u128>,
-    /// The most that was sampled by (node, port, priority).
+    /// Max sample by (node, port, priority).
     most: BTreeMap<[String; 3], u64>,
 }
 

@@ -109,7 +109,7 @@ pub(super) fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Nothing is attached to any interface of a namespace.
+/// Returns true if nothing is attached to any interface of a namespace.
 pub(super) fn is_bare(shell: &Shell, namespace: &str) -> bool {
     let links = shell.run(&format!("ip -n {namespace} -details link")).assert_code(0).stdout;
     !links.contains("xdp")

@@ -40,11 +40,11 @@ fn check<T: Debug>(cases: &impl Strategy<Value = T>, test: impl Fn(&T)) {
     });
 }
 
-/// Why lossy packets are dropped.
+/// Reasons of drops of lossy packets.
 const LOSSY: [&str; 5] =
     ["lossy-threshold", "lossy-buffer-full", "sojourn-time", "fair-drop", "codel"];
 
-/// Nothing is lost where the scheme promises it.
+/// Asserts that nothing is lost if the scheme promises it.
 fn assert_promises(drawn: &Drawn, run: &Run) {
     if drawn.is_lossless() {
         assert!(run.summary.lossless, "{:?}", run.summary.drops);

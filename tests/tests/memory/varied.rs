@@ -41,7 +41,7 @@ enum Second {
     Resolved,
     /// With twice the duration.
     Longer,
-    /// Until half of the time that the first one took.
+    /// Until half of the first run's time.
     Shorter,
     /// With its flows from a list; both with one label.
     Listed,

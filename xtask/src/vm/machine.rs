@@ -25,7 +25,7 @@ const TAIL_LINES: usize = 30;
 pub struct Ended {
     /// Output on the console.
     pub console: String,
-    /// Why it ended too early, if it did.
+    /// Reason of an early end, if it ended too early.
     pub failure: Option<String>,
 }
 

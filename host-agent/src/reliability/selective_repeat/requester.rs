@@ -39,7 +39,7 @@ pub struct SelectiveRepeatRequester {
     report_from: u64,
     /// Packets before this one have an answer coming to them, unless it is lost.
     asked_before: u64,
-    /// From when on the retransmission timer runs, if anything is in flight.
+    /// Start of the retransmission timer, if anything is in flight.
     timer_start: Picos,
 }
 

@@ -52,7 +52,7 @@ struct Line {
     responder: SelectiveRepeatResponder,
     flow: Flow,
     path: Path,
-    /// Most payload bytes outstanding.
+    /// Max payload bytes outstanding.
     window: u64,
     /// Numbers of packets that the path loses when they are sent for the first time.
     doomed: Vec<u64>,

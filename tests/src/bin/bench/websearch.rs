@@ -53,7 +53,7 @@ impl fmt::Display for Size {
 pub struct Cost {
     /// Packet-hops per second of processor time.
     pub hops_per_cpu_second: f64,
-    /// The most memory that the process held, in 10^6 bytes.
+    /// Peak memory of the process, in 10^6 bytes.
     pub peak_megabytes: f64,
 }
 

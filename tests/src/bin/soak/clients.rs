@@ -54,7 +54,7 @@ struct Client {
     other_end: Option<File>,
     /// `None` until it has been told to end.
     asked: Option<Asked>,
-    /// Until when it is to have ended.
+    /// Instant by which it must have ended.
     deadline: Instant,
     /// Time of the last look, and its processor time then.
     seen: (Instant, Times),

@@ -107,7 +107,7 @@ impl Fabrics {
         })
     }
 
-    /// Does something to a fabric, and brings it back.
+    /// Strikes a fabric, and restores it.
     pub fn strike(&mut self, step: &Step, blow: &Blow, tally: &mut Tally) -> Result<()> {
         let place = step.fabric;
         let Fabric { name, supervisor, mut buffer_kb, .. } = self.all[place];

@@ -32,7 +32,7 @@ pub enum Act {
     Client(Plan),
     /// Opens connections to a supervisor, which hang.
     Hang(Hang),
-    /// Does something to a fabric.
+    /// Strikes a fabric.
     Blow(Blow),
 }
 
