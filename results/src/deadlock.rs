@@ -16,7 +16,7 @@ pub struct DeadlockRow<'a> {
     pub circle: u32,
     /// Instant at which the cycle closed.
     pub onset: Nanos,
-    /// Instant from which on none of its queues could resume, if it was confirmed.
+    /// Instant at which it became certain that none of its queues can resume, if it did.
     pub confirmed: Option<Nanos>,
     /// True if no queue can resume even if it is tested when its pause is renewed.
     pub survives_refresh: bool,
