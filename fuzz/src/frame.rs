@@ -1,5 +1,5 @@
-//! Bytes from a wire: both parsers, switches' and hosts', never panic, agree with each other, and what they
-//! read is what the emitters write.
+//! Bytes from a wire: both parsers, switches' and hosts', never panic and agree with each other, and emitters write
+//! back what the parsers read.
 
 use std::fmt::Display;
 
@@ -99,7 +99,7 @@ fn control_frames(bytes: &[u8]) {
     }
 }
 
-/// A ring's records come from eBPF; user space reads them all the same.
+/// A ring's records come from eBPF, but user space must read any bytes.
 fn records(bytes: &[u8]) {
     match record::Header::read(bytes) {
         None => assert!(bytes.len() < record::HEADER_LEN),
@@ -107,7 +107,7 @@ fn records(bytes: &[u8]) {
     }
 }
 
-/// What a host takes, a switch reads alike. The other way round it need not be: switches forward TCP, too.
+/// Switches parse every packet of a host with equal results. The reverse need not hold: switches forward TCP, too.
 fn parsers_agree(bytes: &[u8]) {
     let mut copy = bytes.to_vec();
     let at_switch = ByteFrame(copy.as_mut_slice()).parse();
@@ -150,7 +150,7 @@ fn parsers_agree(bytes: &[u8]) {
     }
 }
 
-/// A segment of which hosts know all is emitted as it came, but for identification and DF.
+/// Segments that hosts parse completely are emitted with equal bytes, except for identification and DF.
 fn a_segment_is_its_bytes(bytes: &[u8]) {
     let Ok(segment) = TcpSegment::parse(bytes) else { return };
     assert!(!segment.to_string().is_empty());
@@ -172,7 +172,8 @@ fn a_segment_is_its_bytes(bytes: &[u8]) {
     assert_eq!(emitted, canonical);
 }
 
-/// A packet of which hosts know all is emitted as it came, once what means nothing is as emitters write it.
+/// Packets that hosts parse completely are emitted with equal bytes, once meaningless fields are as emitters write
+/// them.
 fn a_packet_is_its_bytes(bytes: &[u8]) {
     let Ok(packet) = RocePacket::parse(bytes) else { return };
     assert!(!packet.to_string().is_empty());
@@ -187,7 +188,7 @@ fn a_packet_is_its_bytes(bytes: &[u8]) {
     let mut canonical = bytes.to_vec();
     // Identification, DF.
     canonical[18..22].copy_from_slice(&[0, 0, 0x40, 0]);
-    // Solicited event, migration, what is reserved beside the ACK request.
+    // Solicited event, migration, reserved bits beside the ACK request.
     canonical[BTH + 1] = canonical[BTH + 1] & 0x30 | 0x40;
     canonical[BTH + 8] &= 0x80;
     let end = ethernet::LEN + packet.ip_total_length();
@@ -223,7 +224,7 @@ fn stamping_keeps_a_packet(bytes: &[u8]) {
     assert_eq!(stamped[..end], bytes[..end]);
 }
 
-/// A switch's rewriting leaves a packet with a right checksum, and changes what it should alone.
+/// A switch's rewriting leaves a packet with a right checksum, and changes only the intended fields.
 fn forwarding_keeps_a_packet(bytes: &[u8], fields: &Ipv4Fields) {
     let read = |bytes: &[u8]| match ByteFrame(bytes.to_vec().as_mut_slice()).parse() {
         Ok(Parsed::Ipv4(fields)) => Ipv4Fields { checksum: 0, ..fields },

@@ -1,8 +1,8 @@
-//! Frames that come to a host one after another, whatever is in them: what it sends for them is right, no timer
-//! outlives its flow, and it never delivers more than was sent to it.
+//! Frames that arrive at a host one after another, with any content: the host's answers are right, no timer outlives
+//! its flow, and it never delivers more than was sent to it.
 //!
-//! An input is a list of frames, each behind a head of three bytes: the time since the one before in units of
-//! 64 ns, and the frame's length. A frame is repaired, or else every one would be refused for its CRC.
+//! An input is a list of frames, each behind a head of three bytes: the time since the previous frame in units of 64
+//! ns, and the frame's length. Frames are repaired, because otherwise all would be refused for their CRC.
 
 use emulation::datapath::HostArrival;
 use fabric_core::priority::Priority;
@@ -37,7 +37,7 @@ const BYTES: u64 = 5000;
 /// Packets that the host sends after each frame at most.
 const BURST: usize = 8;
 
-/// A conversation that goes well, one that does not, and what a port gets besides.
+/// A conversation without faults, one with faults, and other frames at a port.
 pub fn seeds() -> Seeds {
     let data = |psn, opcode, payload_length| RocePacket {
         opcode,
@@ -102,8 +102,8 @@ pub fn seeds() -> Seeds {
     Seeds::of_bytes(lists.iter().map(|frames| input_of(frames)).collect())
 }
 
-/// To the connection that receives: SYN, a gap, its repair, the end. To the one that sends: the answer to its SYN, an
-/// ACK, a gap, the end.
+/// Segments to the receiving connection: SYN, a gap, its repair, the end. Segments to the sending connection: the
+/// answer to its SYN, an ACK, a gap, the end.
 pub fn segments() -> impl Iterator<Item = TcpSegment> {
     let to = |connection, direction, sequence, acknowledgement: u32, flags: Flags| TcpSegment {
         source: PEER,
@@ -302,7 +302,7 @@ fn receive(host: &mut Host, now: Picos, frame: &[u8]) -> u64 {
             host.handle_link_delay(now, &message);
             0
         }
-        // No bytes parse as what a program has sent.
+        // No bytes parse as a frame that a program has sent.
         Ok(HostArrival::Foreign) | Err(_) => 0,
     }
 }
@@ -332,7 +332,7 @@ fn send(host: &mut Host, mut now: Picos) -> Picos {
     now
 }
 
-/// Takes what the host tells. `delays`: the receiving end has a timer, too.
+/// Handles the host's events. `delays`: the receiving end has a timer, too.
 fn take_events(host: &mut Host, offered: u64, delays: bool) {
     while let Some(event) = host.poll_event() {
         match event {

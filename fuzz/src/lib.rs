@@ -1,10 +1,10 @@
-//! What must hold for any bytes and any text that xoff reads.
+//! Properties that must hold for any bytes and any text that xoff reads.
 //!
-//! A module is a target: `seeds` are inputs to start from, `check` panics if its sentence does not hold of an
-//! input. `cargo xtask fuzz` builds the targets with libFuzzer and runs them.
+//! Each module is a target: `seeds` are inputs to start from, `check` panics if an input violates the module's
+//! property. `cargo xtask fuzz` builds the targets with libFuzzer and runs them.
 //!
-//! Nothing here reads or writes a file because of an input: scenarios that name files get the texts that the
-//! target has. So an input does the same on every machine.
+//! Inputs never cause files to be read or written: scenarios that name files get texts from the target. So the result
+//! for an input does not depend on the machine.
 
 pub mod frame;
 pub mod host;

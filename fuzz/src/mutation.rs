@@ -1,4 +1,4 @@
-//! What libFuzzer asks for an input like another.
+//! Custom mutations, which libFuzzer calls to change an input.
 
 use libfuzzer_sys::fuzzer_mutate;
 

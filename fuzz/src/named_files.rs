@@ -102,7 +102,7 @@ fn load(scenario: &str, text: &str) -> Option<Scenario> {
     }
 }
 
-/// The flows, written as a list again, are the same flows.
+/// The flows, written as a list and read again, are equal.
 fn a_list_is_its_rows(list: &str, scenario: &Scenario, text: &str) {
     let rows = text.lines().count() - 1;
     assert_eq!(scenario.flows().len(), rows, "a flow for each row");

@@ -17,7 +17,7 @@ use crate::seeds::Seeds;
 const LONGEST_TEXT: usize = 16 << 10;
 const APART: &str = "\n====\n";
 
-/// What only the whole scenario shows.
+/// Errors that only the whole scenario shows.
 const LEFT_TO_THE_LOADER: [&str; 3] =
     ["error: no path leads from", "error: a buffer of no bytes", "error: switch `s"];
 

@@ -1,4 +1,4 @@
-//! Frames as the crate's own emitters write them, and frames whose checksums are made right.
+//! Frames from the crate's own emitters, and frames with repaired checksums.
 
 use fabric_core::wire::link_delay;
 use fabric_core::wire::{
@@ -8,10 +8,10 @@ use fabric_core::wire::{
 };
 use fabric_core::wire::{EthernetHeader, IcrcTrailer};
 
-/// Where the BTH of a frame starts.
+/// Offset of the BTH in a frame.
 pub const BTH: usize = ethernet::LEN + ipv4::LEN + udp::LEN;
 
-/// Addresses of a frame between two stations of nobody.
+/// MAC addresses of frames between two fictitious hosts.
 pub const ADDRESSES: LinkAddresses =
     LinkAddresses { source: [2, 1, 0, 0, 0, 1], destination: [2, 1, 0, 0, 0, 2] };
 
@@ -69,7 +69,7 @@ pub fn frame_of(packet: &Packet, addresses: &LinkAddresses) -> Vec<u8> {
     frame
 }
 
-/// Frames for which a port has an ear besides packets.
+/// Control frames that a port handles, in addition to packets.
 pub fn control_frames() -> Vec<Vec<u8>> {
     let source = ADDRESSES.source;
     let mut frames = Vec::new();
@@ -131,7 +131,7 @@ fn repair_segment(frame: &mut [u8]) {
     frame[CHECKSUM].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The same for a RoCEv2 packet.
+/// Repairs a RoCEv2 packet.
 fn repair_roce(frame: &mut [u8]) {
     let smallest = BTH + bth::LEN + icrc::LEN;
     if frame.len() < smallest.max(ethernet::MINIMUM_FRAME_LENGTH) {
@@ -153,8 +153,8 @@ fn repair_roce(frame: &mut [u8]) {
     IcrcTrailer::new(crc).emit(&mut frame[end..]).expect("the trailer has its place");
 }
 
-/// The UDP length of an IP packet of `total` bytes: as the frame says if telemetry lies behind the datagram, otherwise
-/// all of the packet.
+/// UDP length of an IP packet of `total` bytes: the frame's own value if telemetry lies behind the datagram, otherwise
+/// the rest of the packet.
 fn datagram_length(frame: &[u8], total: usize) -> usize {
     let most = total - ipv4::LEN;
     let told = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
@@ -164,7 +164,7 @@ fn datagram_length(frame: &[u8], total: usize) -> usize {
     if fits && is_telemetry { told } else { most }
 }
 
-/// Writes the pattern into the payload of what starts with a BTH.
+/// Writes the pattern into the payload of a segment that starts with a BTH.
 fn fill_payload(segment: &mut [u8]) {
     let Ok((bth, _)) = bth::Header::parse(segment) else { return };
     let extension = match bth.opcode() {

@@ -1,8 +1,7 @@
-//! A scenario's text is refused with a sentence, or it is right: it is written out as a text that loads into
-//! the same scenario, its buffers add up, its flows are as documented, and everything that a run is built from
-//! can be built. Nothing is run.
+//! A scenario's text is refused with a sentence, or it is right: written out, it loads into an equal scenario, its
+//! buffers add up, its flows are as documented, and every part of a run can be built. No run is started.
 //!
-//! Lines that begin with `#set ` are overrides, as `--set` gives them.
+//! Lines that begin with `#set ` are overrides, as for `--set`.
 
 use std::io;
 use std::path::Path;
@@ -22,18 +21,18 @@ use crate::seeds::Seeds;
 
 /// Longer texts are not tried: nothing in a scenario needs them.
 const LONGEST_TEXT: usize = 16 << 10;
-/// Larger fabrics only load: what follows would take seconds for each input.
+/// Larger fabrics are only loaded: the other checks would take seconds for each input.
 const MOST_HOSTS: u32 = 64;
 const MOST_SWITCHES: u32 = 32;
 /// Descriptors of all switches for which tables are made: 64 bytes each, and as many are only reserved.
 const MOST_SLOTS: u64 = 1 << 20;
 /// Flows that are looked at.
 const FLOWS: usize = 200;
-/// Flows whose paths are looked for.
+/// Flows whose paths are computed.
 const PATHS: usize = 20;
-/// Flows of a scenario that is inspected: an inspection may look at all.
+/// Max flows of a scenario that is inspected, because an inspection may read all of them.
 const MOST_INSPECTED_FLOWS: u64 = 10_000;
-/// A switch chip that `xoff inspect` knows, whose headroom is worked out of the scenario's rates and lengths.
+/// A switch chip of `xoff inspect`, whose headroom is computed from the scenario's rates and lengths.
 const CHIP: &str = "spectrum-3";
 
 const OVERRIDE: &str = "#set ";
@@ -61,7 +60,7 @@ pub const SHIPPED: [(&str, &str); 19] = [
     ("websearch.toml", include_str!("../../tests/src/bin/bench/websearch.toml")),
 ];
 
-/// What ships has few of the keys that the schema has.
+/// Seeds with more keys, because shipped scenarios have few of the schema's keys.
 const MORE: [&str; 3] = [
     include_str!("../seeds/workloads.toml"),
     include_str!("../seeds/switches.toml"),
@@ -98,7 +97,7 @@ pub fn refusal_is_a_sentence(error: &ScenarioError) {
     assert!(report.contains("--> "), "{report}");
 }
 
-/// Loads a text from a folder that has no other files than [`text_of`] says.
+/// Loads a text from a folder that has only the files of [`text_of`].
 fn load(text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
     let path = Path::new("/fuzz/scenario.toml");
     let read = |asked: &Path| {
@@ -111,7 +110,7 @@ fn file(path: &Path) -> io::Result<String> {
     text_of(path).map(str::to_owned).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// What holds of a scenario that has been loaded; `load` loads a text that names the same files.
+/// Checks the properties of a loaded scenario; `load` loads a text that names the same files.
 pub fn holds(scenario: &Scenario, load: &dyn Fn(&str) -> Result<Scenario, ScenarioError>) {
     let fabric = scenario.fabric();
     if fabric.host_count() > MOST_HOSTS || fabric.switch_count() > MOST_SWITCHES {

@@ -1,4 +1,4 @@
-//! Inputs to start from, written where `cargo xtask fuzz` asks for them.
+//! Inputs to start from, written to the folder that `cargo xtask fuzz` names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ const DICTIONARY: &str = "dictionary";
 /// Longer words are sentences of comments, or paths.
 const LONGEST_WORD: usize = 40;
 
-/// What a target starts from.
+/// Initial inputs of a target.
 pub struct Seeds {
     /// Inputs.
     pub inputs: Vec<Vec<u8>>,
@@ -20,7 +20,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Bytes, whose format has no words.
+    /// Seeds of a format without words.
     pub fn of_bytes(inputs: Vec<Vec<u8>>) -> Self {
         Self { inputs, words: BTreeSet::new() }
     }
@@ -39,7 +39,7 @@ impl Seeds {
         Self { inputs: texts.into_iter().map(String::into_bytes).collect(), words: all }
     }
 
-    /// The same, with the keys and values of a JSON Schema.
+    /// Adds the keys and values of a JSON Schema to the words.
     #[must_use]
     pub fn with_schema(mut self, schema: &serde_json::Value) -> Self {
         self.add_words_of(schema);
@@ -67,7 +67,7 @@ impl Seeds {
     }
 }
 
-/// Writes the seeds and ends the process, if the environment asks for it.
+/// Writes the seeds and ends the process, if the environment names a folder.
 pub fn write_if_asked(seeds: fn() -> Seeds) {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     if let Err(error) = write(&seeds(), Path::new(&folder)) {

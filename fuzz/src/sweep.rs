@@ -13,7 +13,7 @@ use crate::seeds::Seeds;
 const LONGEST_TEXT: usize = 8 << 10;
 /// Sweeps of more runs are only read.
 const MOST_RUNS: usize = 40;
-/// Runs whose scenarios are looked at.
+/// Runs whose scenarios are checked.
 const RUNS: usize = 3;
 
 const SWEEPS: [&str; 13] = [
@@ -32,7 +32,7 @@ const SWEEPS: [&str; 13] = [
     include_str!("../../scenarios/dsh/fig25.toml"),
 ];
 
-/// A sweep of few runs, for there are few among those that ship.
+/// A sweep of few runs, because few of the shipped sweeps are that small.
 const SMALL: &str = r#"scenario = "single-flow.toml"
 seeds = [1, 7]
 datapath = "memory"
@@ -87,11 +87,11 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// The shipped scenario of the same file name.
+/// The shipped scenario with this file name.
 fn scenario_of(path: &Path) -> io::Result<String> {
     let name = path.file_name();
     let same = |(shipped, _): &&(&str, &str)| Path::new(shipped).file_name() == name;
-    // Of two names the one of the paper: its sweeps are most of the seeds.
+    // If two scenarios have the name, the paper's is used: its sweeps are most of the seeds.
     let found = SHIPPED.iter().rev().find(same).map(|(_, text)| (*text).to_owned());
     found.ok_or_else(|| io::ErrorKind::NotFound.into())
 }

@@ -1,7 +1,7 @@
-//! Mutations of texts: a word or a line for another.
+//! Mutations of texts by words and lines.
 //!
-//! libFuzzer changes bytes. Of a hundred such changes of a scenario few leave one that is read to its end, and
-//! none writes the largest number there is.
+//! libFuzzer changes bytes. Few of a hundred such changes leave a scenario that is read to its end, and none writes the
+//! largest number.
 
 use workload::random::mix;
 
@@ -23,7 +23,7 @@ const NUMBERS: [&str; 14] = [
     "1e308",
 ];
 
-/// The text with a word or a line changed; `None` if it has none. The seed decides.
+/// The text with a word or a line changed, by the seed; `None` if it has none.
 pub fn mutate(text: &str, seed: u32) -> Option<String> {
     let mut random = Random { seed: u64::from(seed) | 1 << 32, drawn: 0 };
     match random.below(8) {

@@ -1,12 +1,12 @@
-//! `AF_XDP` in copy mode: a host's kernel-bypass way in and out of its interface.
+//! `AF_XDP` in copy mode: a host's kernel-bypass access to its interface.
 //!
-//! [`Socket`] owns one small UMEM (`umem`), the four rings that it shares with the kernel (`ring`)
-//! and the socket (`socket`); `mapping` is the one place that maps memory. The XDP program that
-//! redirects frames to the socket, and the map that holds it, belong to whoever loads them.
+//! [`Socket`] owns one small UMEM (`umem`), the four rings that it shares with the kernel (`ring`) and the socket
+//! (`socket`). Only `mapping` maps memory. The caller loads the XDP program that redirects frames to the socket, and
+//! the map that holds the socket.
 //!
-//! Deliberately absent: zero copy (veth has none) and shared UMEMs (a UMEM per socket costs 256 KiB
-//! and needs no allocator between hosts). Hosts use neither need-wakeup (copy mode always needs the kick, and never a
-//! wake-up to receive) nor packets in several frames; `xoff selftest` does.
+//! Deliberately absent: zero copy (veth has none) and shared UMEMs (a UMEM per socket costs 256 KiB and needs no
+//! allocator between hosts). Hosts use neither need-wakeup (in copy mode, transmission always needs the kick and
+//! reception never needs a wake-up) nor packets in several frames; `xoff selftest` does.
 
 mod mapping;
 mod ring;
@@ -28,7 +28,7 @@ pub const MAX_FRAME_LENGTH: u32 = FRAME_BYTES - RECEIVE_HEADROOM;
 /// The shortest frame that a socket takes: an Ethernet header. The kernel drops anything shorter.
 pub const MIN_FRAME_LENGTH: u32 = 14;
 
-/// What a socket lacks that the kernel refuses.
+/// Returns a hint for the error message: the condition that the refused call lacks, or an empty string.
 fn needs(refusal: &io::Error) -> &'static str {
     match refusal.raw_os_error() {
         Some(libc::EPERM) => " (needs CAP_NET_RAW)",
@@ -40,7 +40,7 @@ fn needs(refusal: &io::Error) -> &'static str {
     }
 }
 
-/// Why a socket could not be opened or a frame not be sent.
+/// Errors of opening a socket, sending a frame or reading the counters.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A step of [`Socket::open`] failed.
@@ -50,9 +50,9 @@ pub enum Error {
         interface: String,
         /// Receive queue of the interface.
         queue: u32,
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
-        /// What the kernel answered.
+        /// Error of the system call.
         source: io::Error,
     },
     /// A frame to be sent is shorter than an Ethernet header or longer than a UMEM frame takes.
@@ -76,13 +76,13 @@ pub enum Error {
         /// Name and index of the interface.
         interface: String,
     },
-    /// The kernel did not take the frame within the bounded number of kicks. The frame stays in the
-    /// transmit ring and would leave before the next one, so the socket should not be used further.
+    /// The kernel did not take the frame within the bounded number of kicks. The frame stays in the transmit ring and
+    /// would leave before the next frame, so the socket must not be used further.
     #[error("AF_XDP on {interface}: the kernel did not take a frame: {source}")]
     NotSent {
         /// Name and index of the interface.
         interface: String,
-        /// What the kernel answered last.
+        /// Error of the last kick.
         source: io::Error,
     },
     /// Frames cannot be sent on the interface.
@@ -90,15 +90,15 @@ pub enum Error {
     Down {
         /// Name and index of the interface.
         interface: String,
-        /// What the kernel answered.
+        /// Error of the kick.
         source: io::Error,
     },
-    /// The kernel would not say what it counted.
+    /// The socket's counters or options could not be read.
     #[error("AF_XDP on {interface}: cannot read the statistics: {source}")]
     Statistics {
         /// Name and index of the interface.
         interface: String,
-        /// What the kernel answered.
+        /// Error of `getsockopt`.
         source: io::Error,
     },
 }

@@ -1,23 +1,23 @@
-//! How fast a queue pair sends: congestion control as a part.
+//! Congestion control of a queue pair: the algorithms that set its rate and window.
 //!
 //! An algorithm is a [`CongestionControl`] at the sender and a [`CongestionFeedback`] at the receiver of a
 //! queue pair. Each has methods for all events; an algorithm overrides those that it uses.
 //!
 //! # Adding one
 //!
-//! 1. In a file or folder here, types that implement the two traits, with their tests. One whose receiver says
-//!    nothing has the feedback of `line_rate`.
+//! 1. In a file or folder here, types that implement the two traits, with their tests. An algorithm whose receiver
+//!    sends no feedback uses the feedback of `line_rate`.
 //! 2. In `algorithm.rs`, the only place that names the algorithms: a variant of [`Algorithm`], which has its
-//!    parameters, of `Control`, and of `Feedback` if it has one of its own. The compiler asks for the arm in `ends`;
-//!    `enum_dispatch` writes the others.
+//!    parameters, of `Control`, and of `Feedback` if the algorithm has its own. The compiler requires the arm in
+//!    `ends`; `enum_dispatch` writes the others.
 //! 3. In `scenario/src/transport/` a file with its keys, a table of `RoceRcKeys` and, if TCP may use it, of `TcpKeys`
 //!    (`transport/tcp.rs`), and a variant of `CongestionControl` and of `CongestionControlKeys`
-//!    (`transport/congestion_control.rs`). The compiler asks for what it needs (marks, losses, telemetry), for the arms in
-//!    `transport.rs` and `transport/tcp.rs`, and for the line in `emulation/src/host_settings.rs`.
-//! 4. What the compiler does not ask for: [`CongestionControl::congestion`] and its name in the column `congestion` of
-//!    `results/src/flow_trace.rs`; the names in the documentation of the keys `congestion_control`, which is the schema's, and
-//!    in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the tables of docs/scenarios.md and of
-//!    ARCHITECTURE.md; a check in `tests/src/fabric/congestion.rs`.
+//!    (`transport/congestion_control.rs`). The compiler requires the algorithm's needs (marks, losses, telemetry), the
+//!    arms in `transport.rs` and `transport/tcp.rs`, and the line in `emulation/src/host_settings.rs`.
+//! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
+//!    `results/src/flow_trace.rs`; the names in the documentation of the keys `congestion_control`, which is the
+//!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the tables of
+//!    docs/scenarios.md and of ARCHITECTURE.md; a check in `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
 pub mod cubic;
@@ -46,25 +46,25 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::tcp::Ecn;
 
-/// The sending end's part: it is told what happens to its queue pair, and says how fast it may send.
+/// Sender side of a congestion control: receives the events of its queue pair and sets its rate and window.
 ///
 /// Instants never go backwards. Bytes of payload are counted once when they are first sent and once when
 /// they are acknowledged, so that an algorithm can keep the flow's sequence numbers if it needs them.
 #[enum_dispatch]
 pub trait CongestionControl {
-    /// Takes note of a packet that starts at `now`.
+    /// Handles a packet that starts at `now`.
     #[inline]
     fn transmitted(&mut self, _now: Picos, _packet: &Transmitted) {}
 
-    /// Takes an ACK or NAK for packets that were sent, even if it acknowledges nothing new.
+    /// Handles an ACK or NAK for packets that were sent, even if it acknowledges nothing new.
     #[inline]
     fn acknowledged(&mut self, _now: Picos, _acknowledged: &Acknowledged<'_>) {}
 
-    /// Takes a CNP.
+    /// Handles a CNP.
     #[inline]
     fn notified(&mut self, _now: Picos) {}
 
-    /// Takes a loss. One that an ACK or NAK reports comes after its [`acknowledged`](Self::acknowledged).
+    /// Handles a loss. If an ACK or NAK reports the loss, [`acknowledged`](Self::acknowledged) is called first.
     #[inline]
     fn lost(&mut self, _now: Picos, _loss: Loss) {}
 
@@ -82,50 +82,49 @@ pub trait CongestionControl {
         false
     }
 
-    /// Payload bytes that may be unacknowledged at `now`; `None` for no limit. It changes only when another
-    /// method of the algorithm is called. One packet may always be outstanding.
+    /// Max payload bytes unacknowledged at `now`; `None` for no limit. The value changes only when another method of
+    /// the algorithm is called. One packet may always be outstanding.
     #[inline]
     fn window(&self, _now: Picos) -> Option<Bytes> {
         None
     }
 
-    /// How often it has cut its rate or window because of congestion, by a step that it counts.
+    /// Number of cuts of rate or window because of congestion. Each algorithm defines which steps count.
     #[inline]
     fn cuts(&self) -> u64 {
         0
     }
 
-    /// What it makes of congestion, for traces: the number that the algorithm is about, in millionths, rounded down. Where
-    /// it is brought up to date only when it is needed, what it was then. `None` if there is no such number.
+    /// The algorithm's measure of congestion, for traces: its central number in millionths, rounded down. An algorithm
+    /// that updates the number only when needed returns its last value. `None` if it has no such number.
     #[inline]
     fn congestion(&self) -> Option<i64> {
         None
     }
 
-    /// How a TCP connection that it drives uses ECN.
+    /// Use of ECN by a TCP connection that the algorithm controls.
     #[inline]
     fn tcp_ecn(&self) -> Ecn {
         Ecn::Off
     }
 
-    /// Whether [`Acknowledged::round_trip`] is wanted: it costs an entry for each outstanding packet.
+    /// Returns true if the algorithm needs [`Acknowledged::round_trip`], which costs an entry per outstanding packet.
     #[inline]
     fn measures_round_trips(&self) -> bool {
         false
     }
 }
 
-/// The receiving end's part: what it tells the sender.
+/// Receiver side of a congestion control: the feedback that it sends to the sender.
 #[enum_dispatch]
 pub trait CongestionFeedback {
-    /// Takes a data packet that arrives at `now`, `marked` congestion experienced or not; true if a CNP is
-    /// due.
+    /// Handles a data packet that arrives at `now`; `marked` if congestion experienced. Returns true if a CNP is due.
     #[inline]
     fn received(&mut self, _now: Picos, _marked: bool) -> bool {
         false
     }
 
-    /// Whether the ACK or NAK that is being made says that packets were marked.
+    /// Returns true if the ACK or NAK being built reports marked packets.
     #[inline]
     fn echo(&mut self) -> bool {
         false
@@ -137,31 +136,31 @@ pub trait CongestionFeedback {
 pub struct Transmitted {
     /// Bytes on the wire: frame, preamble, FCS and gap.
     pub wire: Bytes,
-    /// Its payload.
+    /// Payload bytes.
     pub payload: Bytes,
-    /// Whether it was sent before.
+    /// True for a retransmission.
     pub again: bool,
 }
 
-/// What an ACK or NAK tells the sender.
+/// Contents of an ACK or NAK for the sender's congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledged<'a> {
     /// Payload bytes that were not acknowledged before.
     pub bytes: Bytes,
-    /// Time from the start of the acknowledged packet to the arrival of this ACK, by the NIC's clock. Only if this ACK
-    /// allows it, and for certain only if the algorithm [asks for it](CongestionControl::measures_round_trips): one that
-    /// does not must not depend on it.
+    /// Time from the start of the acknowledged packet to the arrival of this ACK, by the NIC's clock. `None` if this
+    /// ACK allows no measurement. Guaranteed only if the algorithm [requests
+    /// it](CongestionControl::measures_round_trips); other algorithms must not depend on it.
     pub round_trip: Option<Picos>,
-    /// What the receiver's [`echo`](CongestionFeedback::echo) said.
+    /// The receiver's [`echo`](CongestionFeedback::echo).
     pub congestion_echo: bool,
     /// Stamps of the switches on the path of the packet that this ACK or NAK answers, first hop first, at most 8. Empty
     /// unless packets [have room](crate::Transport::telemetry_hops) for them.
     pub telemetry: &'a [HopTelemetry],
-    /// Whether the path had more hops than the packet had room for, so that stamps of the last ones are missing.
+    /// True if the path had more hops than the packet had room for, so that the last hops' stamps are missing.
     pub telemetry_exceeded: bool,
 }
 
-/// What an ACK or NAK says of the path: part of [`Acknowledged`], whose fields it shares.
+/// Feedback of an ACK or NAK about the path: part of [`Acknowledged`], whose fields it shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo<'a> {
     congestion: bool,
@@ -170,7 +169,7 @@ pub(crate) struct Echo<'a> {
 }
 
 impl<'a> Echo<'a> {
-    /// Of a packet with these stamps. Stamps that are not an echo are those of the way back, and mean nothing.
+    /// Echo of a packet with these stamps. Stamps that are not an echo are from the way back, and are ignored.
     #[inline]
     pub const fn new(
         congestion: bool,
@@ -185,7 +184,7 @@ impl<'a> Echo<'a> {
         }
     }
 
-    /// All that the ACK or NAK tells.
+    /// All feedback of the ACK or NAK.
     #[inline]
     pub const fn acknowledged(self, bytes: Bytes, round_trip: Option<Picos>) -> Acknowledged<'a> {
         let Self { congestion: congestion_echo, telemetry, telemetry_exceeded } = self;
@@ -193,10 +192,10 @@ impl<'a> Echo<'a> {
     }
 }
 
-/// How a loss became known.
+/// The way in which a loss was detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// The receiver's answers say so.
+    /// Reported by an ACK or NAK.
     Reported,
     /// The retransmission timer expired.
     Timeout,
@@ -214,7 +213,7 @@ fn rate_of(window: Bytes, span: Picos) -> BitsPerSecond {
 mod tests {
     use super::*;
 
-    /// Stamps of the way back are not those of the data.
+    /// Stamps from the way back are not the data's stamps.
     #[test]
     fn only_an_echo_has_telemetry() {
         let stamps = [HopTelemetry::default(); 2];

@@ -21,7 +21,7 @@ pub struct HostCounters {
     pub data_packets_received: u64,
     /// Payload bytes received in order.
     pub delivered_bytes: u64,
-    /// Data packets whose PSN came after the one expected. Go-back-N drops them, selective repeat keeps them.
+    /// Data packets whose PSN is after the expected PSN. Go-back-N drops them, selective repeat keeps them.
     pub out_of_order_packets: u64,
     /// Data packets dropped because their PSN had been received.
     pub duplicate_packets: u64,
@@ -33,7 +33,7 @@ pub struct HostCounters {
     pub acknowledgements_sent: u64,
     /// ACK packets received.
     pub acknowledgements_received: u64,
-    /// ACK and NAK packets received that acknowledge nothing new and ask for nothing.
+    /// ACK and NAK packets received that acknowledge nothing new and request nothing.
     pub stale_acknowledgements: u64,
     /// ACK and NAK packets ignored because they name a PSN that was never sent.
     pub acknowledgements_beyond_sent: u64,
@@ -49,7 +49,7 @@ pub struct HostCounters {
     pub rate_cuts: u64,
     /// Requests for the link delay received, each of which is answered.
     pub link_delay_requests: u64,
-    /// PFC frames sent: those of storms.
+    /// PFC frames sent, all of them by storms.
     pub pfc_frames_sent: u64,
     /// PFC frames received that pause at least one priority.
     pub pauses_received: u64,
@@ -67,10 +67,11 @@ pub struct HostCounters {
     pub flow_pauses_received: u64,
     /// Hop control frames received that resume flows.
     pub flow_resumes_received: u64,
-    /// Hop control frames ignored: a rate of zero, those about flows if they are not obeyed, and about a queue that this NIC does not have.
+    /// Hop control frames ignored: rates of zero, frames about flows if flow pauses are not obeyed, and frames about a
+    /// queue that this NIC does not have.
     pub unexpected_hop_control: u64,
-    /// Packets dropped because no queue pair of that number talks to their source. Late packets of
-    /// finished flows are among them.
+    /// Packets dropped because no queue pair of that number talks to their source. Late packets of finished flows are
+    /// among them.
     pub unknown_queue_pair: u64,
     /// Packets dropped because they are addressed to another host.
     pub misdelivered: u64,
@@ -86,7 +87,7 @@ impl HostCounters {
         self.marked_packets_received += u64::from(marked);
     }
 
-    /// Counts what became of it: whether a message is complete.
+    /// Counts the outcome of a data packet. Returns true if a message is complete.
     #[inline]
     pub(crate) fn count_reception(&mut self, reception: Reception) -> bool {
         match reception {

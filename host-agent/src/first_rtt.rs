@@ -3,25 +3,25 @@
 use fabric_core::wire::ipv4;
 use units::Bytes;
 
-/// Which packets of a transport are marked.
+/// Rule for marking a transport's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstRttMarks {
-    /// Packets are marked until their flow has sent this much payload, of whatever was sent again too. Zero for none.
+    /// Payload that a flow sends before its marks end, retransmissions included. Zero: no marks.
     pub limit: Bytes,
-    /// Whether ACKs and NAKs are marked as well, all of them.
+    /// True to mark all ACKs and NAKs as well.
     pub acknowledgements: bool,
 }
 
 impl FirstRttMarks {
-    /// No packet is.
+    /// No marks.
     pub const NONE: Self = Self { limit: Bytes(0), acknowledgements: false };
 
-    /// What marks the packets of a flow that has sent nothing.
+    /// Marker for a flow that has sent nothing.
     pub(crate) const fn of_sender(self) -> FirstRtt {
         FirstRtt { left: self.limit }
     }
 
-    /// The bits that the code point of an ACK gets.
+    /// Bits to add to the code point of an ACK.
     pub(crate) const fn of_acknowledgements(self) -> u8 {
         if self.acknowledgements { ipv4::FIRST_RTT } else { 0 }
     }
@@ -30,7 +30,7 @@ impl FirstRttMarks {
 /// Marks the packets of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstRtt {
-    /// Payload bytes that the flow may still send before its first round trip counts as over.
+    /// Payload bytes left to send before the flow's first round trip counts as over.
     left: Bytes,
 }
 

@@ -12,7 +12,7 @@ use units::Bytes;
 
 use crate::segmentation::Segmentation;
 
-/// Bits of a code point that tell of one packet or flow, and that no answer repeats.
+/// Bits of a code point that describe one packet or flow. Answers do not repeat them.
 pub(crate) const HINTS: u8 = ipv4::INCAST_LABEL | ipv4::FIRST_RTT;
 
 /// Time to live of everything that a host sends.
@@ -23,11 +23,11 @@ pub(crate) const TIME_TO_LIVE: u8 = 64;
 pub struct FlowRequest {
     /// The number that events name.
     pub flow: u32,
-    /// What carries it: the place of one of the host's transports.
+    /// Index of the flow's transport among the host's transports.
     pub transport: u16,
     /// Address of the responder.
     pub destination: u32,
-    /// Number of its queue pair or connection, the same at both ends, 24 bits.
+    /// Number of its queue pair or connection, equal at both ends, 24 bits.
     pub qp: u32,
     /// PSN of the first packet. TCP's initial sequence number is derived from it.
     pub initial_psn: Psn,
@@ -37,7 +37,7 @@ pub struct FlowRequest {
     pub priority: Priority,
     /// Payload bytes; zero sends one empty message.
     pub bytes: u64,
-    /// Whether its packets say that they are of an incast.
+    /// True to label the flow's packets as part of an incast.
     pub is_incast: bool,
 }
 
@@ -49,7 +49,7 @@ impl FlowRequest {
     }
 }
 
-/// Which packets of a WRITE say in a RETH where their bytes go.
+/// The packets of a WRITE that carry a RETH with the address of their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// The first packet of a message, for all that follow it in order.
@@ -74,12 +74,12 @@ impl Flow {
         Self { request: *request, source, segmentation, placement }
     }
 
-    /// What was asked for.
+    /// The request that started the flow.
     pub fn request(&self) -> &FlowRequest {
         &self.request
     }
 
-    /// How many packets there are, at least 1.
+    /// Packets of the flow, at least 1.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.segmentation.packets()
@@ -104,13 +104,13 @@ impl Flow {
         Bytes(self.segmentation.payload_of(number))
     }
 
-    /// What is left to send from packet `number` on.
+    /// Bytes left to send from packet `number` on.
     #[inline]
     pub fn remaining_from(&self, number: u64) -> u64 {
         self.request.bytes - self.segmentation.bytes_before(number)
     }
 
-    /// Packet `number`, always the same.
+    /// Packet `number`. Every call returns an equal packet.
     #[inline]
     pub fn packet(&self, number: u64) -> RocePacket {
         let (message, position) = self.segmentation.place(number);

@@ -1,15 +1,15 @@
-//! A flow's sender as traces have it: what governs it, told when it changes.
+//! Trace of a flow's sender: its rate, window and congestion whenever one of them changes.
 
 use units::{BitsPerSecond, Bytes, Picos};
 
-/// What governs a sender at an instant, and what it has on its way.
+/// State of a sender at an instant: its limits, and the bytes in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderState {
     /// The rate at which its packets may follow each other, at most the line rate.
     pub rate: BitsPerSecond,
     /// Payload bytes that may be unacknowledged; `None` for no limit.
     pub window: Option<Bytes>,
-    /// What [`congestion`](crate::congestion_control::CongestionControl::congestion) says.
+    /// The algorithm's [`congestion`](crate::congestion_control::CongestionControl::congestion).
     pub congestion_millionths: Option<i64>,
     /// The last round trip that was measured.
     pub round_trip: Option<Picos>,
@@ -18,7 +18,7 @@ pub struct SenderState {
 }
 
 impl SenderState {
-    /// Whether nothing governs the sender in another way than at `other`.
+    /// Returns true if rate, window and congestion equal those of `other`.
     fn is_governed_as(&self, other: &Self) -> bool {
         let Self { rate, window, congestion_millionths, round_trip: _, outstanding: _ } = *self;
         (rate, window, congestion_millionths)
@@ -29,14 +29,14 @@ impl SenderState {
 /// Follows one sender.
 #[derive(Debug, Default)]
 pub struct FlowTrace {
-    /// The state that was told last.
+    /// The state that was reported last.
     told: Option<SenderState>,
     /// The last round trip that was measured.
     round_trip: Option<Picos>,
 }
 
 impl FlowTrace {
-    /// Takes note of a round trip, if one was measured.
+    /// Records a round trip, if one was measured.
     pub fn measured(&mut self, round_trip: Option<Picos>) {
         self.round_trip = round_trip.or(self.round_trip);
     }
@@ -46,7 +46,7 @@ impl FlowTrace {
         self.round_trip
     }
 
-    /// The state, if something governs the sender in another way than when it was told last.
+    /// The state, if rate, window or congestion have changed since the last report.
     pub fn change(&mut self, state: SenderState) -> Option<SenderState> {
         if self.told.is_some_and(|told| told.is_governed_as(&state)) {
             return None;

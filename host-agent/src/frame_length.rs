@@ -1,4 +1,4 @@
-//! How long the frames are that hosts exchange, without FCS.
+//! Lengths of the frames that hosts exchange, without FCS.
 
 use fabric_core::wire::telemetry;
 use units::Bytes;
@@ -28,10 +28,10 @@ pub const fn data_frame(payload: Bytes, reth: bool, telemetry_hops: u8) -> Bytes
     Bytes(if length < SHORTEST_FRAME { SHORTEST_FRAME } else { length })
 }
 
-/// How long frames count, on wires and in buffers. What is `None` counts as long as it is, without FCS.
+/// Accounted frame lengths, on wires and in buffers. `None` accounts the frame's own length, without FCS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameLengths {
-    /// What a packet with payload has beside it; a packet counts 60 B at least, for which switches have descriptors.
+    /// Headers of a packet with payload. A packet counts at least 60 B, the length for which switches have descriptors.
     pub data_headers: Option<u16>,
     /// A packet without payload.
     pub ack: Option<u16>,
@@ -40,7 +40,7 @@ pub struct FrameLengths {
 }
 
 impl FrameLengths {
-    /// How long a packet counts whose frame has `own` bytes.
+    /// Accounted length of a packet whose frame has `own` bytes.
     #[inline]
     pub fn packet(self, payload: u64, own: u64) -> u64 {
         let counted = if payload > 0 {
@@ -51,13 +51,13 @@ impl FrameLengths {
         counted.unwrap_or(own)
     }
 
-    /// How long a frame between neighbours counts that has `own` bytes.
+    /// Accounted length of a frame between neighbours that has `own` bytes.
     #[inline]
     pub fn hop_control(self, own: u32) -> u32 {
         self.hop_control.map_or(own, u32::from)
     }
 
-    /// The least that a frame counts.
+    /// Min accounted length of a frame.
     pub fn shortest(self) -> u64 {
         let own = SHORTEST_FRAME;
         let control = self.hop_control.map_or(own, u64::from);

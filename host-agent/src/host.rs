@@ -55,33 +55,33 @@ pub struct Host {
     counters: HostCounters,
     storms: Storms,
     flow_pauses: FlowPauses,
-    /// Whether some flow has been traced.
+    /// True if some flow has been traced.
     traces: bool,
-    /// What [`named_queue`](Self::named_queue) returns.
+    /// Result of [`named_queue`](Self::named_queue).
     named_queue: QueueId,
-    /// What [`ready_since`](Self::ready_since) returns.
+    /// Result of [`ready_since`](Self::ready_since).
     ready_since: Option<Picos>,
 }
 
-/// A sending end, and what the host keeps of it.
+/// A sending end, with the host's state for it.
 #[derive(Debug)]
 struct Sending {
     end: SendingEnd,
-    /// Its queue of the NIC.
+    /// The NIC's queue for it.
     queue: QueueId,
     /// The name of its flow in the neighbour's pauses; 0 where these are not obeyed.
     name: u32,
-    /// Whether it waits until its flow is resumed.
+    /// True while it waits for its flow to be resumed.
     waits: bool,
-    /// Whether the NIC knows it as one with something to send.
+    /// True if it is scheduled at the NIC.
     scheduled: bool,
-    /// Since when its own rate, window and data let its next packet go.
+    /// Instant from which its own rate, window and data allow its next packet.
     since: Picos,
     /// Instant of its entry among the timers, if it has one.
     timer_entry: Option<Picos>,
 }
 
-/// A receiving end, and what the host keeps of it.
+/// A receiving end, with the host's state for it.
 #[derive(Debug)]
 struct Receiving {
     end: ReceivingEnd,
@@ -129,16 +129,17 @@ impl Host {
         }
     }
 
-    /// Starts to send a flow, whose packets may go from `now` on.
+    /// Starts to send a flow, whose packets may start from `now` on.
     ///
     /// # Panics
-    /// If its queue pair or connection is sending already, or no transport has the number that it names.
+    /// If its queue pair or connection is sending already, or `request.transport` is out of range.
     pub fn start_flow(&mut self, now: Picos, request: &FlowRequest) {
         let end = self.sending_end(request);
         self.start(now, request.qp, end);
     }
 
-    /// The same, and tells of each change of what governs the flow's sender ([`HostEvent::SenderChanged`]).
+    /// Starts a flow as [`start_flow`](Self::start_flow) does, and reports each change of its sender's rate, window or
+    /// congestion ([`HostEvent::SenderChanged`]).
     ///
     /// # Panics
     /// As `start_flow`.
@@ -181,7 +182,7 @@ impl Host {
     /// Prepares to receive a flow.
     ///
     /// # Panics
-    /// If its queue pair or connection is receiving already, or no transport has the number that it names.
+    /// If its queue pair or connection is receiving already, or `request.transport` is out of range.
     pub fn open_responder(&mut self, request: &ResponderRequest) {
         let transport = &self.transports[usize::from(request.transport)];
         let end = transport.receiving_end(request, &self.config);
@@ -194,8 +195,8 @@ impl Host {
         Some(self.receivers.occupant(slot).end.delivered_bytes())
     }
 
-    /// Forgets the receiving end of queue pair or connection `qp`: once its sender has completed, nothing needs
-    /// it. Returns the bytes that it delivered, or `None` if there is no such end.
+    /// Removes the receiving end of queue pair or connection `qp`, which is not needed once its sender has completed.
+    /// Returns the payload bytes that it delivered in order, or `None` if there is no such end.
     pub fn close_responder(&mut self, qp: u32) -> Option<u64> {
         let slot = self.receivers.unlink(qp)?;
         let receiving = self.receivers.occupant(slot);
@@ -219,7 +220,7 @@ impl Host {
             sending.scheduled = false;
             if sending.end.can_send(now) {
                 if sending.end.next_start() > now {
-                    // Its rate fell while it waited for its turn.
+                    // Its rate fell while it waited for its turn, so its pacing gap is not over.
                     self.schedule(now, slot);
                     continue;
                 }
@@ -244,7 +245,7 @@ impl Host {
         None
     }
 
-    /// Tells the NIC of a packet that starts, for the gap behind it, if there are such gaps.
+    /// Reports the start of a packet to the NIC, for the gap behind it, if rates cause gaps.
     #[inline]
     fn note_start(&mut self, now: Picos, packet: &Packet) {
         if !self.config.obeys_rates {
@@ -263,14 +264,15 @@ impl Host {
         self.named_queue
     }
 
-    /// Since when its sender would have let go the data packet which [`poll_transmit`](Self::poll_transmit) has just returned: only
-    /// the port, pauses and other packets held it from then on. `None` of an ACK, NAK or CNP.
+    /// Instant from which the data packet that [`poll_transmit`](Self::poll_transmit) has just returned could go by its
+    /// sender: only the port, pauses and other packets held it from then on. `None` for an ACK, NAK or CNP.
     #[inline]
     pub const fn ready_since(&self) -> Option<Picos> {
         self.ready_since
     }
 
-    /// The stamps of a packet that [`poll_transmit`](Self::poll_transmit) has just returned; none unless it echoes some.
+    /// Stamps of a packet that [`poll_transmit`](Self::poll_transmit) has just returned. Empty unless the packet echoes
+    /// stamps.
     #[inline]
     pub fn stamps_of(&self, packet: &Packet) -> &[Stamp] {
         self.nic.stamps_of(packet)
@@ -283,32 +285,32 @@ impl Host {
         self.nic.next_transmission(from)
     }
 
-    /// The same, which stays so until it [has news](Self::has_news) or that instant comes.
+    /// Returns [`next_transmission`](Self::next_transmission) and clears [`has_news`](Self::has_news). The result holds
+    /// until then, or until its instant.
     #[inline(always)]
     pub fn plan_transmission(&mut self, from: Picos) -> Option<Picos> {
         self.nic.plan_transmission(from)
     }
 
-    /// Whether [`plan_transmission`](Self::plan_transmission) may answer otherwise before its instant has come.
+    /// Returns true if [`plan_transmission`](Self::plan_transmission) may return another instant than before.
     #[inline]
     pub fn has_news(&self) -> bool {
         self.nic.has_news()
     }
 
-    /// The first instant from `from` on at which a frame of `priority` may start, if nothing else arrives;
-    /// `Picos::MAX` if its pause does not end by itself.
+    /// First instant from `from` on at which a frame of `priority` may start, if nothing else arrives; `Picos::MAX` if
+    /// its pause does not end by itself.
     pub fn open_from(&self, priority: Priority, from: Picos) -> Picos {
         let pauses = self.nic.pauses();
         pauses.open_from(pauses.queue(priority), from)
     }
 
-    /// Whether nothing is left to be sent or to be acknowledged. A PFC storm may go on.
+    /// Returns true if nothing is left to send or to be acknowledged. A PFC storm may still be active.
     pub fn is_idle(&self) -> bool {
         self.timers.first().is_none() && self.nic.is_empty()
     }
 
-    /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to
-    /// do, whatever the port does.
+    /// Earliest instant at which [`handle_deadline`](Self::handle_deadline) is due, independent of the port.
     #[inline]
     pub fn next_timer(&self) -> Option<Picos> {
         match (self.timers.first(), self.storms.next()) {
@@ -318,7 +320,7 @@ impl Host {
         }
     }
 
-    /// Whether there is an event.
+    /// Returns true if an event is queued.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -330,7 +332,7 @@ impl Host {
         self.events.pop_front()
     }
 
-    /// What the sender of `qp` has counted so far, if it has not completed.
+    /// Counters of the sender of `qp` so far; `None` once it has completed.
     pub fn sender_counts(&mut self, qp: u32) -> Option<SenderCounts> {
         let slot = self.senders.slot_of(qp)?;
         Some(self.senders.occupant(slot).end.counts())
@@ -341,7 +343,7 @@ impl Host {
         &self.counters
     }
 
-    /// Does what follows from an ACK or NAK.
+    /// Updates timer and schedule after an ACK or NAK with this outcome.
     #[inline]
     fn act_on(&mut self, now: Picos, slot: u32, outcome: Outcome) {
         self.tell_change(now, slot);
@@ -386,7 +388,7 @@ impl Host {
         packet
     }
 
-    /// Tells of a change of a traced flow's sender, if there is one.
+    /// Queues an event for a change of a traced flow's sender, if there is one.
     #[inline(always)]
     fn tell_change(&mut self, now: Picos, slot: u32) {
         if self.traces {
@@ -429,7 +431,7 @@ impl Host {
         }
     }
 
-    /// Gives a sender's timer an entry that is no later than its deadline.
+    /// Ensures that a sender's timer has an entry no later than its deadline.
     #[inline]
     fn update_timer(&mut self, slot: u32) {
         let sending = self.senders.occupant(slot);

@@ -8,9 +8,9 @@
 //!                         poll_transmit     handle_packet, handle_segment, handle_hop_control
 //! ```
 //!
-//! A flow names its transport. Each end of a queue pair is made of two parts: reliability says which packet goes next
-//! and what is answered, [`congestion_control`] how fast. Both are traits, and the host does not depend on any algorithm.
-//! [`tcp`] has a reliability of its own.
+//! A flow names its transport. Each end of a queue pair is made of two parts: reliability chooses the next packet and
+//! the answers, [`congestion_control`] sets rate and window. Both are traits, and the host does not depend on any
+//! algorithm. [`tcp`] has its own reliability.
 //!
 //! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no
 //! clock, allocates nothing per packet and touches only the queue pair that a packet names. The

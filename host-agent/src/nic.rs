@@ -22,21 +22,21 @@ use crate::pause::PauseTimers;
 use acknowledgements::Acknowledgements;
 use paced::{Paced, Places};
 
-/// How a NIC chooses among the queue pairs that have something to send and may send it.
+/// Rule by which a NIC chooses among the queue pairs that may send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// In turn.
     #[default]
     RoundRobin,
-    /// Those of the highest priority first, in turn.
+    /// Highest priority first, in turn within a priority.
     Strict,
-    /// The one that has the fewest bytes left to send; of equal ones the one that has waited longest (BFC, Appendix A.2).
+    /// Fewest bytes left to send first; among equals, the queue pair that has waited longest (BFC, Appendix A.2).
     ShortestRemaining,
 }
 
 /// Under [`Scheduler::Strict`] the high bits of a turn are its priority.
 const PRIORITY_AT: u32 = 56;
-/// Under [`Scheduler::ShortestRemaining`] the low bits of a turn tell equal ones apart.
+/// Under [`Scheduler::ShortestRemaining`] the low bits of a turn order queue pairs with equal bytes left.
 const TURN_BITS: u32 = 24;
 
 /// A queue pair's place in the round: lower turns go first, whatever their queue.
@@ -60,7 +60,7 @@ struct TransmitQueue {
 pub struct Nic {
     /// Pause timers of the port.
     pause: PauseTimers,
-    /// What the next PFC frame says; none waits if it names no class.
+    /// The next PFC frame; no frame waits if it names no class.
     class_pauses: ClassPauses,
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<Packet>,
@@ -74,7 +74,7 @@ pub struct Nic {
     ready: QueueSet,
     next_turn: u64,
     scheduler: Scheduler,
-    /// Whether something has come to wait, or pauses may have changed, since
+    /// True if a frame or queue pair was added, or pauses may have changed, since
     /// [`plan_transmission`](Self::plan_transmission).
     has_news: bool,
 }
@@ -101,8 +101,8 @@ impl Nic {
         }
     }
 
-    /// Gives a new queue pair a queue of its priority: the first of those that the fewest queue pairs have. If one is kept
-    /// for incasts, `of_incast` says whether the queue pair is of one.
+    /// Assigns a new queue pair to the queue of its priority with the fewest queue pairs, the first among equals. If a
+    /// queue is reserved for incasts, `of_incast` is true for a queue pair of an incast.
     pub fn assign(&mut self, priority: Priority, of_incast: Option<bool>) -> QueueId {
         let queue_pairs = |queue: &QueueId| self.queues[queue.place()].queue_pairs;
         let own = self.pause.queues(priority);
@@ -113,7 +113,7 @@ impl Nic {
         queue
     }
 
-    /// Takes the queue of a queue pair that is done.
+    /// Removes a finished queue pair from its queue.
     pub fn release(&mut self, queue: QueueId) {
         self.queues[queue.place()].queue_pairs -= 1;
     }
@@ -123,14 +123,14 @@ impl Nic {
         &self.pause
     }
 
-    /// The same, to be changed.
+    /// The pause timers of the port, mutable. Sets [`has_news`](Self::has_news).
     pub fn pauses_mut(&mut self) -> &mut PauseTimers {
         self.has_news = true;
         &mut self.pause
     }
 
-    /// Queues a PFC frame, which goes before all else. What still waits goes with it, where the new one does not say
-    /// otherwise.
+    /// Queues a PFC frame ahead of all other frames. Classes of a PFC frame still queued are merged into it, unless the
+    /// new frame names them.
     pub fn queue_class_pauses(&mut self, pauses: ClassPauses) {
         for class in priority::of_mask(pauses.named) {
             self.class_pauses.named |= class.bit();
@@ -139,32 +139,32 @@ impl Nic {
         self.has_news = true;
     }
 
-    /// Takes the PFC frame that waits.
+    /// Removes and returns the waiting PFC frame.
     #[inline]
     pub fn pop_class_pauses(&mut self) -> Option<ClassPauses> {
         (self.class_pauses.named != 0).then(|| std::mem::take(&mut self.class_pauses))
     }
 
-    /// Queues a response to the neighbour's link delay request. It goes before all packets, as MAC control
-    /// frames do, and pauses do not stop it.
+    /// Queues a response to the neighbour's link delay request. It goes before all packets, as MAC control frames do,
+    /// and pauses do not stop it.
     pub fn queue_link_delay_response(&mut self, frame: LinkDelayFrame) {
         self.link_delay_responses.push_back(frame);
         self.has_news = true;
     }
 
-    /// A packet starts that has so many bytes on the wire.
+    /// Records the start of a packet with `bytes` bytes on the wire.
     #[inline]
     pub fn started(&mut self, now: Picos, packet: &Packet, bytes: u64) {
         self.pause.started(now, priority_of(packet), bytes);
     }
 
-    /// Takes the next of these responses.
+    /// Removes and returns the oldest waiting response.
     #[inline]
     pub fn pop_link_delay_response(&mut self) -> Option<LinkDelayFrame> {
         self.link_delay_responses.pop_front()
     }
 
-    /// Queues a CNP. CNPs go before ACKs: they are what ends congestion.
+    /// Queues a CNP. CNPs go before ACKs, because they end congestion.
     pub fn queue_notification(&mut self, packet: RocePacket) {
         self.notifications.push_back(packet.into());
         self.has_news = true;
@@ -227,7 +227,7 @@ impl Nic {
         self.acknowledgements.pop(&self.pause, now)
     }
 
-    /// Takes the queue pair whose turn it is at `now` out of the round: its slot.
+    /// Removes the queue pair whose turn it is at `now` from the round, and returns its slot.
     #[inline]
     pub fn pop_queue_pair(&mut self, now: Picos) -> Option<u32> {
         if !self.paced.is_empty() {
@@ -268,21 +268,23 @@ impl Nic {
         (next < Picos::MAX).then_some(next)
     }
 
-    /// The same, to be asked again when there is [news](Self::has_news).
+    /// Returns [`next_transmission`](Self::next_transmission) and clears [`has_news`](Self::has_news), after which the
+    /// caller must plan again.
     #[inline(always)]
     pub fn plan_transmission(&mut self, from: Picos) -> Option<Picos> {
         self.has_news = false;
         self.next_transmission(from)
     }
 
-    /// Whether [`plan_transmission`](Self::plan_transmission) may answer otherwise before its instant has come:
-    /// something more waits, or pauses may have changed. It knows when the present pauses end.
+    /// Returns true if [`plan_transmission`](Self::plan_transmission) may return another instant than before: more
+    /// frames or queue pairs wait, or pauses may have changed. The plan already accounts for the end of the present
+    /// pauses.
     #[inline]
     pub fn has_news(&self) -> bool {
         self.has_news
     }
 
-    /// Whether nothing waits, be it paused or not.
+    /// Returns true if nothing waits, paused or not.
     pub fn is_empty(&self) -> bool {
         self.class_pauses.named == 0
             && self.link_delay_responses.is_empty()

@@ -6,8 +6,8 @@ const BITS: u64 = u64::BITS as u64;
 
 /// Packets by number.
 ///
-/// It grows to the widest span between a packet and the last [`remove_before`](Self::remove_before), and
-/// allocates nothing after that; a flow without loss never allocates.
+/// The set grows to the widest span between a packet and the last [`remove_before`](Self::remove_before), and allocates
+/// nothing after that; a flow without loss never allocates.
 #[derive(Debug, Default)]
 pub struct PacketSet {
     /// Number of the first packet that `words` have a bit for, a multiple of 64.
@@ -18,7 +18,7 @@ pub struct PacketSet {
 }
 
 impl PacketSet {
-    /// How many packets there are.
+    /// Packets in the set.
     #[inline]
     pub fn len(&self) -> u64 {
         self.len
@@ -48,7 +48,7 @@ impl PacketSet {
         new
     }
 
-    /// How many packets there are from `number` on.
+    /// Packets from `number` on.
     pub fn count_from(&self, number: u64) -> u64 {
         if number <= self.base {
             return self.len;
@@ -60,7 +60,7 @@ impl PacketSet {
         u64::from((self.words[place] & !(bit - 1)).count_ones()) + from.sum::<u64>()
     }
 
-    /// The packet behind which there are `behind` others, if there are so many.
+    /// The packet with exactly `behind` packets of the set after it; `None` if the set is too small.
     pub fn last_but(&self, behind: u64) -> Option<u64> {
         let mut left = behind;
         for (place, &word) in self.words.iter().enumerate().rev() {
@@ -85,7 +85,7 @@ impl PacketSet {
         let Some((place, bit)) = self.place(number) else {
             return number;
         };
-        // Ones below `number` hide what is missing there.
+        // Setting the bits below `number` hides the packets missing there.
         let mut present = self.words[place] | (bit - 1);
         let mut place = place;
         while present == u64::MAX {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a set of the standard library says, while its start moves on.
+        /// The set agrees with a set of the standard library while its start moves on.
         #[test]
         fn it_is_a_set(steps in prop::collection::vec((any::<bool>(), 0u64..300), 1..200)) {
             let (mut ours, mut model, mut start) = (PacketSet::default(), BTreeSet::new(), 0);

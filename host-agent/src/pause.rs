@@ -1,5 +1,5 @@
-//! Which queues a NIC may not send from: the receiver's side of PFC (IEEE 802.1Qbb, 36.2) and of pauses of
-//! single queues (`fabric_core::wire::hop_control`).
+//! Pauses that a NIC obeys, by queue: the receiver's side of PFC (IEEE 802.1Qbb, 36.2), of pauses of single queues and
+//! of rates (`fabric_core::wire::hop_control`).
 
 use fabric_core::hop_control::{ClassPauses, LINE_RATE};
 use fabric_core::map_abi::PRIORITIES;
@@ -14,18 +14,18 @@ use units::{BitsPerSecond, Picos};
 pub enum PauseOutcome {
     /// At least one of the classes or queues that it names is paused.
     Paused,
-    /// All that it names are resumed.
+    /// All named classes or queues are resumed.
     Resumed,
-    /// It names no class, or no queue that the NIC has: ignored.
+    /// Ignored, because the frame names no class, or no queue that the NIC has.
     Nothing,
 }
 
-/// What stops one queue.
+/// Pauses and gap of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct QueuePause {
     /// The latest end of the pauses and the gap. For a queue that nothing stops, nothing else is read.
     until: Picos,
-    /// The end of the gap that the neighbour's rate asks for.
+    /// End of the gap that the neighbour's rate requires.
     gap: Picos,
     /// The pause of its class.
     class: PauseWindow<Picos>,
@@ -55,7 +55,7 @@ impl QueuePause {
         self.open_by_pauses(from.max(self.gap))
     }
 
-    /// The first instant from `from` on at which neither pause holds, whatever the gap.
+    /// First instant from `from` on at which neither pause holds, whatever the gap.
     #[inline]
     fn open_by_pauses(&self, from: Picos) -> Picos {
         let end_of =
@@ -75,7 +75,8 @@ struct Pace {
 }
 
 impl Pace {
-    /// When the next packet may start: after the last one's time on the wire at that rate, rounded up to a picosecond.
+    /// Earliest start of the next packet: the last packet's start plus its time on the wire at this rate, rounded up to
+    /// a picosecond.
     fn opens(&self) -> Picos {
         if self.kilobits_per_second == 0 {
             return Picos::ZERO;
@@ -100,7 +101,7 @@ pub struct PauseTimers {
 }
 
 impl PauseTimers {
-    /// No queue is paused; a PAUSE takes effect `response` after its reception.
+    /// Timers without a paused queue. A PAUSE takes effect `response` after its reception.
     ///
     /// # Panics
     /// If two priorities share a queue: a resume of one would end the pause of the other.
@@ -188,8 +189,8 @@ impl PauseTimers {
         }
     }
 
-    /// Applies a rate received at any time: the gap behind the last packet of the priority changes with it. Rates from that of
-    /// the link on end it.
+    /// Applies a rate received at any time, which also changes the gap behind the last packet of the priority. A rate
+    /// of the link's rate or above ends the gap.
     pub fn receive_rate(&mut self, priority: Priority, kilobits_per_second: u32) -> PauseOutcome {
         let is_slow = kilobits_per_second != LINE_RATE
             && u64::from(kilobits_per_second) * 1000 < self.link_rate.0;
@@ -202,7 +203,7 @@ impl PauseTimers {
         if is_slow { PauseOutcome::Paused } else { PauseOutcome::Resumed }
     }
 
-    /// A packet of a priority starts, and has so many bytes on the wire.
+    /// Records the start of a packet of a priority, with `bytes` bytes on the wire.
     #[inline]
     pub fn started(&mut self, now: Picos, priority: Priority, bytes: u64) {
         let pace = &mut self.paces[priority.index()];
@@ -231,14 +232,14 @@ impl PauseTimers {
         paused
     }
 
-    /// Whether `queue` may not start a packet at `now`.
+    /// Returns true if `queue` may not start a packet at `now`.
     #[inline]
     pub fn is_paused(&self, queue: QueueId, now: Picos) -> bool {
         self.pauses[queue.place()].forbids(now)
     }
 
-    /// The first instant from `from` on at which `queue` may start a packet, if nothing else arrives; `Picos::MAX`
-    /// if its pause does not end by itself.
+    /// First instant from `from` on at which `queue` may start a packet, if nothing else arrives; `Picos::MAX` if its
+    /// pause does not end by itself.
     #[inline]
     pub fn open_from(&self, queue: QueueId, from: Picos) -> Picos {
         self.pauses[queue.place()].open_from(from)
@@ -252,7 +253,7 @@ impl PauseTimers {
         self.pauses[queue.place()].open_by_pauses(from.max(gap))
     }
 
-    /// Of the data queues in `waiting`, the one with the lowest `number` that may start a packet at `now`.
+    /// Returns the data queue in `waiting` with the lowest `number` that may start a packet at `now`.
     #[inline]
     pub fn first_open(
         &self,
@@ -264,7 +265,7 @@ impl PauseTimers {
     }
 }
 
-/// Of the data queues in `waiting`, the one with the lowest `number` that `is_open`.
+/// Returns the data queue in `waiting` with the lowest `number` that `is_open`.
 #[inline]
 pub fn first_of(
     waiting: QueueSet,

@@ -15,15 +15,15 @@ pub struct QueuePairTable<T> {
 }
 
 impl<T> QueuePairTable<T> {
-    /// No queue pair.
+    /// An empty table.
     pub fn new() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), slot_by_number: HashMap::default(), last: None }
     }
 
-    /// Puts `queue_pair` into a slot of its own.
+    /// Puts `queue_pair` into a free slot and returns the slot.
     ///
     /// # Panics
-    /// If `number` is in use: the control plane that hands out numbers broke its promise.
+    /// If `number` is in use: the control plane must hand out unique numbers.
     pub fn insert(&mut self, number: u32, queue_pair: T) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.len().try_into().expect("queue pairs have numbers of 24 bits")
@@ -57,7 +57,7 @@ impl<T> QueuePairTable<T> {
         self.slots[slot as usize].as_mut().expect("a slot in use holds a queue pair")
     }
 
-    /// Those in slots, in the order of these.
+    /// The queue pairs in slots, in the order of slots.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
     }
@@ -76,8 +76,7 @@ impl<T> QueuePairTable<T> {
     }
 }
 
-/// Multiplicative hashing by 2^64 / golden ratio. The numbers are our own, so nobody attacks the
-/// table.
+/// Multiplicative hashing by 2^64 / golden ratio. The numbers are our own, so no attacker chooses them.
 #[derive(Debug, Default)]
 struct NumberHasher(u64);
 
@@ -94,8 +93,8 @@ impl Hasher for NumberHasher {
 
     fn write_u32(&mut self, number: u32) {
         let product = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The table picks buckets by the low bits and tags by the high ones; the product mixes
-        // upwards.
+        // The table picks buckets by the low bits and tags by the high ones, so the low bits must depend on the high
+        // bits of the product.
         self.0 = product ^ (product >> 32);
     }
 }
@@ -131,8 +130,8 @@ mod tests {
         assert_eq!(*table.occupant(second), 'b');
     }
 
-    /// A table of 2^n buckets looks at the n low bits of a hash and tells the entries of a bucket apart by
-    /// the seven high ones.
+    /// A table of 2^n buckets uses the n low bits of a hash, and distinguishes the entries of a bucket by the seven
+    /// high bits.
     #[test]
     fn numbers_in_sequence_spread_over_buckets_and_tags() {
         let hash = |number: u32| {

@@ -1,16 +1,16 @@
-//! What a sender may have on its way and how fast: its congestion control, and the window limit beside it.
+//! Rate and window of one sender: its congestion control, and the separate window limit.
 
 use units::{BitsPerSecond, Bytes, FrameTime, Picos};
 
 use crate::congestion_control::{Acknowledged, CongestionControl, Loss, Transmitted};
 use crate::flow_trace::{FlowTrace, SenderState};
 
-/// Bytes that may be unacknowledged, whatever congestion control says.
+/// Limit of unacknowledged bytes, in addition to congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowLimit {
-    /// How many at line rate, above zero.
+    /// Limit at line rate, above zero.
     pub bytes: Bytes,
-    /// Whether it shrinks in proportion to the rate that congestion control sets.
+    /// True to shrink the limit in proportion to the rate that congestion control sets.
     pub scales: bool,
 }
 
@@ -21,20 +21,20 @@ pub struct Regulator<C> {
     line_rate: BitsPerSecond,
     frame_time: FrameTime,
     limit: Option<WindowLimit>,
-    /// Whether a packet may start that a window does not hold whole, unless the window is full.
+    /// True if a packet may exceed the window, unless the window is full.
     overrun: bool,
-    /// What the limit allows at the present rate.
+    /// The limit at the present rate.
     limited_to: Option<Bytes>,
     next_start: Picos,
     /// The start and the bytes on the wire of the last packet; kept where a new rate moves `next_start`.
     last: (Picos, u64),
     counted_cuts: u64,
-    /// Of a flow that is traced.
+    /// Trace of the flow, if it is traced.
     trace: Option<Box<FlowTrace>>,
 }
 
 impl<C: CongestionControl> Regulator<C> {
-    /// Of a flow that has sent nothing.
+    /// Regulator of a flow that has sent nothing.
     pub fn new(
         congestion_control: C,
         limit: Option<WindowLimit>,
@@ -56,13 +56,13 @@ impl<C: CongestionControl> Regulator<C> {
         }
     }
 
-    /// Follows what governs the sender from now on, before its first packet.
+    /// Traces the sender from now on. Call it before the first packet.
     pub fn trace(&mut self) {
         self.trace = Some(Box::default());
     }
 
-    /// The sender's state at `now`, if it is traced and rate, window or congestion have changed since this told it last.
-    /// Asking changes nothing of what is sent.
+    /// The sender's state at `now`, if the flow is traced and rate, window or congestion have changed since the last
+    /// report. Polling does not affect transmission.
     #[inline]
     pub fn poll_trace(
         &mut self,
@@ -80,25 +80,25 @@ impl<C: CongestionControl> Regulator<C> {
         self.trace.as_mut()?.change(state)
     }
 
-    /// Whether [`Acknowledged::round_trip`] is of use.
+    /// Returns true if the algorithm or a trace uses [`Acknowledged::round_trip`].
     #[inline]
     pub fn measures_round_trips(&self) -> bool {
         self.trace.is_some() || self.congestion_control.measures_round_trips()
     }
 
-    /// When the pace allows the next packet.
+    /// Earliest start of the next packet by pacing.
     #[inline]
     pub fn next_start(&self) -> Picos {
         self.next_start
     }
 
-    /// The algorithm, for what it says of itself.
+    /// The algorithm, for its read-only properties.
     #[inline]
     pub fn algorithm(&self) -> &C {
         &self.congestion_control
     }
 
-    /// The algorithm, for tests that ask it.
+    /// The algorithm, for tests.
     #[cfg(test)]
     pub fn algorithm_mut(&mut self) -> &mut C {
         &mut self.congestion_control
@@ -119,7 +119,8 @@ impl<C: CongestionControl> Regulator<C> {
         }
     }
 
-    /// Whether a packet with this payload may start while so many bytes are outstanding, whatever the pace.
+    /// Returns true if the window lets a packet with this payload start while `outstanding` bytes are unacknowledged.
+    /// Pacing is not considered.
     #[inline]
     pub fn allows(&self, now: Picos, outstanding: impl FnOnce() -> Bytes, payload: Bytes) -> bool {
         let Some(window) = self.window(now) else {
@@ -131,7 +132,7 @@ impl<C: CongestionControl> Regulator<C> {
         outstanding == Bytes(0) || outstanding.0 + whole <= window.0
     }
 
-    /// Takes note of a packet that starts at `now`.
+    /// Updates rate, window and pacing for a packet that starts at `now`.
     #[inline]
     pub fn transmitted(&mut self, now: Picos, packet: &Transmitted) {
         self.congestion_control.transmitted(now, packet);
@@ -146,7 +147,7 @@ impl<C: CongestionControl> Regulator<C> {
         }
     }
 
-    /// Takes an ACK or NAK, and whether it reports a loss.
+    /// Handles an ACK or NAK; `loss` if it reports a loss.
     #[inline]
     pub fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>, loss: bool) {
         if let Some(trace) = &mut self.trace {
@@ -159,13 +160,13 @@ impl<C: CongestionControl> Regulator<C> {
         self.follow_rate(now);
     }
 
-    /// Takes a CNP.
+    /// Handles a CNP.
     pub fn notified(&mut self, now: Picos) {
         self.congestion_control.notified(now);
         self.follow_rate(now);
     }
 
-    /// Takes note that the retransmission timer has expired.
+    /// Handles an expiry of the retransmission timer.
     pub fn expired(&mut self, now: Picos) {
         self.congestion_control.lost(now, Loss::Timeout);
         self.follow_rate(now);
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
     use crate::congestion_control::line_rate::LineRate;
 
-    /// With a window of 2500 B, by how much is outstanding.
+    /// With a window of 2500 B, for several amounts outstanding.
     #[test]
     fn a_packet_fits_the_window_or_starts_before_it_is_full() {
         for (overrun, allowed) in [

@@ -50,7 +50,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         self.flow.request()
     }
 
-    /// Whether there is a packet to send and room for it, whatever the pace.
+    /// Returns true if a packet is ready and the window has room for it. Pacing is not considered.
     #[inline]
     pub fn can_send(&self, now: Picos) -> bool {
         let Some(number) = self.reliability.next(&self.flow) else {
@@ -60,42 +60,42 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         self.regulator.allows(now, || self.reliability.outstanding(&self.flow), payload)
     }
 
-    /// What is left to send from its next packet on, in bytes.
+    /// Bytes left to send from the next packet on.
     #[inline]
     pub fn remaining(&self) -> u64 {
         self.reliability.next(&self.flow).map_or(0, |number| self.flow.remaining_from(number))
     }
 
-    /// When the pace allows the next packet.
+    /// Earliest start of the next packet by pacing.
     #[inline]
     pub fn next_start(&self) -> Picos {
         self.regulator.next_start()
     }
 
-    /// What it has counted.
+    /// Counters of the flow's sender.
     pub fn counts(&self) -> SenderCounts {
         self.counts
     }
 
-    /// Whether the last packet is acknowledged.
+    /// Returns true if the last packet is acknowledged.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.reliability.is_complete(&self.flow)
     }
 
-    /// When the retransmission timer expires, if it runs.
+    /// Instant at which the retransmission timer expires, if it runs.
     #[inline]
     pub fn retransmission_deadline(&self) -> Option<Picos> {
         self.reliability.retransmission_deadline()
     }
 
-    /// The next packet, which starts at `now`, and whether it was sent before; it
-    /// [can be sent](Self::can_send).
+    /// Returns the next packet, which starts at `now`, and true if it is a retransmission. Requires
+    /// [`can_send`](Self::can_send).
     #[inline]
     pub fn transmit(&mut self, now: Picos, config: &HostConfig) -> (RocePacket, bool) {
         let transmission = self.reliability.transmit(now, &self.flow);
         let mut packet = self.flow.packet(transmission.number);
-        // Only ACKs move a window, and it may shrink to less than what a responder answers together.
+        // Only ACKs move a window, and it may shrink below the number of packets that a responder answers together.
         let clocked = self.regulator.window(now).is_some();
         packet.ack_request |= transmission.ack_request | clocked;
         packet.telemetry = TelemetryFields::with_room(self.telemetry_hops);
@@ -115,7 +115,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         (packet, again)
     }
 
-    /// Takes an ACK or NAK.
+    /// Handles an ACK or NAK.
     #[inline]
     pub fn receive_answer(&mut self, now: Picos, answer: &Answer, echo: &Echo<'_>) -> Outcome {
         let answered = self.reliability.receive(now, answer, &self.flow);
@@ -123,7 +123,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
             return answered.outcome;
         }
         let round_trip = if self.regulator.measures_round_trips() {
-            // A NAK answers a packet after those that it acknowledges.
+            // A NAK answers a packet behind the packets that it acknowledges.
             let answers_another = answered.loss || answer.aeth.arrived().is_some();
             self.round_trips
                 .acknowledge(answered.first_open, now, |_| false)
@@ -136,7 +136,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         answered.outcome
     }
 
-    /// Takes a CNP.
+    /// Handles a CNP.
     pub fn receive_notification(&mut self, now: Picos) {
         self.counts.notifications += 1;
         self.regulator.notified(now);
@@ -159,7 +159,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         self.regulator.take_cuts()
     }
 
-    /// Takes note that the retransmission timer has expired.
+    /// Handles an expiry of the retransmission timer.
     pub fn expire(&mut self, now: Picos) {
         self.reliability.expire(now);
         self.regulator.expired(now);

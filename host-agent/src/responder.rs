@@ -11,18 +11,18 @@ use crate::flow::{HINTS, TIME_TO_LIVE};
 use crate::host::HostConfig;
 use crate::reliability::{Answer, Reception, ReliableReceiver};
 
-/// The receiving end of a flow, whose set-up happened out of band.
+/// A flow to be received, whose set-up happened out of band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponderRequest {
-    /// Number of its queue pair or connection, the same at both ends, 24 bits.
+    /// Number of its queue pair or connection, equal at both ends, 24 bits.
     pub qp: u32,
-    /// What carries it: the place of one of the host's transports.
+    /// Index of the flow's transport among the host's transports.
     pub transport: u16,
     /// Address of the requester.
     pub peer: u32,
     /// PSN of the first packet.
     pub initial_psn: Psn,
-    /// UDP source port of what this end sends.
+    /// UDP source port of packets from this end.
     pub source_port: u16,
     /// Payload bytes that the flow carries.
     pub bytes: u64,
@@ -34,7 +34,7 @@ pub struct Responder<R, F> {
     request: ResponderRequest,
     reliability: R,
     feedback: F,
-    /// What the code points of ACKs and NAKs have besides a priority.
+    /// Bits that the code points of ACKs and NAKs have in addition to a priority.
     ack_bits: u8,
 }
 
@@ -53,13 +53,13 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
         self.reliability.delivered_bytes()
     }
 
-    /// Whether the data packet that arrives at `now`, marked or not, calls for a CNP.
+    /// Handles a data packet that arrives at `now`, marked or not. Returns true if a CNP is due.
     #[inline]
     pub fn calls_for_notification(&mut self, now: Picos, marked: bool) -> bool {
         self.feedback.received(now, marked)
     }
 
-    /// Takes a data packet: what became of it, and the answer that is due.
+    /// Handles a data packet. Returns its outcome, and the answer that is due.
     #[inline]
     pub fn receive(&mut self, packet: &RocePacket) -> (Reception, Option<Answer>) {
         self.reliability.receive(packet)
@@ -124,7 +124,7 @@ pub(crate) mod tests {
     use crate::host::tests::config;
     use crate::reliability::{Receiver, Reliability};
 
-    /// Echoes whether the last packet was marked, and asks for a CNP for each marked packet.
+    /// Echoes whether the last packet was marked, and requests a CNP for each marked packet.
     struct Mirror(bool);
 
     impl CongestionFeedback for Mirror {
@@ -138,7 +138,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of a flow from host 1.
+    /// A request to receive a flow from host 1.
     pub(crate) fn request(initial_psn: Psn, bytes: u64) -> ResponderRequest {
         ResponderRequest { qp: 9, transport: 0, peer: 1, initial_psn, source_port: 50_000, bytes }
     }

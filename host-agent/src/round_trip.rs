@@ -7,9 +7,9 @@ use units::Picos;
 /// Added to the last start of a packet that was sent again.
 const AGAIN: u64 = 1 << 63;
 
-/// When each outstanding packet of a queue pair started.
+/// Starts of the outstanding packets of a queue pair.
 ///
-/// It grows to the most packets that were ever outstanding and allocates nothing after that.
+/// The queue grows to the max number of outstanding packets and allocates nothing after that.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
     /// Number of the first packet that is not acknowledged.
@@ -19,7 +19,7 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Takes note that packet `number` starts at `now`: one that was sent before, or the next new one.
+    /// Records that packet `number`, a retransmission or the next new packet, starts at `now`.
     pub fn start(&mut self, number: u64, now: Picos) {
         let place = number.checked_sub(self.first_open).and_then(|place| place.try_into().ok());
         let place: usize = place.expect("what is acknowledged is not sent again");
@@ -29,11 +29,11 @@ impl RoundTrips {
         }
     }
 
-    /// Takes an acknowledgement, at `now`, of all packets before `first_open`: the round trip of the last of
-    /// them. `None` if nothing is new.
+    /// Handles an acknowledgement, at `now`, of all packets before `first_open`. Returns the round trip of the last of
+    /// them, or `None` if nothing is new.
     ///
-    /// If one of them was sent again, nobody knows which of the transmissions caused the ACK (Karn's rule; RFC 6298,
-    /// section 3), unless it `answers` one that started then: the round trip is that of this packet.
+    /// If one of them was sent again, it is unknown which transmission caused the ACK (Karn's rule; RFC 6298, section
+    /// 3), unless `answers` identifies a packet by its start: the round trip is then that packet's.
     pub fn acknowledge(
         &mut self,
         first_open: u64,

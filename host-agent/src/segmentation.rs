@@ -1,6 +1,6 @@
-//! How the bytes of a flow are cut into messages and packets.
+//! Segmentation of a flow's bytes into messages and packets.
 //!
-//! Requesters send what this says, and the completion time on an idle path is computed from it.
+//! Requesters send these packets, and the completion time on an idle path is computed from them.
 
 /// Longest RDMA message that a flow is cut into; InfiniBand allows 2^31 bytes.
 const MESSAGE_BYTES: u64 = 1 << 30;
@@ -73,7 +73,7 @@ impl Segmentation {
         }
     }
 
-    /// Whether packet `number`, whose place in its message is `position`, ends the message.
+    /// Returns true if packet `number`, whose place in its message is `position`, ends the message.
     #[inline]
     pub const fn ends_message(&self, number: u64, position: u64) -> bool {
         position + 1 == self.packets_per_message || number + 1 == self.packets
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// What each number means, packet by packet of a flow whose messages have 3, 3 and 2 packets.
+    /// Message, place and bytes of each packet, for a flow whose messages have 3, 3 and 2 packets.
     #[test]
     fn every_packet_has_its_place_and_its_bytes() {
         let payload = MESSAGE_BYTES / 3;

@@ -1,4 +1,4 @@
-//! PFC storms: a NIC that pauses its neighbour without end, as a broken one does, whatever it holds itself.
+//! PFC storms: a NIC that pauses its neighbour continuously, as a broken NIC does, however little it holds.
 
 use fabric_core::hop_control::ClassPauses;
 use fabric_core::map_abi::PRIORITIES;
@@ -6,28 +6,28 @@ use fabric_core::priority;
 use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, Picos};
 
-/// What each PAUSE asks for: as long as one can last.
+/// Pause time of each PAUSE frame: the max, in quanta.
 const QUANTA: u16 = u16::MAX;
 
 /// The storms of one NIC. Several may overlap: a class is paused until the last of its storms ends.
 #[derive(Debug)]
 pub struct Storms {
-    /// By class: when its storm ends; zero where there is none.
+    /// End of the storm by class; zero without a storm.
     ends: [Picos; PRIORITIES],
-    /// When all are paused again; [`Picos::MAX`] if none is.
+    /// Next repetition of the pauses; [`Picos::MAX`] without a storm.
     renewal: Picos,
-    /// The time between two PAUSEs: half of what one lasts.
+    /// Time between two PAUSE frames: half of their pause time.
     period: Picos,
 }
 
 impl Storms {
-    /// None.
+    /// No storm.
     pub fn new(link_rate: BitsPerSecond) -> Self {
         let period = Picos(quantum_duration(link_rate, QUANTA).0 / 2);
         Self { ends: [Picos::ZERO; PRIORITIES], renewal: Picos::MAX, period }
     }
 
-    /// Pauses `classes` from `now` until `end`; [`Picos::MAX`]: until it is ended.
+    /// Pauses `classes` from `now` until `end`; with [`Picos::MAX`], until [`end`](Self::end).
     pub fn begin(&mut self, now: Picos, classes: u8, end: Picos) -> ClassPauses {
         for class in priority::of_mask(classes) {
             let present = &mut self.ends[class.index()];
@@ -49,7 +49,8 @@ impl Storms {
         ClassPauses::xon(ended)
     }
 
-    /// What is due at `now`.
+    /// Returns the PFC frame due at `now`, if any: resumes the classes whose storm is over, and repeats the others'
+    /// pauses.
     pub fn expire(&mut self, now: Picos) -> Option<ClassPauses> {
         if self.next() > now {
             return None;
@@ -64,7 +65,7 @@ impl Storms {
         Some(pauses)
     }
 
-    /// When [`expire`](Self::expire) has something to do; [`Picos::MAX`]: never.
+    /// Instant at which [`expire`](Self::expire) is due; [`Picos::MAX`]: never.
     #[inline]
     pub fn next(&self) -> Picos {
         if self.renewal == Picos::MAX { Picos::MAX } else { self.first() }

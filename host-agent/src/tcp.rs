@@ -1,9 +1,9 @@
 //! TCP: RFC 9293 with time stamps and window scale (RFC 7323), SACK (RFC 2018) and loss recovery by it (RFC 6675),
 //! ECN (RFC 3168; RFC 8257 for DCTCP), and a tail loss probe (RFC 8985, section 7).
 //!
-//! A connection carries one flow, from the end that opens it to the other. docs/tcp.md says what is on the wire and
-//! what is left out. The sender cuts the flow into segments once, and numbers them from 0 in 64 bits; sequence numbers
-//! are a function of that number, so a segment is never cut anew.
+//! A connection carries one flow, from the end that opens it to the other. docs/tcp.md specifies the packets and the
+//! omissions. The sender cuts the flow into segments once, and numbers them from 0 in 64 bits; sequence numbers are a
+//! function of the segment's number, so a retransmission is always the original segment.
 
 mod ecn;
 mod receiver;
@@ -22,17 +22,18 @@ use units::Picos;
 pub struct Parameters {
     /// Retransmission timeout until a round trip has been measured, above zero (RFC 6298, 2.1: 1 s).
     pub initial_timeout: Picos,
-    /// No retransmission timeout is below it; above zero (RFC 6298, 2.4: 1 s).
+    /// Min retransmission timeout, above zero (RFC 6298, 2.4: 1 s).
     pub minimum_timeout: Picos,
-    /// No retransmission timeout is above it; at least the others (RFC 6298, 2.5: 60 s or more).
+    /// Max retransmission timeout; at least the other two (RFC 6298, 2.5: 60 s or more).
     pub maximum_timeout: Picos,
     /// SACKed segments behind a missing one that make it lost, at least 1 (`DupThresh` in RFC 6675: 3).
     pub loss_threshold: u32,
-    /// Whether a tail loss probe goes out before the timeout.
+    /// True to send a tail loss probe before the timeout.
     pub tail_loss_probe: bool,
-    /// How long an ACK may wait for a second segment (RFC 1122, 4.2.3.2); zero for an ACK to each segment.
+    /// Max time that an ACK waits for a second segment (RFC 1122, 4.2.3.2); zero: every segment is acknowledged at
+    /// once.
     pub delayed_ack: Picos,
-    /// Whether segments with SYN open a connection. If not, it is open when the flow starts.
+    /// True to open connections with SYN. Otherwise a connection is open when its flow starts.
     pub handshake: bool,
 }
 

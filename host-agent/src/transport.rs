@@ -1,4 +1,4 @@
-//! What carries a flow: the one place that names all transports.
+//! Transports of flows: the one place that names all transports.
 
 use fabric_core::map_abi::FlowKey;
 use fabric_core::wire::roce::UDP_PORT;
@@ -17,22 +17,21 @@ use crate::requester::Requester;
 use crate::responder::{Responder, ResponderRequest};
 use crate::tcp;
 
-/// What carries a flow, with its parameters.
+/// Transport of a flow, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
     /// The protocol.
     pub protocol: Protocol,
-    /// How senders set their rate.
+    /// Congestion control of senders.
     pub congestion_control: Algorithm,
     /// Stamps of switches for which each data packet has room, up to 8, or 3 for TCP; 0 for no telemetry. Each takes 8
     /// bytes of the packet and of its ACK, and the option around them a few more.
     pub telemetry_hops: u8,
-    /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
+    /// Limit of a flow's unacknowledged bytes, in addition to congestion control.
     pub window: Option<WindowLimit>,
-    /// Whether a packet may start that a window, be it this or that of congestion control, does not hold whole, unless
-    /// the window is full.
+    /// True if a packet may exceed a window, this one or congestion control's, unless the window is full.
     pub window_overrun: bool,
-    /// Which packets are marked as ones of a first round trip.
+    /// Rule for marking packets of a first round trip.
     pub first_rtt: FirstRttMarks,
 }
 
@@ -41,7 +40,7 @@ pub struct Transport {
 pub enum Protocol {
     /// Reliable connections of RoCEv2.
     Roce {
-        /// How queue pairs repair losses.
+        /// Scheme by which queue pairs repair losses.
         reliability: Reliability,
     },
     /// TCP.
@@ -58,7 +57,7 @@ pub struct FreshTransport {
 }
 
 impl FreshTransport {
-    /// Of a host with this link.
+    /// Transport for a host with this link.
     pub fn new(transport: Transport, line_rate: BitsPerSecond) -> Self {
         let (control, feedback) = transport.congestion_control.ends(line_rate);
         Self { transport, line_rate, control, feedback }
@@ -131,7 +130,7 @@ pub enum SendingEnd {
 }
 
 impl SendingEnd {
-    /// What was asked for.
+    /// The request that started the flow.
     #[inline]
     pub fn request(&self) -> &FlowRequest {
         match self {
@@ -159,7 +158,7 @@ impl SendingEnd {
         }
     }
 
-    /// Whether there is a packet to send and room for it, whatever the pace.
+    /// Returns true if a packet is ready and the window has room for it. Pacing is not considered.
     #[inline]
     pub fn can_send(&self, now: Picos) -> bool {
         match self {
@@ -168,7 +167,7 @@ impl SendingEnd {
         }
     }
 
-    /// What it has left to send, in bytes; of a connection, all that it sends.
+    /// Bytes left to send; for a connection, all bytes of its flow.
     #[inline]
     pub fn remaining(&self) -> u64 {
         match self {
@@ -177,7 +176,7 @@ impl SendingEnd {
         }
     }
 
-    /// When the pace allows the next packet.
+    /// Earliest start of the next packet by pacing.
     #[inline]
     pub fn next_start(&self) -> Picos {
         match self {
@@ -186,7 +185,7 @@ impl SendingEnd {
         }
     }
 
-    /// Whether the last packet is acknowledged.
+    /// Returns true if the last packet is acknowledged.
     #[inline]
     pub fn is_complete(&self) -> bool {
         match self {
@@ -195,7 +194,7 @@ impl SendingEnd {
         }
     }
 
-    /// When the retransmission timer expires, if it runs.
+    /// Instant at which the retransmission timer expires, if it runs.
     #[inline]
     pub fn deadline(&self) -> Option<Picos> {
         match self {
@@ -204,7 +203,7 @@ impl SendingEnd {
         }
     }
 
-    /// Takes note that it has expired; true unless that was for a probe of the tail.
+    /// Handles an expiry of the retransmission timer; true unless it was for a probe of the tail.
     pub fn expire(&mut self, now: Picos) -> bool {
         match self {
             Self::Roce(requester) => {
@@ -215,8 +214,8 @@ impl SendingEnd {
         }
     }
 
-    /// The next packet, which starts at `now`, and whether it was sent before; it
-    /// [can be sent](Self::can_send).
+    /// Returns the next packet, which starts at `now`, and true if it is a retransmission. Requires
+    /// [`can_send`](Self::can_send).
     #[inline]
     pub fn transmit(&mut self, now: Picos, config: &HostConfig) -> (Packet, bool) {
         match self {
@@ -257,7 +256,7 @@ impl SendingEnd {
         }
     }
 
-    /// What it has counted.
+    /// Counters of the flow's sender.
     pub fn counts(&self) -> SenderCounts {
         match self {
             Self::Roce(requester) => requester.counts(),
@@ -284,7 +283,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// When an ACK that waits has to go, if one waits.
+    /// Deadline of a waiting ACK, if one waits.
     #[inline]
     pub fn deadline(&self) -> Option<Picos> {
         match self {

@@ -1,4 +1,4 @@
-//! How many flows had packets at ports, over time.
+//! Numbers of flows with packets at ports, over time.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ pub struct ActiveFlows {
     pub ports: ActiveFlowsSummary,
     /// Over the port that had most in the mean.
     pub busiest: ActiveFlowsSummary,
-    /// That port, as `s0:17`.
+    /// The busiest port, as `s0:17`.
     pub busiest_port: String,
-    /// There, the mean change of a flow's fair share from one sample to the next, as a part of the earlier share, while
-    /// flows are active at both.
+    /// Mean change of a flow's fair share at the busiest port from one sample to the next, as a fraction of the earlier
+    /// share, while flows are active at both samples.
     pub busiest_share_change: f64,
 }
 
@@ -27,13 +27,13 @@ pub struct ActiveFlows {
 pub struct ActiveFlowsSummary {
     /// The mean.
     pub mean: f64,
-    /// In half of the time there are so many at most.
+    /// Max number of flows in 50 % of the time.
     pub p50: u32,
-    /// Likewise, in 90 % of the time.
+    /// Max number of flows in 90 % of the time.
     pub p90: u32,
-    /// Likewise, in 99 % of the time.
+    /// Max number of flows in 99 % of the time.
     pub p99: u32,
-    /// The most.
+    /// Max number of flows.
     pub max: u32,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct ActiveFlowsMeter {
 struct PortMeter {
     since: Nanos,
     flows: u32,
-    /// Nanoseconds with so many.
+    /// Nanoseconds by number of flows.
     spans: BTreeMap<u32, u64>,
-    /// Of shares, over all changes between samples with flows.
+    /// Sum of the changes of shares, over all changes between samples with flows.
     changes: f64,
     /// Pairs of successive samples with flows.
     pairs: u64,
@@ -62,7 +62,7 @@ struct PortMeter {
 }
 
 impl PortMeter {
-    /// From `time` on there are so many flows.
+    /// Sets the number of flows from `time` on.
     fn change(&mut self, window: Window, period: Nanos, time: Nanos, flows: u32) {
         self.count(window, time);
         if flows == 0 {
@@ -76,7 +76,7 @@ impl PortMeter {
         (self.since, self.flows) = (time, flows);
     }
 
-    /// Counts the pairs of samples with flows before `until`, from when on there is none.
+    /// Counts the pairs of samples with flows before `until`, from which on the port has no flows.
     fn rest(&mut self, window: Window, period: Nanos, until: Nanos) {
         if let Some(since) = self.active_since.take() {
             let samples = window.overlap(since, until).0 / period.0.max(1);
@@ -104,7 +104,7 @@ impl ActiveFlowsMeter {
         port.change(window, self.period, row.time, row.flows);
     }
 
-    /// What there was in a run that ends at `end`; nothing if no port had a flow.
+    /// Summary of a run that ends at `end`; `None` if no port had a flow.
     pub(super) fn finish(mut self, end: Nanos) -> Option<ActiveFlows> {
         let window = self.window(end);
         let period = self.period;
@@ -135,14 +135,14 @@ impl ActiveFlowsMeter {
         Some(ActiveFlows { ports: ActiveFlowsSummary::of(&all), ..flows })
     }
 
-    /// What is looked at of a run that ends at `end`.
+    /// The window, or the whole of a run that ends at `end`.
     fn window(&self, end: Nanos) -> Window {
         Window::or_whole(self.window, end)
     }
 }
 
 impl ActiveFlowsSummary {
-    /// Of the nanoseconds with so many flows.
+    /// Summary of the time, in nanoseconds, by number of flows.
     fn of(spans: &BTreeMap<u32, u64>) -> Self {
         let time: u128 = spans.values().map(|&span| u128::from(span)).sum();
         let weighted = spans.iter().map(|(&flows, &span)| u128::from(flows) * u128::from(span));
@@ -196,7 +196,7 @@ mod tests {
         }
         // 900 ns without, 100 ns with 1.
         meter.record(&row(900, 8, 1));
-        // A port that only pauses others is none of these.
+        // A port that only pauses others does not count.
         meter.record(&row(300, 9, 0));
         let flows = meter.finish(Nanos(1000)).unwrap();
         let busiest = ActiveFlowsSummary { mean: 1.7, p50: 2, p90: 2, p99: 4, max: 4 };

@@ -103,9 +103,9 @@ impl BufferSeries {
 /// A buffer's peaks in equal pieces of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferChart {
-    /// Where the first column starts.
+    /// Start of the first column.
     pub from: Nanos,
-    /// Where the last column ends.
+    /// End of the last column.
     pub to: Nanos,
     /// Peaks from left to right.
     pub columns: Vec<BufferLevel>,
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(totals(&chart), [10, 10, 10, 40, 40]);
     }
 
-    /// A packet comes and goes every 3 ns, and samples 10 ns apart find it now and then.
+    /// A packet comes and goes every 3 ns, and only some samples, 10 ns apart, find one.
     #[test]
     fn a_constant_stream_is_a_line() {
         let mut series = BufferSeries::default();

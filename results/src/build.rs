@@ -1,4 +1,4 @@
-//! What tells this build of the program from others of the same version.
+//! Identification of this build of the program among builds of one version.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -9,7 +9,7 @@ use object::Object;
 use object::read::{File as Executable, ReadCache};
 use sha2::{Digest, Sha256};
 
-/// The commit that a release is built from, given by its build; else the [`id`] of what is running.
+/// Commit of a release, given by its build; otherwise the [`id`] of the running executable.
 pub fn name() -> &'static str {
     commit().or_else(id).unwrap_or_default()
 }

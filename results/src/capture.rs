@@ -1,4 +1,4 @@
-//! `capture.pcapng`: what crossed the chosen wires, one interface per wire direction.
+//! `capture.pcapng`: frames on the chosen wires, one interface per wire direction.
 //!
 //! Source: PCAP Next Generation (draft-ietf-opsawg-pcapng), sections 4.1 to 4.3. Time stamps are
 //! emulated nanoseconds since the run's start, so readers show them as seconds after 1970-01-01.
@@ -26,7 +26,7 @@ pub const CAPTURE_FILE: &str = "capture.pcapng";
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct CaptureWire {
-    /// As the reader names the interface: `leaf0->h0`.
+    /// The interface's name in readers: `leaf0->h0`.
     pub name: String,
     /// The link's rate.
     pub rate: BitsPerSecond,
@@ -44,7 +44,7 @@ impl<W: Write> Capture<W> {
 
     /// Writes the section header and one interface per wire, numbered in the order of `wires`.
     ///
-    /// `snap_bytes` is how much of each frame is kept; 0 keeps all. `path` is what errors name.
+    /// `snap_bytes` is the max length kept of each frame; 0 keeps all. Errors name `path`.
     pub fn new(
         writer: W,
         path: &Path,
@@ -76,10 +76,11 @@ impl<W: Write> Capture<W> {
         Ok(Self { pcapng, snap_bytes, path: path.to_owned() })
     }
 
-    /// Adds a frame (without FCS) of the wire with this number, and what readers show as its comment. Readers expect
+    /// Adds a frame (without FCS) of the wire with this number. Readers show `comment` as its comment, and expect
     /// frames in time order.
     ///
     /// # Panics
+    /// If `wire` is out of range.
     /// If `wire` is not a number of a wire of the capture.
     pub fn frame(
         &mut self,

@@ -1,21 +1,21 @@
-//! What every column of a table and every key of a JSON file means.
+//! Meanings of every column of a table and every key of a JSON file.
 
 use super::row::Field;
 
 /// A column of a table: the source of its header, its type and its documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
-    /// Its name, with the unit as suffix.
+    /// Name, with the unit as suffix.
     pub name: &'a str,
-    /// What it means, in Markdown.
+    /// Meaning, in Markdown.
     pub about: &'a str,
-    /// What its values are.
+    /// Type of the values.
     pub kind: ColumnType,
-    /// Whether a field may have no value.
+    /// True if a field may be empty.
     pub may_be_empty: bool,
 }
 
-/// What the values of a column are.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// Whole numbers.
@@ -28,12 +28,12 @@ pub enum ColumnType {
     Truth,
 }
 
-/// A key of a JSON file, or a field of a file that is no table.
+/// A key of a JSON file, or a field of a file that is not a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name, with the unit as suffix.
+    /// Name, with the unit as suffix.
     pub name: &'static str,
-    /// What it means, in Markdown.
+    /// Meaning, in Markdown.
     pub about: &'static str,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Column<'a> {
         Self { name, about, kind, may_be_empty: false }
     }
 
-    /// The same column, in which a field may be empty.
+    /// Lets fields of the column be empty.
     #[must_use]
     pub const fn or_empty(self) -> Self {
         Self { may_be_empty: true, ..self }
@@ -80,7 +80,7 @@ impl<'a> Column<'a> {
         UNITS.into_iter().find(|(word, _)| ends(word)).map(|(_, unit)| unit)
     }
 
-    /// Whether a field may be in this column.
+    /// Returns true if the field's type fits this column.
     pub fn takes(&self, field: Field<'_>) -> bool {
         match field {
             Field::Empty => self.may_be_empty,
@@ -93,7 +93,7 @@ impl<'a> Column<'a> {
 }
 
 impl ColumnType {
-    /// What documents call it.
+    /// Name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Integer => "integer",

@@ -9,8 +9,8 @@ use super::drop::DropRow;
 use super::pause_time::{PauseReceived, PauseTimeRow};
 use super::row::{Fields, Row};
 
-/// A counter of a (node, port, priority). The names are those of SAI's port, priority group and queue statistics without
-/// their first words, as `SONiC` shows them, with the priority in place.
+/// A counter of a (node, port, priority). The names are those of SAI's port, priority group and queue statistics as
+/// `SONiC` shows them: without their first words, and with the priority in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
     /// PAUSE frames that the port sent.
@@ -21,28 +21,28 @@ pub enum Counter {
     ResumesSent,
     /// RESUME frames that it received.
     ResumesReceived,
-    /// For how long it had its neighbour stop.
+    /// Time in which it paused its neighbour.
     PauseSent,
-    /// For how long it had to stop.
+    /// Time in which it was paused.
     PauseReceived,
     /// Frames that came in and went no further.
     Discarded,
     /// Packets that left its queues.
     Packets,
-    /// Their bytes.
+    /// Bytes of these packets.
     Bytes,
     /// Packets that were marked on their way through its queues.
     Marked,
-    /// Most bytes in its queues.
+    /// Max bytes in its queues.
     QueueWatermark,
-    /// Most bytes of the shared pool that what came in held.
+    /// Max bytes that its received packets held in the shared pool.
     SharedWatermark,
-    /// Most bytes of headroom that what came in held.
+    /// Max bytes that its received packets held in headroom.
     HeadroomWatermark,
 }
 
 impl Counter {
-    /// All.
+    /// All counters.
     pub const ALL: [Self; 13] = [
         Self::PfcSent,
         Self::PfcReceived,
@@ -59,7 +59,7 @@ impl Counter {
         Self::HeadroomWatermark,
     ];
 
-    /// What the table calls it at a priority.
+    /// Name in the table, for a priority.
     pub fn name(self, priority: u8) -> String {
         let (before, behind) = self.words();
         format!("{before}_{priority}_{behind}")
@@ -85,29 +85,29 @@ impl Counter {
     }
 }
 
-/// What one queue, or priority group, of a port of a switch has seen.
+/// Counters of one queue, or priority group, of a switch port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Packets that left.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
     /// Packets that were marked, each counted where it was marked first.
     pub marked: u64,
-    /// Most bytes that waited to leave.
+    /// Max bytes that waited to leave.
     pub egress_watermark: u64,
-    /// Most bytes of the shared pool that were held by what came in.
+    /// Max bytes that received packets held in the shared pool.
     pub shared_watermark: u64,
-    /// Most bytes of headroom likewise.
+    /// Max bytes of headroom that received packets held.
     pub headroom_watermark: u64,
 }
 
-/// What the engine has counted of a (node, port, priority) by the run's end.
+/// The engine's counters of a (node, port, priority) at the run's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortCounters {
     /// The node.
     pub node: String,
-    /// Its port.
+    /// The node's port.
     pub port: u16,
     /// The neighbour there.
     pub peer: String,
@@ -119,7 +119,7 @@ pub struct PortCounters {
     pub pauses_sent: u64,
     /// Frames that it sent and that resumed it.
     pub resumes_sent: u64,
-    /// What its queues have seen; all 0 where that is not followed.
+    /// Counters of its queues; all 0 if queues are not followed.
     pub queue: QueueCounters,
 }
 
@@ -128,15 +128,15 @@ pub struct PortCounters {
 pub struct CounterRow {
     /// The node.
     pub node: String,
-    /// Its port.
+    /// The node's port.
     pub port: u16,
     /// The neighbour there.
     pub peer: String,
     /// The priority.
     pub priority: u8,
-    /// Which counter.
+    /// The counter.
     pub counter: Counter,
-    /// Its value.
+    /// Value of the counter.
     pub value: u64,
 }
 
@@ -172,7 +172,7 @@ impl Row for CounterRow {
     }
 }
 
-/// What comes in at a (port, priority).
+/// Frames received at a (port, priority).
 #[derive(Clone, Copy, Debug, Default)]
 struct Received {
     pauses: u64,
@@ -184,7 +184,7 @@ struct Received {
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     nodes: BTreeMap<String, BTreeMap<(u16, u8), Received>>,
-    /// What the engine has counted.
+    /// Counters of the engine.
     engine: Vec<PortCounters>,
 }
 
@@ -204,12 +204,12 @@ impl Counters {
         }
     }
 
-    /// Whether anything came in at a (port, priority) of a node.
+    /// Returns true if PFC or discarded frames were counted at a (port, priority) of a node.
     pub fn has(&self, node: &str, key: (u16, u8)) -> bool {
         self.nodes.get(node).is_some_and(|ports| ports.contains_key(&key))
     }
 
-    /// Takes what the engine has counted.
+    /// Sets the counters of the engine.
     pub fn take(&mut self, counted: Vec<PortCounters>) {
         self.engine = counted;
     }
@@ -223,7 +223,7 @@ impl Counters {
         ports.entry(key).or_default()
     }
 
-    /// The rows, in the order of what the engine has counted.
+    /// The rows, in the order of the engine's counters.
     pub fn finish(self, pauses: &[PauseTimeRow]) -> Vec<CounterRow> {
         let pauses: BTreeMap<(&str, u16, u8), &PauseTimeRow> =
             pauses.iter().map(|row| ((&*row.node, row.port, row.priority), row)).collect();

@@ -16,7 +16,7 @@ pub struct CsvTable<'a, W: Write> {
 }
 
 impl<'a, W: Write> CsvTable<'a, W> {
-    /// Writes the header. `path` is what errors name.
+    /// Writes the header. Errors name `path`.
     pub fn new(
         writer: W,
         path: &Path,
@@ -45,7 +45,7 @@ impl<'a, W: Write> CsvTable<'a, W> {
     }
 }
 
-/// A row as a line: fields are comma separated, and quoted where RFC 4180 asks for it.
+/// A row as a line: fields are comma separated, and quoted if RFC 4180 requires it.
 struct CsvLine<'a> {
     columns: Vec<Column<'a>>,
     text: Vec<u8>,
@@ -111,7 +111,7 @@ fn end_line(text: &mut Vec<u8>) {
     text.push(b'\n');
 }
 
-/// A text field, quoted as RFC 4180 asks where it holds a comma, a quote or a line end.
+/// A text field, quoted as RFC 4180 requires if it holds a comma, a quote or a line end.
 pub struct Text<'a>(pub &'a str);
 
 impl Text<'_> {

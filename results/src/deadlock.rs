@@ -9,40 +9,40 @@ use super::column::Column;
 use super::pause::PauseLevel;
 use super::row::{Fields, Row};
 
-/// A circle of paused queues that waited for each other: a deadlock, if it is confirmed.
+/// A cycle of paused queues that waited for each other: a deadlock, if it is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockRow<'a> {
-    /// Its number, in the order in which circles were found.
+    /// Number of the cycle, in the order of detection.
     pub circle: u32,
-    /// When the circle closed.
+    /// Instant at which the cycle closed.
     pub onset: Nanos,
-    /// When it was known that none of its queues can resume.
+    /// Instant at which it became certain that none of its queues can resume, if it did.
     pub confirmed: Option<Nanos>,
-    /// Whether none can even if they are tested when their pauses are renewed.
+    /// True if no queue can resume even if it is tested when its pause is renewed.
     pub survives_refresh: bool,
-    /// When one of them resumed, unless the run ended before.
+    /// Instant at which a queue resumed; `None` if the run ended before.
     pub end: Option<Nanos>,
-    /// Its egress queues, in the order of waiting.
+    /// The cycle's egress queues, in the order of waiting.
     pub members: &'a [DeadlockMember<'a>],
 }
 
-/// A paused egress queue of a circle.
+/// A paused egress queue of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockMember<'a> {
     /// The wire that it sends on.
     pub wire: &'a str,
-    /// Its priority.
+    /// The queue's priority.
     pub priority: u8,
-    /// Why it waits for the next.
+    /// Kind of the pause by which it waits for the next member.
     pub cause: WaitCause,
 }
 
-/// What keeps packets back in a member of a circle.
+/// Kind of pause that holds packets in a member of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCause {
-    /// Their class is paused, by its ingress queue or by the port of that.
+    /// Their class is paused, because of its ingress queue or of that queue's port.
     Class(PauseLevel),
-    /// Their queue is paused by itself; its number.
+    /// Their single queue, with this number, is paused.
     FlowQueue(u8),
     /// Their flows are paused.
     Flows,
@@ -119,17 +119,17 @@ impl Row for DeadlockRow<'_> {
     }
 }
 
-/// What a run saw of deadlocks.
+/// Deadlocks of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadlockTotals {
     /// Circles of waiting that were confirmed to be deadlocks.
     pub deadlocks: u64,
-    /// Those of them that cannot dissolve even if queues are tested when their pauses are renewed.
+    /// Deadlocks that cannot dissolve even if queues are tested when their pauses are renewed.
     #[serde(default)]
     pub surviving_refresh: u64,
     /// The first onset among them all.
     pub first_onset_ns: Option<u64>,
-    /// Whether one of them lasted until the run's end.
+    /// True if a deadlock lasted until the run's end.
     pub at_end: bool,
     /// Circles that dissolved without having been confirmed.
     pub dissolved: u64,
@@ -138,7 +138,7 @@ pub struct DeadlockTotals {
 }
 
 impl DeadlockTotals {
-    /// Counts a circle.
+    /// Counts a cycle.
     pub fn record(&mut self, row: &DeadlockRow) {
         match (row.confirmed, row.end) {
             (Some(_), end) => {

@@ -45,7 +45,7 @@ impl Distribution {
         self.count
     }
 
-    /// The least value; 0 without values.
+    /// Min value; 0 without values.
     pub fn least(&self) -> u64 {
         self.least.unwrap_or(0)
     }
@@ -78,8 +78,8 @@ impl Distribution {
     }
 }
 
-/// A histogram whose buckets are narrower than 1/1024 of their values; with counts of 32 bits it takes
-/// 220 KiB when it is full.
+/// A histogram whose buckets are narrower than 1/1024 of their values. With counts of 32 bits it takes 220 KiB when
+/// full.
 pub(super) fn empty_histogram<C: Counter>() -> Histogram<C> {
     Histogram::new(3).expect("0 to 5 digits are allowed")
 }

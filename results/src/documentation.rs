@@ -1,4 +1,4 @@
-//! `docs/results.md`: what every column and key of the results means.
+//! `docs/results.md`: meanings of every column and key of the results.
 
 use std::fmt::Write;
 
@@ -75,7 +75,7 @@ pub fn section(text: &mut String, file: &str, about: &str, columns: &[Column<'_>
     }
 }
 
-/// Adds the table of the keys, or fields, of a file that is no table.
+/// Adds the table of keys, or fields, of a file that is not a table.
 fn keys(text: &mut String, file: &str, about: &str, keys: &[Key]) {
     write!(text, "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n")
         .expect("a String takes every write");

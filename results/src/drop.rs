@@ -8,7 +8,7 @@ use units::{Bytes, Nanos};
 use super::column::Column;
 use super::row::{Fields, Row};
 
-/// Who is to blame for a drop.
+/// Origin of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropClass {
     /// The switch's buffer policy.
@@ -19,14 +19,14 @@ pub enum DropClass {
     Ignored,
     /// The machine below the emulation.
     Substrate,
-    /// A fault that the scenario asked for.
+    /// A fault of the scenario.
     Injected,
     /// The watchdog of a switch, which acts on a PFC storm.
     Watchdog,
 }
 
 impl DropClass {
-    /// As `drops.csv` names it.
+    /// Name in `drops.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Policy => "policy",
@@ -42,19 +42,19 @@ impl DropClass {
 /// A frame that went no further.
 #[derive(Clone, Copy, Debug)]
 pub struct DropRow<'a> {
-    /// When.
+    /// Instant of the drop.
     pub time: Nanos,
     /// The switch or host that dropped it, or the wire that lost it.
     pub node: &'a str,
     /// The port it came in by, where there is one.
     pub port: Option<u16>,
-    /// Its priority, where it was known.
+    /// Priority of the frame, if known.
     pub priority: Option<u8>,
     /// The name of the reason.
     pub reason: &'a str,
-    /// Who is to blame.
+    /// Origin of the drop.
     pub class: DropClass,
-    /// Its frame length.
+    /// Length of the frame.
     pub bytes: Bytes,
 }
 
@@ -83,7 +83,7 @@ impl Row for DropRow<'_> {
     }
 }
 
-/// Frames that went no further, by reason and by who is to blame.
+/// Dropped frames, by reason and by origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropTotals {
     /// Frames for each reason that occurred.
@@ -96,9 +96,9 @@ pub struct DropTotals {
     pub ignored: u64,
     /// By the machine below the emulation.
     pub substrate: u64,
-    /// By a fault that the scenario asked for.
+    /// By a fault of the scenario.
     pub injected: u64,
-    /// By the watchdogs of switches; left out where there are none.
+    /// By the watchdogs of switches; `None` without watchdogs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<u64>,
 }

@@ -8,15 +8,15 @@ use super::row::{Fields, Row};
 /// One of the egress queues over which a priority is spread, at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct EgressQueueRow<'a> {
-    /// When it was read.
+    /// Instant of the sample.
     pub time: Nanos,
     /// The switch.
     pub node: &'a str,
     /// The egress port.
     pub port: u16,
-    /// The priority whose packets it holds.
+    /// Priority of the packets in the queue.
     pub priority: u8,
-    /// Its number at the port.
+    /// Number of the queue at the port.
     pub queue: u8,
     /// Bytes that wait in it.
     pub bytes: Bytes,

@@ -1,11 +1,11 @@
-//! What can go wrong between a run and its results folder.
+//! Errors between a run and its results folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::table_file::TableFormat;
 
-/// Why results could not be written. Each message names the path and what to do.
+/// Errors of writing results. Each message names the path and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// The place named for results is a file.
@@ -38,17 +38,17 @@ pub enum ResultsError {
         folder: PathBuf,
         /// The format that is there.
         found: TableFormat,
-        /// The format that is asked for.
+        /// The requested format.
         asked: TableFormat,
     },
     /// A folder or file could not be made, opened, renamed or removed.
     #[error("cannot {action} {}: {source}; name a writable folder with --out", .path.display())]
     Folder {
-        /// What was tried, as a verb.
+        /// The failed action, as a verb.
         action: &'static str,
-        /// What it was tried on.
+        /// Path of the action.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A row or frame could not be written, mostly because the disk is full.
@@ -56,7 +56,7 @@ pub enum ResultsError {
     Write {
         /// The file as it would have been called at the end.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -72,7 +72,7 @@ fn remedy(source: &io::Error) -> &'static str {
 }
 
 impl ResultsError {
-    /// That `action` failed on a folder: for `map_err`.
+    /// Error of a failed `action` on a folder, for `map_err`.
     pub fn folder(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Folder { action, path, source }

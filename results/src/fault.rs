@@ -6,12 +6,12 @@ use units::Nanos;
 use super::column::Column;
 use super::row::{Fields, Row};
 
-/// What a fault has done on a wire.
+/// Effects of a fault on a wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultRow {
-    /// Its place in the scenario, from 0.
+    /// Index of the fault in the scenario, from 0.
     pub fault: u32,
-    /// Its kind.
+    /// Kind of the fault.
     pub kind: &'static str,
     /// The wire.
     pub wire: String,
@@ -19,9 +19,9 @@ pub struct FaultRow {
     pub seen: u64,
     /// Frames to which it did something.
     pub frames: u64,
-    /// What it added to the time of these, in all.
+    /// Total time that the fault added to these frames.
     pub added: Nanos,
-    /// The most that it added to one of them.
+    /// Max time that the fault added to a frame.
     pub most_added: Nanos,
 }
 
@@ -57,7 +57,7 @@ impl Row for FaultRow {
     }
 }
 
-/// What faults have done in a run.
+/// Effects of all faults in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultTotals {
     /// Frames that vanished.
@@ -70,7 +70,7 @@ pub struct FaultTotals {
     pub delayed: u64,
     /// Frames that a slower port sent.
     pub slowed: u64,
-    /// How often switches were given other routes.
+    /// Times that switches received new routes.
     pub reroutes: u64,
 }
 

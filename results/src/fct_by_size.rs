@@ -6,20 +6,20 @@ use super::column::Column;
 use super::row::{Fields, Row};
 use super::slowdown::Slowdown;
 
-/// The flows of one label, or of all, whose sizes lie in one bin.
+/// Flows of one label, or of all labels, in one bin of sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FctBySizeRow {
     /// The label; `None` for the flows of all labels.
     pub label: Option<String>,
-    /// All are larger than this,
+    /// Lower bound of the bin, exclusive.
     pub above: Bytes,
-    /// and none is larger than this.
+    /// Upper bound of the bin, inclusive; `None` for the last bin.
     pub up_to: Option<Bytes>,
-    /// Flows, done or not; of the long-lived ones only those that are done.
+    /// Flows, completed or not. Long-lived flows count only if completed.
     pub flows: u64,
-    /// Those that completed.
+    /// Completed flows.
     pub completed: u64,
-    /// What these came to; `None` if there are none.
+    /// Times of the completed flows; `None` if no flow completed.
     pub times: Option<GroupTimes>,
 }
 

@@ -1,4 +1,4 @@
-//! How punctual a live fabric was: whether programs saw it as it is.
+//! Punctuality of a live fabric: the programs' view of the fabric is right only if deadlines are met.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,49 +8,49 @@ use serde::{Deserialize, Serialize};
 /// Punctuality is good if 99 of 100 deadlines are met within this much emulated time.
 pub const GOOD_LATENESS: Duration = Duration::from_micros(250);
 
-/// So many sleeps of the engine, or more, say whether the machine wakes it up in time. An idle fabric sleeps five times a second,
-/// and of so few one that ends late would be the verdict.
+/// Min number of the engine's sleeps for a verdict on the machine's wake-ups. An idle fabric sleeps five times a
+/// second, and among fewer sleeps a single late one would decide.
 pub const LEAST_SLEEPS: u64 = 100;
 
-/// How late deadlines were met, in nanoseconds of emulated time. A deadline is what a node has to do in a window: it is
-/// due at its first event, and met once the node has done all that it has to do in the window.
+/// Delays of deadlines, in nanoseconds of emulated time. A deadline is the work of a node in a window: it is due at the
+/// node's first event in the window, and met once the node has finished its work there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// How many there were.
+    /// Deadlines.
     pub deadlines: u64,
-    /// How many were met later than [`GOOD_LATENESS`].
+    /// Deadlines met later than [`GOOD_LATENESS`].
     pub late: u64,
     /// Half were met within this time, give or take 1/16.
     pub p50_ns: u64,
     /// 99 of 100 were.
     pub p99_ns: u64,
-    /// All were.
+    /// Max delay.
     pub most_ns: u64,
 }
 
 impl Lateness {
-    /// How many there were, and how many were late.
+    /// Deadlines and late deadlines.
     pub const fn count(&self) -> DeadlineCount {
         DeadlineCount { deadlines: self.deadlines, late: self.late }
     }
 }
 
-/// How many deadlines there were, and how many were met later than [`GOOD_LATENESS`].
+/// Deadlines, and deadlines met later than [`GOOD_LATENESS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeadlineCount {
     /// Deadlines.
     pub deadlines: u64,
-    /// Those that were met too late.
+    /// Deadlines met too late.
     pub late: u64,
 }
 
 impl DeadlineCount {
-    /// Whether at most one of 100 was met late.
+    /// Returns true if at most 1 in 100 deadlines was met late.
     pub const fn is_good(self) -> bool {
         self.late.saturating_mul(100) <= self.deadlines
     }
 
-    /// The same of sleeps of the engine, of which fewer than [`LEAST_SLEEPS`] tell nothing.
+    /// Applies [`is_good`](Self::is_good) to sleeps of the engine; true for fewer than [`LEAST_SLEEPS`] sleeps.
     pub const fn is_good_of_sleeps(self) -> bool {
         self.deadlines < LEAST_SLEEPS || self.is_good()
     }
@@ -61,32 +61,32 @@ impl DeadlineCount {
         Self { deadlines: self.deadlines + other.deadlines, late: self.late + other.late }
     }
 
-    /// What was added since `earlier`.
+    /// Increments since `earlier`.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self { deadlines: self.deadlines - earlier.deadlines, late: self.late - earlier.late }
     }
 }
 
-/// Whether programs saw a fabric as it was: no time was `lost`, 99 of 100 deadlines were met soon enough, and 99 of 100 sleeps of
-/// the engine ended soon enough, if there were enough of them.
+/// Returns true if the programs' view of a fabric was right: no time was `lost`, 99 of 100 deadlines were met in time,
+/// and 99 of 100 sleeps of the engine, if there were enough of them, ended in time.
 pub const fn is_good(deadlines: DeadlineCount, sleeps: DeadlineCount, lost: Duration) -> bool {
     lost.is_zero() && deadlines.is_good() && sleeps.is_good_of_sleeps()
 }
 
-/// How punctual a live fabric was from its start to its end.
+/// Punctuality of a live fabric from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FidelitySummary {
-    /// Whether programs saw the fabric as it was: see [`is_good`].
+    /// True if the programs' view of the fabric was right: see [`is_good`].
     pub is_good: bool,
     /// Seconds of the wall clock in an emulated second.
     pub dilation: u32,
-    /// All deadlines.
+    /// Delays of all deadlines.
     #[serde(flatten)]
     pub lateness: Lateness,
-    /// Sleeps of the engine, by how late they ended.
+    /// Delays of the ends of the engine's sleeps.
     pub sleeps: Lateness,
-    /// How much the emulated clock was set back because the machine could not keep up, in nanoseconds of the wall clock.
+    /// Total time by which the emulated clock was set back because the machine could not keep up, ns of the wall clock.
     pub lost_ns: u64,
     /// Deadlines of each node, by its name.
     pub nodes: BTreeMap<String, Lateness>,

@@ -19,27 +19,27 @@ pub struct FlowRow<'a> {
     pub dst: &'a str,
     /// Priority of its data, 0..=7.
     pub priority: u8,
-    /// What carries it, as a scenario names it.
+    /// Transport, as a scenario names it.
     pub transport: &'static str,
-    /// Who sets its rate, as a scenario names it.
+    /// Congestion control, as a scenario names it.
     pub congestion_control: &'static str,
     /// Payload bytes.
     pub bytes: Bytes,
-    /// When the sender was given it.
+    /// Instant at which the sender was given the flow.
     pub start: Nanos,
     /// From the start to the arrival of its last packet's ACK, rounded up; `None` if it did not complete.
     pub fct: Option<Nanos>,
-    /// What `fct` would be on an idle fabric.
+    /// Completion time on an idle fabric.
     pub ideal: Nanos,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
     /// Congestion notification packets that its sender received.
     pub cnps: u64,
-    /// Whether it is meant to outlast the run: it then counts among the flows only if it completes.
+    /// True if the flow is meant to outlast the run: it then counts among the flows only if it completes.
     pub long_lived: bool,
     /// The nodes that its data crosses, as `path` in the table.
     pub path: String,
-    /// Where switches pause flows: whether one of them has told a neighbour to pause this one.
+    /// True if a switch has told a neighbour to pause this flow. `None` if switches do not pause flows.
     pub congested: Option<bool>,
 }
 

@@ -16,7 +16,7 @@ pub struct FlowPauseRow<'a> {
     pub time: Nanos,
     /// The switch that decided.
     pub node: &'a str,
-    /// Its port at which the neighbour is.
+    /// The switch's port to the neighbour.
     pub port: u16,
     /// The neighbour.
     pub peer: &'a str,
@@ -80,15 +80,15 @@ pub struct UnresumedFlow {
     pub flow: u32,
     /// The node that holds it back.
     pub node: String,
-    /// Its port.
+    /// The node's port.
     pub port: u16,
     /// The neighbour there.
     pub by: String,
-    /// When the neighbour decided to resume it.
+    /// Instant of the neighbour's decision to resume the flow.
     pub resumed_ns: u64,
 }
 
-/// What switches told their neighbours of flows, and what flow tables had no room for.
+/// Pauses of flows by switches, and packets without an entry of a flow table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowPauseTotals {
     /// Hop control frames decided on that pause flows.
@@ -97,14 +97,14 @@ pub struct FlowPauseTotals {
     pub flows: u64,
     /// Hop control frames decided on that resume flows.
     pub resume_frames: u64,
-    /// How often a class was paused because a flow had no entry of the flow table.
+    /// Pauses of a class because a flow had no entry of the flow table.
     pub class_pauses: u64,
-    /// Packets whose flow had none.
+    /// Packets whose flow had no entry.
     pub unnamed_packets: u64,
     /// Flows that had not completed when the run ended, because a RESUME was lost.
     #[serde(default)]
     pub unresumed: Vec<UnresumedFlow>,
-    /// The flows that a switch ever told a neighbour to pause.
+    /// Flows that a switch ever told a neighbour to pause.
     #[serde(default)]
     pub congested: FlowPart,
     /// The others.
@@ -115,7 +115,7 @@ pub struct FlowPauseTotals {
 /// A part of the flows of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowPart {
-    /// All of it.
+    /// All flows of the part.
     #[serde(flatten)]
     pub flows: LabelSummary,
     /// By the flows' label.

@@ -6,10 +6,10 @@ use units::Nanos;
 use super::column::Column;
 use super::row::{Fields, Row};
 
-/// How flows are spread over the queues of a port, at the instant of a sample.
+/// Distribution of flows over the queues of a port, at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowQueuesRow<'a> {
-    /// When it was read.
+    /// Instant of the sample.
     pub time: Nanos,
     /// The switch.
     pub node: &'a str,
@@ -23,9 +23,9 @@ pub struct FlowQueuesRow<'a> {
     pub paused: u32,
     /// Queues of the neighbour that are paused.
     pub pausing: u32,
-    /// Since the start: how often a flow came to have packets here.
+    /// Activations since the start: times that a flow without packets here got one.
     pub activations: u32,
-    /// How often its queue held packets of others then.
+    /// Activations in which the flow's queue held packets of other flows.
     pub collisions: u32,
 }
 
@@ -63,11 +63,11 @@ impl Row for FlowQueuesRow<'_> {
     }
 }
 
-/// How often flows came to share a queue, at all switches.
+/// Shared queues of flows, at all switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowQueueTotals {
-    /// How often a flow came to have packets in a switch.
+    /// Activations: times that a flow without packets in a switch got one there.
     pub activations: u64,
-    /// How often its queue held packets of others then.
+    /// Activations in which the flow's queue held packets of other flows.
     pub collisions: u64,
 }

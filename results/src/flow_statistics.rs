@@ -11,7 +11,7 @@ use super::flow::FlowRow;
 use super::size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 use super::slowdown::Slowdown;
 
-/// Completion times of the flows that completed, in nanoseconds. Percentiles are those of a
+/// Completion times of the completed flows, in nanoseconds. Percentiles are computed by
 /// [`Distribution`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FctSummary {
@@ -34,7 +34,7 @@ pub struct FctSummary {
     pub max: u64,
 }
 
-/// Slowdowns of the flows that completed. Percentiles are those of a [`Distribution`].
+/// Slowdowns of the completed flows. Percentiles are computed by [`Distribution`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowdownSummary {
     /// Mean, rounded half up.
@@ -48,15 +48,15 @@ pub struct SlowdownSummary {
 /// The flows of one label.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelSummary {
-    /// Flows, done or not; of the long-lived ones only those that are done.
+    /// Flows, completed or not. Long-lived flows count only if completed.
     pub flows: u64,
-    /// Those that completed.
+    /// Completed flows.
     pub completed: u64,
-    /// Completion times; none if no flow completed.
+    /// Completion times; `None` if no flow completed.
     pub fct_ns: Option<FctSummary>,
-    /// Slowdowns; none if no flow completed.
+    /// Slowdowns; `None` if no flow completed.
     pub slowdown: Option<SlowdownSummary>,
-    /// The same by class of size; empty if the scenario asks for no classes.
+    /// Numbers by class of size; empty if the scenario has no size classes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, SizeClassSummary>,
 }
@@ -156,8 +156,8 @@ impl LabelGroups {
 }
 
 impl FlowStatistics {
-    /// No flow yet. `bins` are upper bounds of sizes, inclusive and ascending; flows above the last
-    /// one have a bin of their own.
+    /// Statistics without flows. `bins` are upper bounds of sizes, inclusive and ascending; flows
+    /// above the last bound have their own bin.
     pub fn new(bins: Vec<Bytes>, classes: SizeClasses) -> Self {
         let together = LabelGroups::new(&bins, &classes);
         Self { bins, classes, together, by_label: BTreeMap::new() }
@@ -182,7 +182,7 @@ impl FlowStatistics {
         groups.map(|(label, groups)| (label.clone(), groups.summary(&self.classes))).collect()
     }
 
-    /// The same of all labels together.
+    /// Flows, completion times and slowdowns of all labels together.
     pub fn together(&self) -> LabelSummary {
         self.together.summary(&self.classes)
     }

@@ -1,4 +1,4 @@
-//! How many rows the flow tables of OFC have, over time.
+//! Rows of OFC's flow tables, over time.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ pub type TableRows = [u32; 3];
 /// A sample of the tables of one port.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowTablesRow<'a> {
-    /// When.
+    /// Instant of the sample.
     pub time: Nanos,
     /// The switch.
     pub node: &'a str,
     /// The port.
     pub port: u16,
-    /// Their rows.
+    /// Rows of the port's tables.
     pub rows: TableRows,
 }
 
@@ -34,7 +34,7 @@ pub struct FlowTables {
     pub flow_in_port_tab: FlowTable,
     /// Flows that the neighbour behind a port has paused.
     pub congested_flow_tab: FlowTable,
-    /// Flows that the neighbour at a port was told to pause.
+    /// Flows that the switch has told the neighbour at a port to pause.
     pub pause_frame_tab: FlowTable,
 }
 
@@ -43,7 +43,7 @@ pub struct FlowTables {
 pub struct FlowTable {
     /// Rows of a port, the mean over time and ports.
     pub mean: f64,
-    /// Most rows of a port at a sample.
+    /// Max rows of a port at a sample.
     pub max: u64,
     /// Rows of all ports together, the mean over time.
     pub sum_mean: f64,
@@ -70,7 +70,7 @@ impl FlowTablesMeter {
         }
     }
 
-    /// What there was in a run that ends at `end`.
+    /// Summary of a run that ends at `end`.
     pub(super) fn finish(self, end: Nanos) -> FlowTables {
         let window = Window::or_whole(self.window, end);
         let time = window.to.0.saturating_sub(window.from.0).max(1);
@@ -115,7 +115,7 @@ mod tests {
             ports: 2,
             flow_in_port_tab: table(1.875, 8, 3.75),
             congested_flow_tab: table(0.75, 2, 1.5),
-            // Its one row was there before the window, and left in it.
+            // Its only row was there before the window, and left in it.
             pause_frame_tab: table(0.125, 1, 0.25),
         };
         assert_eq!(found, expected);

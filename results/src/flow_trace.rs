@@ -9,10 +9,10 @@ use super::error::ResultsError;
 use super::row::{Fields, Row};
 use super::table_file::TableFile;
 
-/// What governs a flow's sender from an instant on.
+/// Limits and congestion of a flow's sender from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTraceRow {
-    /// Since when.
+    /// Start of this state.
     pub time: Nanos,
     /// The flow's number.
     pub flow: u32,
@@ -22,7 +22,7 @@ pub struct FlowTraceRow {
     pub window: Option<Bytes>,
     /// The last round trip that was measured.
     pub round_trip: Option<Nanos>,
-    /// What the algorithm makes of congestion, in millionths.
+    /// The congestion control's measure of congestion, in millionths.
     pub congestion_millionths: Option<i64>,
     /// Payload bytes that count against the window.
     pub outstanding: Bytes,
@@ -68,12 +68,12 @@ pub struct FlowTrace<W: Write + Send> {
     table: TableFile<'static, W>,
     most: u64,
     written: u64,
-    /// When the first row came that it has no room for.
+    /// Instant of the first row for which there was no room.
     cut_at: Option<Nanos>,
 }
 
 impl<W: Write + Send> FlowTrace<W> {
-    /// A table of at most so many rows.
+    /// A table of at most `most` rows.
     pub const fn new(table: TableFile<'static, W>, most: u64) -> Self {
         Self { table, most, written: 0, cut_at: None }
     }
@@ -88,7 +88,7 @@ impl<W: Write + Send> FlowTrace<W> {
         self.table.row(row)
     }
 
-    /// What is missing, if it was cut, and what to change.
+    /// Message about the missing rows and the remedy, if the table was cut.
     pub fn truncated(&self) -> Option<String> {
         let Nanos(at) = self.cut_at?;
         let file = self.table.format().file(FlowTraceRow::FILE);

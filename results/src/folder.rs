@@ -84,7 +84,7 @@ const FILES: &[&str] = &[
     Manifest::FILE,
 ];
 
-/// The same with tables in any format.
+/// All files that may appear, with tables in every format.
 fn files() -> Vec<String> {
     let mut files = Vec::new();
     for file in FILES {
@@ -97,48 +97,48 @@ fn files() -> Vec<String> {
     files
 }
 
-/// What the folder holds that not every folder has.
+/// Optional files of a results folder, and their settings.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a file")]
 pub struct ResultsOptions {
-    /// The wires with an interface in the capture; none makes no capture.
+    /// Wires to capture, one interface each. Empty: no capture.
     pub wires: Vec<CaptureWire>,
-    /// How much of each captured frame to keep, in bytes; 0 keeps all.
+    /// Max bytes kept of each captured frame; 0 keeps all.
     pub snap_bytes: u32,
-    /// Whether there is a `throughput.csv`.
+    /// True to write `throughput.csv`.
     pub throughput: bool,
-    /// Most rows of `flow_trace.csv`, if there is one.
+    /// Max rows of `flow_trace.csv`. `None`: no such file.
     pub flow_trace_rows: Option<u64>,
-    /// What the HPCC simulator's files are written with; none makes none.
+    /// Options for HPCC-format files. `None`: no such files.
     pub hpcc: Option<HpccOptions>,
-    /// Whether there is a `link_delay.csv`.
+    /// True to write `link_delay.csv`.
     pub link_delay: bool,
-    /// Whether there is an `egress_queues.csv`.
+    /// True to write `egress_queues.csv`.
     pub egress_queues: bool,
-    /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
+    /// True to write `queue_pauses.csv` and `flow_queues.csv`.
     pub queue_pauses: bool,
     /// Asks for a `flow_pauses.csv`.
     pub flow_pauses: bool,
-    /// Whether there is a `rates.csv`.
+    /// True to write `rates.csv`.
     pub rates: bool,
-    /// Whether there is a `lossy_queues.csv`.
+    /// True to write `lossy_queues.csv`.
     pub lossy_queues: bool,
-    /// Whether there is a `held_flows.csv`.
+    /// True to write `held_flows.csv`.
     pub held_flows: bool,
-    /// Whether there is a `port_states.csv`, and `pauses.csv` has the column of states.
+    /// True to write `port_states.csv`, and the column of states in `pauses.csv`.
     pub port_states: bool,
-    /// Whether there is a `watchdog.csv`.
+    /// True to write `watchdog.csv`.
     pub watchdog: bool,
-    /// Whether there is a `wire_log.bin`.
+    /// True to write `wire_log.bin`.
     pub wire_log: bool,
-    /// Tables that are not written whatever else is said, by their names without `.csv`.
+    /// Tables that are not written, whatever the other options, by their names without `.csv`.
     pub omitted: BTreeSet<&'static str>,
     /// The format of all tables.
     pub format: TableFormat,
 }
 
-/// A results folder being written. Rows and frames stream to disk under temporary names; all files
-/// appear at the end, and none of them if this is dropped before.
+/// A results folder being written. Rows and frames stream to disk under temporary names. All files appear at the end;
+/// if this is dropped before, no file appears.
 pub struct ResultsFolder {
     flows: Option<TableFile<'static, StagedFile>>,
     pauses: Option<TableFile<'static, StagedFile>>,
@@ -228,13 +228,13 @@ impl ResultsFolder {
         })
     }
 
-    /// Removes what a run that died left of itself in `folder`, and the innermost `made` folders of this
-    /// path if they are empty. An earlier run's results stay, and a folder that a run writes to now.
+    /// Removes the remains of a run that died from `folder`, and the innermost `made` folders of this path if they are
+    /// empty. An earlier run's results stay, and so does a folder that a run is writing to.
     pub fn clear_abandoned(folder: &Path, made: usize) -> Result<(), ResultsError> {
         staging::clear_abandoned(folder, made, &files())
     }
 
-    /// Adds a flow, once it is known whether it completed.
+    /// Adds a flow, once its outcome is known.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
         if let Some(files) = &mut self.hpcc {
             files.flow(row)?;
@@ -277,12 +277,12 @@ impl ResultsFolder {
         add(&mut self.flow_pauses, row)
     }
 
-    /// Adds a rate that a neighbour is told.
+    /// Adds a rate that a switch sends to a neighbour.
     pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
         add(&mut self.rates, row)
     }
 
-    /// Adds a sample of how flows are spread over a port's queues.
+    /// Adds a sample of the distribution of flows over a port's queues.
     pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
         add(&mut self.flow_queues, row)
     }
@@ -312,22 +312,22 @@ impl ResultsFolder {
         add(&mut self.drops, row)
     }
 
-    /// Adds a circle of waiting, once it has dissolved or the run has ended.
+    /// Adds a cycle of waiting queues, once it has dissolved or the run has ended.
     pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
         add(&mut self.deadlocks, row)
     }
 
-    /// Adds what a receiver got of a flow in an interval.
+    /// Adds the payload that a receiver got of a flow in an interval.
     pub fn throughput(&mut self, row: &ThroughputRow) -> Result<(), ResultsError> {
         add(&mut self.throughput, row)
     }
 
-    /// Adds a change of what governs a flow's sender, if there is room for it.
+    /// Adds a change of a flow's sender, if there is room for it.
     pub fn flow_trace(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
         self.flow_trace.as_mut().map_or(Ok(()), |trace| trace.row(row))
     }
 
-    /// Files that end before the run does, and what to change.
+    /// Messages about files that end before the run does, with the remedy.
     pub fn truncated(&self) -> Vec<String> {
         self.flow_trace.iter().filter_map(FlowTrace::truncated).collect()
     }
@@ -349,7 +349,7 @@ impl ResultsFolder {
     /// [`ResultsOptions::wires`].
     ///
     /// # Panics
-    /// If there is no such wire.
+    /// If `wire` is out of range.
     pub fn capture(
         &mut self,
         wire: u32,
@@ -436,7 +436,7 @@ impl Tables<'_> {
         self.open_with::<R>(wanted, R::COLUMNS)
     }
 
-    /// The same with these columns.
+    /// Opens a table with these columns.
     fn open_with<R: Row>(
         &self,
         wanted: bool,

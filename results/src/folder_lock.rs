@@ -9,21 +9,21 @@ use std::time::Duration;
 
 use super::error::ResultsError;
 
-/// How often a folder that is in use is looked at again, and after what time: a process that was killed
-/// holds its lock until its memory is gone, and then its guardian does while it removes what was left.
+/// Attempts to lock a folder in use, and the interval between them. A killed process holds its lock until its memory is
+/// freed; its guardian then holds the lock while it removes the remains.
 const ATTEMPTS: u32 = 200;
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// Who else may hold the lock.
+/// Other holders that a lock allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody.
+    /// No other holder.
     Alone,
     /// Others that share it, too.
     Shared,
 }
 
-/// Locks a folder; waits up to a second for others who are about to release it. `None` if the folder is gone.
+/// Locks a folder; waits up to a second for holders about to release it. `None` if the folder is gone.
 pub fn acquire(folder: &Path, sharing: Sharing) -> Result<Option<File>, ResultsError> {
     lock(folder, sharing, ATTEMPTS)
 }

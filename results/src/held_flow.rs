@@ -8,13 +8,13 @@ use super::row::{Fields, Row};
 /// A flow with something to send in a queue that a pause of that queue has stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldFlowRow<'a> {
-    /// When the pause came in.
+    /// Arrival of the pause.
     pub time: Nanos,
-    /// The switch or host whose queue it is.
+    /// Switch or host of the queue.
     pub node: &'a str,
     /// The port of the queue.
     pub port: u16,
-    /// Who paused it.
+    /// The neighbour that paused it.
     pub by: &'a str,
     /// The queue.
     pub queue: u8,

@@ -1,5 +1,5 @@
-//! `fct.txt`, `pfc.txt` and `qlen.txt`: what the HPCC simulator (ns-3) writes, in its columns, units
-//! and numbers, so that analyses of its files read a run of xoff.
+//! `fct.txt`, `pfc.txt` and `qlen.txt`: files in the format of the HPCC simulator (ns-3), with its columns, units and
+//! numbers, so that analyses of its files read a run of xoff.
 //!
 //! Columns and formats: `simulation/scratch/third.cc` of alibaba-edu/High-Precision-Congestion-Control.
 
@@ -22,22 +22,22 @@ pub use queue_lengths::{QueueLengths, QueueSampling};
 
 /// The first UDP source port of each pair of hosts.
 const FIRST_SOURCE_PORT: u16 = 10_000;
-/// The destination port of flows whose label has no other: the simulator's analysis takes 100 for
-/// ordinary flows and 200 for incasts.
+/// Destination port of flows whose label has no port assigned: the simulator's analysis takes 100 for ordinary flows
+/// and 200 for incasts.
 pub const DESTINATION_PORT: u16 = 100;
 
-/// How the simulator numbers a node.
+/// The simulator's numbers of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HpccNode {
     /// The node's id.
     pub id: u32,
-    /// Whether it is a switch; else a host.
+    /// True for a switch, false for a host.
     pub is_switch: bool,
     /// The interface of each port. Interfaces count from 1; 0 is the loopback.
     pub interfaces: Vec<u32>,
 }
 
-/// What the files are written with.
+/// Options of the files.
 #[derive(Clone, Debug)]
 pub struct HpccOptions {
     /// Every node of the fabric, by name.
@@ -48,7 +48,7 @@ pub struct HpccOptions {
     pub destination_ports: BTreeMap<String, u16>,
     /// Added to every instant.
     pub time_offset: Nanos,
-    /// When `qlen.txt` looks at queues.
+    /// Sampling of queues for `qlen.txt`.
     pub sampling: QueueSampling,
 }
 
@@ -57,7 +57,7 @@ pub struct HpccOptions {
 pub struct FlowStart<'a> {
     /// The flow's number.
     pub flow: u32,
-    /// Its label.
+    /// Label of the flow.
     pub label: &'a str,
     /// The sending host.
     pub src: &'a str,
@@ -81,7 +81,7 @@ pub struct HpccFiles {
     next_ports: BTreeMap<(u32, u32), u16>,
     /// Source ports of flows under way, and their [`FlowStart::standalone`].
     under_way: BTreeMap<u32, (u16, Option<Nanos>)>,
-    /// Until when a port (node, port, priority) is paused.
+    /// Ends of pauses, by (node, port, priority).
     paused: BTreeMap<(u32, u16, u8), Nanos>,
 }
 
@@ -155,13 +155,13 @@ impl HpccFiles {
         self.pfc.write(|out| writeln!(out, "{time} {id} {kind} {interface} {}", u8::from(is)))
     }
 
-    /// When [`Self::dump`] has something to write next; `None` if nothing before the run's end.
+    /// Instant of the next dump that [`Self::dump`] has to write; `None` if no dump is due before the run's end.
     pub fn next_dump(&self) -> Option<Picos> {
         self.dumps.next_due()
     }
 
-    /// Writes the histograms that are due at `now`, or all that are left if the run ends then. `lengths` are those of all
-    /// switches in the order of their numbers.
+    /// Writes the histograms that are due at `now`, or all that are left if the run ends then. `lengths` has the queue
+    /// lengths of all switches in the order of their numbers.
     pub fn dump(
         &mut self,
         (now, ends): (Picos, bool),
@@ -184,7 +184,7 @@ const fn address(id: u32) -> u32 {
     0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
 }
 
-/// The files' documentation: name, what a line is, its fields.
+/// Documentation of the files: name, meaning of a line, fields.
 pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
     (
         "fct.txt",

@@ -14,19 +14,19 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// It is `value` from `time` on. Changes come in time order.
+    /// Sets the level to `value` from `time` on. Changes come in time order.
     pub(super) fn change(&mut self, window: Window, time: Nanos, value: u64) {
         self.most = self.most(window, time);
         self.sum += self.since(window, time);
         (self.since, self.value) = (time, value);
     }
 
-    /// Its integral over what lies in the window until `end`, in nanoseconds.
+    /// Integral of the level over the part of the window before `end`, times in nanoseconds.
     pub(super) fn integral(&self, window: Window, end: Nanos) -> u128 {
         self.sum + self.since(window, end)
     }
 
-    /// The most that it was for some time in the window, until `end`.
+    /// Max level in the part of the window before `end`.
     pub(super) fn most(&self, window: Window, end: Nanos) -> u64 {
         let held = window.overlap(self.since, end) > Nanos(0);
         if held { self.most.max(self.value) } else { self.most }

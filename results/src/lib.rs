@@ -1,11 +1,10 @@
-//! What a run leaves behind and what it shows a person.
+//! Results of a run: files for programs and a report for people.
 //!
-//! The engine feeds one [`Record`] with plain facts as they happen: flows, deliveries, pauses that
-//! were decided and that were received, samples, pool levels, drops, frames. The record streams rows
-//! into a [`ResultsFolder`] (if the user named one), keeps what the [`Summary`], the tables of the
-//! whole run and the [`RunReport`] need, in memory that does not grow with the facts, and at the end
-//! hands out all of them. Nothing here knows the scenario, the topology, the switch or the engine, and
-//! of this project's crates only units; nothing here reads a clock.
+//! The engine feeds one [`Record`] with plain facts as they happen: flows, deliveries, pauses decided and received,
+//! samples, pool levels, drops, frames. The record streams rows into a [`ResultsFolder`] (if the user named one). It
+//! keeps the data for the [`Summary`], the tables of the whole run and the [`RunReport`] in memory that does not grow
+//! with the facts, and returns all of them at the end. This crate does not know the scenario, the topology, the switch
+//! or the engine; of this project's crates it depends only on units. It reads no clock.
 
 mod active_flows;
 mod buffer_series;

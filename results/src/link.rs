@@ -6,26 +6,26 @@ use super::column::Column;
 use super::row::{Fields, Row};
 use super::share::Share;
 
-/// What a wire, one direction of a link, has carried.
+/// Frames and bytes of a wire, which is one direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRow {
     /// The wire.
     pub wire: String,
-    /// Its sender.
+    /// Sender of the wire.
     pub from: String,
-    /// Its receiver.
+    /// Receiver of the wire.
     pub to: String,
-    /// Its rate.
+    /// Rate of the wire.
     pub rate: BitsPerSecond,
     /// Frames whose transmission began.
     pub frames: u64,
-    /// Their lengths.
+    /// Bytes of these frames.
     pub bytes: u64,
-    /// What they took on the wire, gaps and FCS included.
+    /// Bytes of these frames on the wire, gaps and FCS included.
     pub wire_bytes: u64,
-    /// Those of them that vanished on the wire.
+    /// Frames of these that vanished on the wire.
     pub lost: u64,
-    /// Those of them that arrived with a wrong FCS.
+    /// Frames of these that arrived with a wrong FCS.
     pub damaged: u64,
     /// The run's end.
     pub end: Picos,

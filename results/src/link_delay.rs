@@ -5,14 +5,14 @@ use units::{Bytes, Nanos};
 use super::column::Column;
 use super::row::{Fields, Row};
 
-/// What an exchange with a neighbour told a switch port, or that exchanges tell nothing any more.
+/// Result of an exchange with a neighbour for a switch port, or the end of results from exchanges.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkDelayRow<'a> {
-    /// When the response arrived, or when the next request was made.
+    /// Arrival of the response, or of no response: the next request.
     pub time: Nanos,
     /// The switch that measured.
     pub node: &'a str,
-    /// Its port.
+    /// The switch's port.
     pub port: u16,
     /// The neighbour at that port.
     pub peer: &'a str,
@@ -20,7 +20,7 @@ pub struct LinkDelayRow<'a> {
     pub link_delay: Option<Nanos>,
     /// The neighbour's response time, as it declared.
     pub response: Option<Nanos>,
-    /// What each lossless ingress queue of the port has from now on.
+    /// Headroom of each lossless ingress queue of the port from now on.
     pub headroom: Bytes,
 }
 
@@ -57,12 +57,12 @@ pub struct LinkDelayRange {
     pub exchanges: u64,
     /// The shortest and the longest link delay.
     pub link_delay: (Nanos, Nanos),
-    /// The least and the most headroom that a queue was given.
+    /// Min and max headroom that a queue was given.
     pub headroom: (Bytes, Bytes),
 }
 
 impl LinkDelayRange {
-    /// Adds a row to those before; one without a measurement changes nothing.
+    /// Adds a row to the earlier rows; a row without a measurement changes nothing.
     pub fn with(earlier: Option<Self>, row: &LinkDelayRow<'_>) -> Option<Self> {
         let LinkDelayRow { link_delay: Some(link_delay), headroom, .. } = *row else {
             return earlier;

@@ -6,32 +6,32 @@ use super::column::Column;
 use super::row::{Fields, Row};
 use super::share::Share;
 
-/// What a wire, one direction of a link, has carried of a priority.
+/// Frames and bytes of a priority on a wire, which is one direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkPriorityRow {
     /// The wire.
     pub wire: String,
-    /// Its sender.
+    /// Sender of the wire.
     pub from: String,
-    /// Its receiver.
+    /// Receiver of the wire.
     pub to: String,
-    /// The priority; `None` of frames that have none.
+    /// The priority; `None` for frames without a priority.
     pub priority: Option<u8>,
     /// The wire's rate.
     pub rate: BitsPerSecond,
     /// Frames whose transmission began.
     pub frames: u64,
-    /// Their lengths.
+    /// Bytes of these frames.
     pub bytes: u64,
-    /// What they took on the wire, gaps and FCS included.
+    /// Bytes of these frames on the wire, gaps and FCS included.
     pub wire_bytes: u64,
-    /// Those of them that carried an ECN mark.
+    /// Frames of these that carried an ECN mark.
     pub marked: u64,
-    /// Those of them that vanished on the wire.
+    /// Frames of these that vanished on the wire.
     pub lost: u64,
-    /// Those of them that arrived with a wrong FCS.
+    /// Frames of these that arrived with a wrong FCS.
     pub damaged: u64,
-    /// Those of them that the switch at the wire's end dropped.
+    /// Frames of these that the switch at the wire's end dropped.
     pub dropped: u64,
     /// The run's end.
     pub end: Picos,

@@ -5,24 +5,24 @@ use units::{Bytes, Nanos};
 use super::column::Column;
 use super::row::{Decimal, Fields, Row};
 
-/// A lossy egress queue and what its buffer management says of it, at the instant of a sample.
+/// A lossy egress queue and its limits by buffer management, at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct LossyQueueRow<'a> {
-    /// When it was read.
+    /// Instant of the sample.
     pub time: Nanos,
     /// The switch.
     pub node: &'a str,
     /// The egress port.
     pub port: u16,
-    /// The priority whose packets it holds.
+    /// Priority of the packets in the queue.
     pub priority: u8,
-    /// Its number at the port.
+    /// Number of the queue at the port.
     pub queue: u8,
     /// Bytes that wait in it.
     pub bytes: Bytes,
     /// Bytes that it may hold, if that is limited.
     pub threshold: Option<Bytes>,
-    /// How long a packet may wait in it, if that is limited.
+    /// Max time that a packet may wait in it, if limited.
     pub longest_wait: Option<Nanos>,
     /// Congested queues of its priority at the switch, in thousandths.
     pub congested_thousandths: u32,

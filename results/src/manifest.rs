@@ -1,4 +1,4 @@
-//! `manifest.json`: what a run was made with, and that it came to its end.
+//! `manifest.json`: inputs of a run, and proof that the run came to its end.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -8,19 +8,19 @@ use super::build;
 use super::column::Key;
 use super::table_file::TableFormat;
 
-/// What a run was made with. The last file to appear, so a folder that has it is whole.
+/// Inputs of a run. This file appears last, so a folder that has it is complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Always `xoff`: how a later run knows that the folder is its own kind.
+    /// Always `xoff`, by which a later run recognises the folder.
     pub tool: String,
     /// Version of xoff.
     pub version: String,
     /// Commit that xoff was built from, if known.
     pub git_commit: Option<String>,
-    /// What tells the build from others of the version.
+    /// Identification of the build among builds of the version.
     #[serde(default)]
     pub build_id: Option<String>,
-    /// Hash of the eBPF object, with its algorithm; none on a datapath without eBPF.
+    /// Hash of the eBPF object, with its algorithm; `None` on a datapath without eBPF.
     pub ebpf_object: Option<String>,
     /// Kernel release.
     pub kernel: String,
@@ -36,7 +36,7 @@ pub struct Manifest {
     pub seed: u64,
     /// `kernel` or `memory`.
     pub datapath: String,
-    /// Where in the kernel switches take frames in; none on a datapath without a kernel.
+    /// Hook by which switches receive frames in the kernel; `None` on a datapath without a kernel.
     #[serde(default)]
     pub hook: Option<String>,
     /// `virtual` or `real`.
@@ -70,7 +70,7 @@ pub const MANIFEST_KEYS: &[Key] = &[
     Key { name: "command", about: "Command line, argument by argument." },
 ];
 
-/// What cannot be found out.
+/// Value for facts that cannot be found out.
 const UNKNOWN: &str = "unknown";
 
 impl Manifest {
@@ -86,7 +86,7 @@ impl Manifest {
         (manifest.tool == Self::TOOL).then_some(manifest)
     }
 
-    /// What the machine and this process say of themselves; the rest is empty.
+    /// Facts about the machine and this process; the other fields are empty.
     pub fn of_this_process() -> Self {
         Self {
             tool: Self::TOOL.into(),
@@ -112,7 +112,7 @@ fn processor() -> String {
     let file = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = |line: &str| {
         let (key, value) = line.split_once(':')?;
-        // `cpu model` and `CPU part` are how MIPS and ARM call it.
+        // MIPS calls it `cpu model`, ARM `CPU part`.
         ["model name", "cpu model", "CPU part"].contains(&key.trim()).then(|| value.trim().into())
     };
     file.lines().find_map(model).unwrap_or_else(|| UNKNOWN.into())

@@ -12,9 +12,9 @@ use super::share::Share;
 pub enum Measure {
     /// A local maximum of a switch's headroom in use, in 1/10000 of all that it reserves (DSH, Fig. 6).
     SwitchHeadroom,
-    /// A local maximum of the headroom that a port's ingress queues use, in 1/10000 of what the port reserves.
+    /// A local maximum of the headroom that a port's ingress queues use, in 1/10000 of the port's reservation.
     PortHeadroom,
-    /// A local maximum of an ingress queue's headroom, in 1/10000 of what it, or under DSH its port, reserves.
+    /// A local maximum of an ingress queue's headroom, in 1/10000 of its reservation (under DSH, of its port's).
     QueueHeadroom,
     /// Lossless ingress queues of a switch in state OFF, while its headroom is in use (DSH, Fig. 7).
     QueuesOff,
@@ -29,11 +29,11 @@ pub enum Measure {
     PauseDuration,
     /// Ports of a switch in state OFF (DSH, Section IV-E), while its headroom is in use.
     PortsOff,
-    /// As `ArrivalRate`, of all lossless classes of a port that pauses them all.
+    /// `ArrivalRate` of all lossless classes of a port that pauses them all.
     PortArrivalRate,
-    /// As `DepartureRate`, of all lossless classes of such a port.
+    /// `DepartureRate` of all lossless classes of a port that pauses them all.
     PortDepartureRate,
-    /// As `PauseDuration`, of a port.
+    /// `PauseDuration` of a port.
     PortPauseDuration,
 }
 
@@ -54,7 +54,7 @@ impl Measure {
         Self::PortPauseDuration,
     ];
 
-    /// As `distributions.csv` names it.
+    /// Name in `distributions.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SwitchHeadroom => "switch-headroom",
@@ -73,7 +73,7 @@ impl Measure {
     }
 }
 
-/// A histogram for each measure: memory has a bound whatever a run does.
+/// A histogram for each measure, in memory whose size is independent of the run.
 #[derive(Clone, Debug)]
 pub struct Measurements {
     histograms: [Histogram<u64>; Measure::ALL.len()],
@@ -116,11 +116,11 @@ impl Measurements {
 /// One step of a cumulative distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DistributionRow {
-    /// What is measured.
+    /// The measure.
     pub measure: Measure,
     /// The value, in the measure's unit; the lowest of its bucket.
     pub value: u64,
-    /// How often it occurred, or for how many nanoseconds.
+    /// Number of occurrences, or nanoseconds.
     pub weight: u64,
     /// The weight of this row and all before it.
     pub up_to: u64,

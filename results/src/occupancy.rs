@@ -9,7 +9,7 @@ use super::queue::QueueKind;
 use super::row::{Fields, Row};
 use super::window::Window;
 
-/// How full a pool of a switch was, over the run.
+/// Levels of a switch's pool, over the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OccupancyRow {
     /// The switch.
@@ -89,19 +89,19 @@ pub struct PoolLevels {
     pub lossy: u64,
 }
 
-/// For how long each level of one switch's pools held. Memory depends on the buffer's size only.
+/// Times that each level of one switch's pools held. Memory depends on the buffer's size only.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
     buffer: LevelTimes,
     shared: LevelTimes,
     headroom: LevelTimes,
-    /// What `buffer` was in a part of the run.
+    /// Level of `buffer` in a part of the run.
     windowed: Option<WindowedLevel>,
 }
 
 impl Occupancy {
-    /// All pools empty at the run's start. None ever holds more than `capacity`. The instants of `window` are also
-    /// looked at by themselves.
+    /// All pools are empty at the run's start. No pool ever holds more than `capacity`. The levels in `window` are also
+    /// followed separately.
     pub fn new(capacity: Bytes, window: Option<Window>) -> Self {
         let empty = LevelTimes::new(capacity);
         let windowed = window.map(|window| WindowedLevel::new(capacity, window));
@@ -132,11 +132,10 @@ impl Occupancy {
     }
 }
 
-/// For how long each level of a counter held.
+/// Times that each level of a counter held.
 ///
-/// Its buckets are log-linear, as those of `hdrhistogram` are. But it works at every arrival and
-/// departure: it takes 4 % of a run's instructions, and with that crate's recording 12 %
-/// (callgrind, `scenarios/incast.toml` in memory).
+/// Its buckets are log-linear, as in `hdrhistogram`. Recording runs at every arrival and departure: it takes 4 % of a
+/// run's instructions here, and 12 % with that crate (callgrind, `scenarios/incast.toml` in memory).
 #[derive(Clone, Debug)]
 struct LevelTimes {
     level: u64,
@@ -144,7 +143,7 @@ struct LevelTimes {
     passed: HeldLevels,
 }
 
-/// Levels that held, and for how long.
+/// Levels, and the time that each held.
 #[derive(Clone, Debug, Default)]
 struct HeldLevels {
     /// Picoseconds by [`bucket_of`] the level.
@@ -251,7 +250,7 @@ impl HeldLevels {
         mean(self.area, self.time()).unwrap_or(0)
     }
 
-    /// Levels that were not exceeded for so many thousandths of the time.
+    /// Levels that were not exceeded in these thousandths of the time.
     fn percentiles<const N: usize>(&self, per_thousand: [u64; N]) -> [u64; N] {
         let time = self.time();
         per_thousand.map(|part| {
@@ -280,8 +279,8 @@ impl HeldLevels {
 }
 
 impl OccupancyTotals {
-    /// Adds the buffer of a switch of a run that ends at `end`, and says how full that alone was: in the window, if there
-    /// is one, or else over the run.
+    /// Adds the buffer of a switch of a run that ends at `end`. Returns the occupancy of this switch alone, in the
+    /// window if there is one, otherwise over the run.
     pub(super) fn add(&mut self, switch: &mut Occupancy, end: Picos) -> OccupancySummary {
         switch.buffer.hold_until(end);
         self.of_run.get_or_insert_default().add(&switch.buffer.passed);
@@ -296,7 +295,7 @@ impl OccupancyTotals {
         self.of_run.as_ref().map(HeldLevels::summary)
     }
 
-    /// Over the window; `None` if no switch was followed, or there is none.
+    /// Occupancy over the window; `None` without a window or without a followed switch.
     pub(super) fn in_window(&self) -> Option<OccupancySummary> {
         self.in_window.as_ref().map(HeldLevels::summary)
     }
@@ -365,7 +364,7 @@ mod tests {
         assert_eq!(shared.mean, Bytes((2 * steps + 1) * 800 / 3));
     }
 
-    /// Of three picoseconds two are half of the time, not one.
+    /// Half of three picoseconds is rounded up to two.
     #[test]
     fn a_share_of_the_time_is_rounded_up() {
         let mut occupancy = Occupancy::new(Bytes(1000), None);

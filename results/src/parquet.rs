@@ -23,7 +23,7 @@ use super::row::{Field, Fields, Row};
 const GROUP_ROWS: usize = 1 << 17;
 /// Values that are handed to the encoder at once.
 const BATCH: usize = 1 << 10;
-/// What a row is: a key of the file's metadata.
+/// Key of the file's metadata: the meaning of a row.
 const ABOUT_KEY: &str = "xoff.table";
 /// Units and meanings of the columns, as JSON: another.
 const COLUMNS_KEY: &str = "xoff.columns";
@@ -36,7 +36,7 @@ pub struct ParquetTable<'a, W: Write + Send> {
 }
 
 impl<'a, W: Write + Send> ParquetTable<'a, W> {
-    /// A file of no rows, each of them `about` this. `path` is what errors name.
+    /// A file without rows. `about` is the meaning of a row. Errors name `path`.
     pub fn new(
         writer: W,
         path: &Path,
@@ -120,10 +120,10 @@ impl Fields for Group<'_> {
     }
 }
 
-/// What is in memory of a column.
+/// Buffered values of a column.
 struct Buffer<'a> {
     column: Column<'a>,
-    /// 1 for each row that has a value, and 0 for each that has none; only of a column that may be empty.
+    /// 1 for each row with a value, 0 for each row without; only for a column that may be empty.
     levels: Vec<i16>,
     values: Values,
 }
@@ -131,7 +131,7 @@ struct Buffer<'a> {
 enum Values {
     Integers(Vec<i64>),
     Decimals(Vec<f64>),
-    /// Which of the different texts it is.
+    /// Number of each text among the different texts.
     Texts(Vec<u32>, Texts),
     Truths(Vec<bool>),
 }
@@ -248,7 +248,7 @@ fn write<T: DataType, V, W: Write + Send>(
     column.close()
 }
 
-/// Nothing of the machine, the time or the version of a library: the same rows make the same bytes.
+/// Properties without the machine, the time or the version of a library: equal rows make equal bytes.
 fn properties(about: &str, columns: &[Column<'_>]) -> WriterProperties {
     let described: serde_json::Map<_, _> = columns
         .iter()
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::row::Decimal;
 
-    /// A row of each type, with a value in each column that may be empty or with none.
+    /// A row of each type, with or without a value in each column that may be empty.
     #[derive(Clone, Copy)]
     struct Sample {
         number: u64,

@@ -8,7 +8,7 @@ use super::column::Column;
 use super::port_state::PortState;
 use super::row::{Fields, Row};
 
-/// What a switch decided about an upstream sender.
+/// Decision of a switch about an upstream sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseEvent {
     /// Stop: a PAUSE frame is due.
@@ -20,7 +20,7 @@ pub enum PauseEvent {
 }
 
 impl PauseEvent {
-    /// As `pauses.csv` names it.
+    /// Name in `pauses.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Xoff => "xoff",
@@ -36,17 +36,17 @@ impl fmt::Display for PauseEvent {
     }
 }
 
-/// Whose occupancy decides.
+/// Scope of the occupancy that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseLevel {
-    /// That of one ingress queue: its class is paused.
+    /// Occupancy of one ingress queue: its class is paused.
     Queue,
-    /// That of the port: all lossless classes are (DSH, Section IV-E).
+    /// Occupancy of the port: all lossless classes are paused (DSH, Section IV-E).
     Port,
 }
 
 impl PauseLevel {
-    /// As tables name it.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -62,17 +62,17 @@ pub struct PauseRow<'a> {
     pub time: Nanos,
     /// The switch that decided.
     pub node: &'a str,
-    /// Its ingress port.
+    /// The switch's ingress port.
     pub port: u16,
-    /// Who is paused: the neighbour at that port.
+    /// The paused node: the neighbour at that port.
     pub peer: &'a str,
-    /// The neighbour's port; no column of its own.
+    /// The neighbour's port; not a column.
     pub peer_port: u16,
     /// The priority.
     pub priority: u8,
-    /// What was decided.
+    /// The decision.
     pub event: PauseEvent,
-    /// Whose occupancy decided.
+    /// Scope of the occupancy that decided.
     pub level: PauseLevel,
     /// Bytes in the shared pool and in headroom that were compared with the threshold.
     pub occupancy: Bytes,
@@ -85,7 +85,7 @@ pub struct PauseRow<'a> {
 }
 
 impl PauseRow<'_> {
-    /// The columns of a table in which ports have states, or have none.
+    /// Columns of the table, with or without the column of port states.
     pub fn columns(has_states: bool) -> &'static [Column<'static>] {
         let all = Self::COLUMNS;
         if has_states { all } else { &all[..all.len() - 1] }

@@ -15,13 +15,13 @@ pub struct PauseTotal {
     pub refreshes: u64,
     /// RESUMEs that were decided.
     pub resumes: u64,
-    /// Their time, summed.
+    /// Total time of these pauses.
     pub paused: Nanos,
     /// The longest of them.
     pub longest: Nanos,
 }
 
-/// Time in which classes were paused, by whose occupancy decided last.
+/// Time in which classes were paused, by the scope of the occupancy that decided last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausedByLevel {
     /// An ingress queue's.
@@ -55,9 +55,9 @@ impl PausedByLevel {
 pub struct Ordered {
     /// From each PAUSE to its RESUME.
     pub total: PauseTotal,
-    /// The same time.
+    /// Time of `total`, by scope.
     pub by_level: PausedByLevel,
-    /// Of it, what lies in the window.
+    /// The part of `by_level` that lies in the window.
     pub in_window: PausedByLevel,
 }
 
@@ -66,9 +66,9 @@ pub struct Ordered {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PauseMeter {
     ordered: Ordered,
-    /// When the pause began that lasts.
+    /// Start of the present pause, if there is one.
     since: Option<Nanos>,
-    /// Whose it is, and since when.
+    /// Scope of the present pause, and since when.
     level: Option<(PauseLevel, Nanos)>,
 }
 
@@ -98,7 +98,7 @@ impl PauseMeter {
         }
     }
 
-    /// The totals of a run that ends at `end`; who is still paused counts until then.
+    /// Totals of a run that ends at `end`, which also ends the pauses still in effect.
     pub(super) fn finish(mut self, end: Nanos, window: Option<Window>) -> Ordered {
         self.close(end, window);
         self.ordered

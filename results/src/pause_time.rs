@@ -14,40 +14,41 @@ use super::window::Window;
 /// A class of a PFC frame that arrived at the sender that it is about.
 #[derive(Clone, Copy, Debug)]
 pub struct PauseReceived<'a> {
-    /// When its last bit arrived.
+    /// Arrival of the frame's last bit.
     pub time: Nanos,
     /// The node that received it.
     pub node: &'a str,
     /// The port.
     pub port: u16,
-    /// Who sent it: the neighbour at that port.
+    /// Sender of the frame: the neighbour at that port.
     pub by: &'a str,
     /// The class.
     pub priority: u8,
-    /// From when on the port starts no frame of that priority, unless a pause is running.
+    /// Instant from which the port starts no frame of the priority, unless a pause is already in
+    /// effect.
     pub binds: Nanos,
-    /// When the pause ends by itself; not after `time` if the frame resumes.
+    /// Instant at which the pause ends by itself; not after `time` if the frame resumes.
     pub until: Nanos,
-    /// What the frame says; 0 resumes. `None` if there was no frame: a watchdog ends the pause.
+    /// Quanta of the frame; 0 resumes. `None` if there was no frame: a watchdog ends the pause.
     pub quanta: Option<u16>,
 }
 
-/// How a port was paused in one priority.
+/// Pauses of a port in one priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PauseTimeRow {
     /// The node that was paused.
     pub node: String,
-    /// Its egress port.
+    /// The node's egress port.
     pub port: u16,
     /// The priority.
     pub priority: u8,
-    /// Who paused it: the neighbour at that port.
+    /// The node that paused it: the neighbour at that port.
     pub by: String,
-    /// As it was received and in effect.
+    /// Pauses as received and in effect.
     pub imposed: PauseTotal,
-    /// Of that, the time in the window.
+    /// Time of `imposed` that lies in the window.
     pub imposed_in_window: Nanos,
-    /// As the neighbour decided.
+    /// Pauses as the neighbour decided.
     pub ordered: Ordered,
     /// The run's end.
     pub end: Nanos,
@@ -97,11 +98,11 @@ impl Row for PauseTimeRow {
     }
 }
 
-/// Follows what each (node, port, priority) was told. Memory grows with their number, not with the
+/// Follows the pauses of each (node, port, priority). Memory grows with their number, not with the
 /// frames.
 #[derive(Clone, Debug, Default)]
 pub struct PauseTimes {
-    /// What is also measured by itself.
+    /// The window that is also measured separately.
     window: Option<Window>,
     nodes: BTreeMap<String, BTreeMap<(u16, u8), PortPause>>,
 }
@@ -157,7 +158,7 @@ impl PortPause {
 }
 
 impl PauseTimes {
-    /// Nobody has been paused.
+    /// A record without pauses.
     pub fn new(window: Option<Window>) -> Self {
         Self { window, nodes: BTreeMap::new() }
     }
@@ -171,7 +172,7 @@ impl PauseTimes {
 
     /// Follows one class of a PFC frame. Frames to one port come in time order.
     pub fn receive(&mut self, received: &PauseReceived) {
-        // A RESUME for what was never paused leaves no row.
+        // A RESUME of a priority that was never paused leaves no row.
         let key = (received.node, received.port, received.priority);
         if self.has(key.0, (key.1, key.2)) || received.until > received.time {
             let window = self.window;
@@ -179,7 +180,7 @@ impl PauseTimes {
         }
     }
 
-    /// Whether a (port, priority) of a node was paused, or was to be.
+    /// Returns true if a (port, priority) of a node was paused, or was to be.
     pub fn has(&self, node: &str, key: (u16, u8)) -> bool {
         self.nodes.get(node).is_some_and(|ports| ports.contains_key(&key))
     }
@@ -220,7 +221,8 @@ mod tests {
 
     const RESPONSE: u64 = 10;
 
-    /// What a port was told, as (time, end of the pause), in lines.
+    /// Runs `frames`, as (time, end of the pause), and `orders` for one port, and returns its rows
+    /// as lines.
     fn rows(frames: &[(u64, u64)], orders: &[(u64, PauseEvent)], end: u64) -> String {
         let mut times = PauseTimes::default();
         for &(time, event) in orders {

@@ -1,4 +1,4 @@
-//! Who paused whom, link by link.
+//! Pauses by switch and neighbour, link by link.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ pub struct PausedPeer {
     pub peer: String,
     /// The priority.
     pub priority: u8,
-    /// What the switch decided.
+    /// Pauses that the switch decided.
     pub ordered: PauseTotal,
-    /// As the neighbour saw them.
+    /// Pauses in effect at the neighbour.
     pub imposed: PauseTotal,
 }
 
 impl PausedPeer {
-    /// Those of the rows, in their order.
+    /// Peers of the rows, in the rows' order.
     pub(super) fn all_of(rows: &[PauseTimeRow]) -> Vec<Self> {
         let mut links: BTreeMap<(&str, &str, u8), u32> = BTreeMap::new();
         for row in rows {

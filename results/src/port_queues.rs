@@ -1,4 +1,4 @@
-//! How long the egress queues of switch ports were in the mean, by the flows that leave there.
+//! Mean lengths of the egress queues of switch ports, by the flows that leave there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +15,16 @@ pub struct PortQueues {
     /// Ports of any flow.
     #[serde(flatten)]
     pub all: MeanQueue,
-    /// Those of the flows of a label; a port may be in several.
+    /// Ports of the flows of a label; a port may be in several.
     pub labels: BTreeMap<String, MeanQueue>,
-    /// Those of a switch.
+    /// Ports of a switch.
     pub switches: BTreeMap<String, MeanQueue>,
 }
 
 /// The mean over some ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeanQueue {
-    /// How many.
+    /// Number of ports.
     pub ports: u64,
     /// Bytes that wait at a port, all priorities together; rounded half up.
     pub mean: u64,
@@ -67,7 +67,7 @@ impl PortQueuesMeter {
         level.change(window, row.time, row.bytes.0);
     }
 
-    /// What there was in a run that ends at `end`.
+    /// Mean queue lengths of a run that ends at `end`.
     pub(super) fn finish(self, end: Nanos) -> PortQueues {
         let window = Window::or_whole(self.window, end);
         let time = u128::from(window.to.0.saturating_sub(window.from.0).max(1));

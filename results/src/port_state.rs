@@ -13,14 +13,14 @@ use super::row::{Fields, Row};
 /// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// Much departs from it: it suffers from congestion elsewhere.
+    /// Many packets depart from it: it suffers from congestion elsewhere.
     Victim,
-    /// It does not.
+    /// Few packets depart from it.
     Normal,
 }
 
 impl PortState {
-    /// As tables name it.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Victim => "victim",
@@ -29,7 +29,7 @@ impl PortState {
     }
 }
 
-/// Why a state has changed.
+/// Cause of a change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateCause {
     /// Enough has departed in the period.
@@ -43,7 +43,7 @@ pub enum StateCause {
 }
 
 impl StateCause {
-    /// As `port_states.csv` names it.
+    /// Name in `port_states.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -65,15 +65,15 @@ impl StateCause {
 /// A change of state, with its cause.
 #[derive(Clone, Copy, Debug)]
 pub struct PortStateRow<'a> {
-    /// When.
+    /// Instant of the change.
     pub time: Nanos,
     /// The switch.
     pub node: &'a str,
     /// The ingress port.
     pub port: u16,
-    /// Of a queue that has its own state: its priority.
+    /// Priority of a queue that has its own state; `None` for the state of a port.
     pub priority: Option<u8>,
-    /// Why.
+    /// Cause of the change.
     pub cause: StateCause,
 }
 
@@ -98,7 +98,7 @@ impl Row for PortStateRow<'_> {
     }
 }
 
-/// How often and how long ports were victims.
+/// Times and durations of ports as victims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortStateTotals {
     /// Times that a port became a victim.
@@ -111,12 +111,12 @@ pub struct PortStateTotals {
     pub pauses_of_victims: u64,
     /// PAUSEs that a normal port decided on.
     pub pauses_of_normal: u64,
-    /// Whether queues have the states, and not ports; known once one is a victim.
+    /// True if queues, not ports, have the states. Known once a queue is a victim.
     #[serde(skip)]
     pub of_queues: bool,
 }
 
-/// A change of which it is not known yet whether it is of the run.
+/// A change that may still turn out to be after the run's end.
 #[derive(Clone, Debug)]
 struct Waiting {
     time: Nanos,
@@ -126,8 +126,8 @@ struct Waiting {
     cause: StateCause,
 }
 
-/// Counts and times those of the run. Nodes may run on when its last frame has arrived, and with them the timers that end
-/// periods.
+/// Counts and times the changes of the run. Nodes may run on after the run's last frame has arrived, and with them the
+/// timers that end periods.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortStates {
     totals: PortStateTotals,
@@ -137,8 +137,8 @@ pub(super) struct PortStates {
 }
 
 impl PortStates {
-    /// Takes a row, the latest so far, when the run has lasted at least until `known`. `write` gets those that are of
-    /// the run.
+    /// Adds a row, the latest so far, when the run has lasted at least until `known`. Calls `write` with the rows that
+    /// belong to the run.
     pub(super) fn take(
         &mut self,
         row: &PortStateRow,

@@ -5,10 +5,10 @@ use units::{Bytes, Nanos};
 use super::column::Column;
 use super::row::{Fields, Row};
 
-/// Which of a switch's byte counters a sample reads.
+/// Byte counters of a switch that samples read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QueueKind {
-    /// All bytes that the switch holds.
+    /// All bytes in the switch.
     Buffer,
     /// The part of them in the shared pool.
     Shared,
@@ -22,7 +22,7 @@ pub enum QueueKind {
     Ingress,
     /// The part of them in that queue's headroom.
     IngressHeadroom,
-    /// How far the threshold at which that queue pauses lies below its allocation: tau in DSH.
+    /// Distance of that queue's pause threshold below its allocation: tau in DSH.
     IngressSharedHeadroom,
     /// Bytes of one ingress port in its insurance headroom (DSH).
     Insurance,
@@ -33,7 +33,7 @@ pub enum QueueKind {
 }
 
 impl QueueKind {
-    /// As `queues.csv` names it.
+    /// Name in `queues.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
@@ -54,17 +54,17 @@ impl QueueKind {
 /// A counter at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueRow<'a> {
-    /// When it was read.
+    /// Instant of the sample.
     pub time: Nanos,
     /// The switch.
     pub node: &'a str,
-    /// Which counter.
+    /// The counter.
     pub kind: QueueKind,
     /// The port, for counters of a port.
     pub port: Option<u16>,
     /// The priority or queue, for counters of one.
     pub priority: Option<u8>,
-    /// Its value.
+    /// Value of the counter.
     pub bytes: Bytes,
 }
 

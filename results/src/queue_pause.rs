@@ -15,13 +15,13 @@ pub struct QueuePauseRow<'a> {
     pub time: Nanos,
     /// The switch that decided.
     pub node: &'a str,
-    /// Its port at which the neighbour is.
+    /// The switch's port to the neighbour.
     pub port: u16,
     /// The neighbour.
     pub peer: &'a str,
     /// The neighbour's queue.
     pub queue: u8,
-    /// Whether it must stop.
+    /// True for a pause, false for a resume.
     pub paused: bool,
     /// The length of the switch's own queue that decided.
     pub length: Bytes,

@@ -5,24 +5,24 @@ use units::{BitsPerSecond, Bytes, Nanos};
 use super::column::Column;
 use super::row::{Fields, Row};
 
-/// A switch tells a neighbour at which rate it may send one priority (GFC).
+/// A rate that a switch sends to a neighbour, for one priority (GFC).
 #[derive(Clone, Copy, Debug)]
 pub struct RateRow<'a> {
     /// The instant of the decision, not of the frame's departure.
     pub time: Nanos,
     /// The switch that decided.
     pub node: &'a str,
-    /// Its ingress port.
+    /// The switch's ingress port.
     pub port: u16,
     /// The neighbour at that port.
     pub peer: &'a str,
     /// The priority.
     pub priority: u8,
-    /// The rate; `None`: that of the link.
+    /// The rate; `None`: the rate of the link.
     pub rate: Option<BitsPerSecond>,
-    /// What the ingress queue holds in the shared pool and in headroom.
+    /// Bytes of the ingress queue in the shared pool and in headroom.
     pub occupancy: Bytes,
-    /// From where on the stage of that rate begins.
+    /// Occupancy at which the stage of this rate begins.
     pub threshold: Bytes,
 }
 

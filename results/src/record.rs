@@ -47,15 +47,14 @@ use worst_flows::WorstFlows;
 
 pub use options::{RecordOptions, RunDescription};
 
-/// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
-/// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
-/// flows, rows or frames.
+/// Facts of a run, as the engine reports them. Memory grows with the number of labels, ports, counters and flows in
+/// progress (and, for the HPCC simulator's files, of pairs of hosts), not with finished flows, rows or frames.
 pub struct Record {
     folder: Option<ResultsFolder>,
     flows: FlowStatistics,
-    /// The part of the run that is also looked at by itself, and the flows that start in it.
+    /// The window that is also reported separately, and the flows that start in it.
     window: Option<(Window, FlowStatistics)>,
-    /// Where switches pause flows: those that were never paused, and those that were.
+    /// If switches pause flows: flows that were never paused, and flows that were.
     by_congestion: [FlowStatistics; 2],
     flow_tables: Option<FlowTablesMeter>,
     port_queues: Option<PortQueuesMeter>,
@@ -73,7 +72,7 @@ pub struct Record {
     first_deadlock: Option<ReportedDeadlock>,
     watchdog: Option<WatchdogTotals>,
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
-    /// What each switch's buffer can hold.
+    /// Capacity of each switch's buffer.
     capacities: BTreeMap<String, Bytes>,
     link_delays: Option<LinkDelayRange>,
     occupancies: Vec<OccupancyRow>,
@@ -127,7 +126,7 @@ impl Record {
         }
     }
 
-    /// Leaves no folder behind after all, and frees what it has taken on the disk.
+    /// Drops the folder, and frees the disk space that it has taken.
     pub fn abandon_folder(&mut self) {
         (self.folder, self.throughput) = (None, None);
     }
@@ -167,7 +166,7 @@ impl Record {
         }
     }
 
-    /// Adds a change of what governs a flow's sender.
+    /// Adds a change of a flow's sender.
     pub fn flow_trace(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_trace(row))
     }
@@ -218,13 +217,14 @@ impl Record {
         self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
     }
 
-    /// When histograms of queues are to be written next, if HPCC's files are and a dump is before the run's end.
+    /// Instant of the next dump of queue histograms, if HPCC-format files are written and a dump comes before the run's
+    /// end.
     pub fn next_queue_dump(&mut self) -> Option<Picos> {
         self.hpcc()?.next_dump()
     }
 
-    /// Writes the histograms of queues that are due at `now`, or all that are left if the run ends then. `lengths` are those
-    /// of all switches by their numbers.
+    /// Writes the histograms of queues that are due at `now`, or all that are left if the run ends then. `lengths` has
+    /// the queue lengths of all switches by their numbers.
     pub fn queue_dump(
         &mut self,
         (now, ends): (Picos, bool),
@@ -246,7 +246,7 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.link_delay(row))
     }
 
-    /// Adds how full the pools of a switch were over a run that ended at `end`.
+    /// Adds the levels of a switch's pools in a run that ended at `end`.
     pub fn occupancy(&mut self, node: &str, mut occupancy: Occupancy, end: Picos) {
         let of_switch = self.buffer_bytes.add(&mut occupancy, end);
         self.switch_buffer_bytes.insert(node.to_owned(), of_switch);
@@ -285,7 +285,7 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.lossy_queue(row))
     }
 
-    /// Adds a sample of how flows are spread over a port's queues.
+    /// Adds a sample of the distribution of flows over a port's queues.
     pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
         if let Some(meter) = &mut self.active_flows {
             meter.record(row);
@@ -304,7 +304,7 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_pause(row))
     }
 
-    /// Adds a rate that a neighbour is told.
+    /// Adds a rate that a switch sends to a neighbour.
     pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.rate(row))
     }
@@ -329,7 +329,7 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
     }
 
-    /// Adds a circle of waiting, once it has dissolved or the run has ended.
+    /// Adds a cycle of waiting queues, once it has dissolved or the run has ended.
     pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
         self.deadlocks.record(row);
         if let Some(confirmed) = row.confirmed
@@ -371,8 +371,8 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame, comment))
     }
 
-    /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses
-    /// and deadlocks, its `lossless` and its `truncated` are filled in here.
+    /// Ends the run at `now`. `counted` has the engine's counters; this fills in its fields on flows, pauses and
+    /// deadlocks, its `lossless` and its `truncated`.
     pub fn finish(
         mut self,
         now: Picos,

@@ -1,4 +1,4 @@
-//! What `xoff run` shows a person.
+//! The report that `xoff run` prints.
 
 mod blame;
 mod chart;
@@ -34,41 +34,40 @@ use super::queue::QueueKind;
 use super::slowdown::Slowdown;
 use super::summary::{RunEnd, Summary};
 
-/// Rows of a table at most; what is left out is counted in a last line.
+/// Max rows of a table. A last line counts the omitted rows.
 pub const TABLE_ROWS: usize = 20;
 
 /// A finished run as plain data.
 #[derive(Clone, Debug)]
 pub struct RunReport {
-    /// The fabric and how it ran, in a line: `leaf-spine 2 x 2, 8 hosts; kernel datapath, virtual
-    /// clock`.
+    /// The fabric and its mode, in a line: `leaf-spine 2 x 2, 8 hosts; kernel datapath, virtual clock`.
     pub fabric: String,
     /// The numbers.
     pub summary: Summary,
     /// The flows to show, worst first; at most [`TABLE_ROWS`] are shown.
     pub worst_flows: Vec<ReportedFlow>,
-    /// Groups of flows by size; shown are those of all labels.
+    /// Groups of flows by size. The report shows the groups of all labels.
     pub fct_by_size: Vec<FctBySizeRow>,
-    /// Who paused whom.
+    /// Pauses by switch and neighbour.
     pub paused: Vec<PausedPeer>,
     /// The confirmed deadlock with the first onset.
     pub first_deadlock: Option<ReportedDeadlock>,
     /// The most congested switch, if any switch held a byte.
     pub buffer: Option<ReportedBuffer>,
-    /// How full switches were over time, if that was followed; shown is the most congested one.
+    /// Levels of switches' pools over time, if followed. The report shows the most congested switch.
     pub occupancy: Vec<OccupancyRow>,
     /// The measured delays of links, if they were measured.
     pub link_delays: Option<LinkDelayRange>,
     /// The lossless priorities. The tshark line shows their PAUSE; without any the run is not called lossless.
     pub lossless: Vec<u8>,
-    /// What the run left, if it left anything.
+    /// Files of the run, if it wrote any.
     pub files: Option<ResultFiles>,
 }
 
 /// A flow of the report's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedFlow {
-    /// Its number.
+    /// Number of the flow.
     pub flow: u32,
     /// The label of the scenario's entry that made it.
     pub label: String,
@@ -76,26 +75,26 @@ pub struct ReportedFlow {
     pub src: String,
     /// The receiving host.
     pub dst: String,
-    /// Its priority.
+    /// Priority of the flow.
     pub priority: u8,
-    /// Its payload bytes.
+    /// Payload bytes of the flow.
     pub bytes: Bytes,
-    /// When it started.
+    /// Start of the flow.
     pub start: Nanos,
-    /// Its completion time, if it completed.
+    /// Completion time, if the flow completed.
     pub fct: Option<Nanos>,
-    /// Its ideal completion time.
+    /// Ideal completion time.
     pub ideal: Nanos,
 }
 
-/// A circle of paused queues that could not resume.
+/// A cycle of paused queues that could not resume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedDeadlock {
-    /// When it closed.
+    /// Instant at which the cycle closed.
     pub onset: Nanos,
-    /// When it became certain that it could not resume.
+    /// Instant at which it became certain that no queue could resume.
     pub confirmed: Nanos,
-    /// When it dissolved after all, because a PAUSE ran out.
+    /// Instant at which the cycle dissolved, because a PAUSE expired; `None` if it did not.
     pub end: Option<Nanos>,
     /// The priorities of its queues.
     pub priorities: BTreeSet<u8>,
@@ -108,9 +107,9 @@ pub struct ReportedDeadlock {
 pub struct ReportedBuffer {
     /// The switch.
     pub switch: String,
-    /// What it could hold.
+    /// Capacity of the buffer.
     pub capacity: Bytes,
-    /// What it held.
+    /// Bytes in the buffer over time.
     pub chart: BufferChart,
 }
 
@@ -181,7 +180,7 @@ impl RunReport {
         )
     }
 
-    /// What a run that has lost nothing is called. Without a lossless priority that was luck.
+    /// Name of a run without losses. Without a lossless priority the run is not called lossless, because it was luck.
     fn without_loss(&self) -> &'static str {
         if self.lossless.is_empty() { "no frame lost" } else { "lossless" }
     }
@@ -236,7 +235,7 @@ impl RunReport {
         self.window(out, style)
     }
 
-    /// The part of the run that is looked at by itself.
+    /// Section on the window.
     fn window(&self, out: &mut String, style: Style) -> fmt::Result {
         let Some(window) = &self.summary.window else { return Ok(()) };
         let span = |nanos| quantity::span(Nanos(nanos));
@@ -350,7 +349,7 @@ impl RunReport {
         Ok(())
     }
 
-    /// Circles of paused queues; empty if there were none.
+    /// Section on cycles of paused queues; nothing if there were no cycles.
     fn deadlocks(&self, out: &mut String, style: Style) -> fmt::Result {
         let totals = &self.summary.deadlock;
         if totals.deadlocks + totals.dissolved + totals.undecided == 0 {
@@ -455,7 +454,7 @@ impl RunReport {
     }
 }
 
-/// What the switch decided, and how long the peer was paused for it.
+/// Cells of a row: decisions of the switch, and times that the peer was paused for them.
 fn pause_row(
     node: &str,
     peer: &str,

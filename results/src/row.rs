@@ -8,7 +8,7 @@ use super::column::Column;
 pub trait Row {
     /// The CSV file's name in the results folder.
     const FILE: &'static str;
-    /// One sentence on what a row is.
+    /// Meaning of a row, in one sentence.
     const ABOUT: &'static str;
     /// The columns from left to right.
     const COLUMNS: &'static [Column<'static>];
@@ -17,12 +17,12 @@ pub trait Row {
     fn fields(&self, row: &mut impl Fields);
 }
 
-/// What a format does with the fields of a row.
+/// A format's receiver of the fields of a row.
 pub trait Fields {
-    /// Takes the next field.
+    /// Adds the next field.
     fn field(&mut self, field: Field<'_>);
 
-    /// Takes the next field as whatever it is.
+    /// Adds the next field, converted from its type.
     #[inline]
     fn add<'a>(&mut self, value: impl Into<Field<'a>>) -> &mut Self {
         self.field(value.into());
@@ -33,7 +33,7 @@ pub trait Fields {
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// No value.
+    /// An empty field.
     Empty,
     /// A whole number.
     Integer(u64),
@@ -73,13 +73,13 @@ impl Decimal {
         (written == text.as_bytes()).then_some(decimal)
     }
 
-    /// The same number, written without the zeros at its end.
+    /// Number that is written without the zeros at its end.
     #[must_use]
     pub const fn trimmed(self) -> Self {
         Self { trimmed: true, ..self }
     }
 
-    /// Its text.
+    /// Appends the number as text.
     pub fn write(self, text: &mut Vec<u8>) {
         let mut digits = itoa::Buffer::new();
         let one = 10_u128.pow(self.places);
@@ -101,7 +101,7 @@ impl Decimal {
         }
     }
 
-    /// The nearest float: what a program reads from its text.
+    /// The nearest float, as a program reads it from the text.
     pub fn nearest(self) -> f64 {
         // Up to here both are exact floats, and a division rounds once.
         const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;

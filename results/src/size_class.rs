@@ -6,7 +6,7 @@ use units::Bytes;
 use super::flow_statistics::FctSummary;
 use super::slowdown::Slowdown;
 
-/// Classes of flow sizes: up to the first bound, from each bound to the next, and above the last. Without a bound there
+/// Classes of flow sizes: up to the first bound, from each bound to the next, and above the last. Without bounds there
 /// are no classes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SizeClasses(Vec<Bytes>);
@@ -14,17 +14,17 @@ pub struct SizeClasses(Vec<Bytes>);
 /// The flows of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClassSummary {
-    /// Flows, done or not; of the long-lived ones only those that are done.
+    /// Flows, completed or not. Long-lived flows count only if completed.
     pub flows: u64,
-    /// Those that completed.
+    /// Completed flows.
     pub completed: u64,
-    /// Completion times; none if no flow completed.
+    /// Completion times; `None` if no flow completed.
     pub fct_ns: Option<FctSummary>,
-    /// Slowdowns; none if no flow completed.
+    /// Slowdowns; `None` if no flow completed.
     pub slowdown: Option<SizeClassSlowdown>,
 }
 
-/// Slowdowns of the flows that completed. Percentiles are those of a [`Distribution`](crate::Distribution).
+/// Slowdowns of the completed flows. Percentiles are computed by [`Distribution`](crate::Distribution).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClassSlowdown {
     /// Mean, rounded half up.
@@ -43,17 +43,17 @@ impl SizeClasses {
         Self(bounds)
     }
 
-    /// How many there are.
+    /// Number of classes.
     pub const fn count(&self) -> usize {
         if self.0.is_empty() { 0 } else { self.0.len() + 1 }
     }
 
-    /// The place of the class of a size; `None` if there are no classes.
+    /// Index of the class of a size; `None` if there are no classes.
     pub fn of(&self, bytes: Bytes) -> Option<usize> {
         (!self.0.is_empty()).then(|| self.0.partition_point(|&bound| bound < bytes))
     }
 
-    /// Their names, from the smallest sizes to the largest: `up-to-3kB`, `3kB-to-1MB`, `above-1MB`.
+    /// Names of the classes, from the smallest sizes to the largest: `up-to-3kB`, `3kB-to-1MB`, `above-1MB`.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let text = |bound: Option<&Bytes>| bound.map(|&bound| size_text(bound));
         (0..self.count()).map(move |class| {

@@ -1,4 +1,4 @@
-//! How much longer a flow took than it would have alone.
+//! Slowdown of a flow: its completion time over its ideal completion time.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! A file whose last error is not lost: over NFS, a full disk may show only when the file is closed.
+//! A file that reports even the error of closing it: over NFS, a full disk may show only when the file is closed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::ResultsError;
 
-/// The first error of files that could not be closed, and whose it is.
+/// The first error of files that could not be closed, with the file's path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures(Arc<Mutex<Option<(PathBuf, io::Error)>>>);
 
@@ -29,7 +29,7 @@ impl Failures {
 pub struct StagedFile {
     /// Taken when it is closed.
     file: Option<File>,
-    /// What errors name.
+    /// Path for errors.
     path: PathBuf,
     failures: Failures,
 }

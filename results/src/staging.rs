@@ -12,9 +12,9 @@ use super::manifest::Manifest;
 use super::staged_file::{Failures, StagedFile};
 use super::unfinished;
 
-/// Where files grow. Present only while a run writes, or after one was killed.
+/// Folder in which files grow. Present only while a run writes, or after a run was killed.
 const PARTIAL: &str = ".xoff-partial";
-/// How often a folder is made again if others remove it before it is locked.
+/// Attempts to make a folder that others remove before it is locked.
 const ATTEMPTS: u32 = 100;
 
 /// The claim on a results folder. Dropped before [`Staging::publish`] has come to its end, it
@@ -76,7 +76,7 @@ impl Staging {
         self.folder.join(name)
     }
 
-    /// Replaces an earlier run's files by the new ones, all of which have to be closed. Returns their names and lengths.
+    /// Replaces an earlier run's files by the new files, which must all be closed. Returns their names and lengths.
     pub fn publish(mut self) -> Result<Vec<(String, u64)>, ResultsError> {
         self.failures.check()?;
         for name in self.files.iter().rev() {
@@ -166,8 +166,8 @@ impl Drop for Staging {
     }
 }
 
-/// Cleans up after a run that died: removes what it left in `folder`, and the innermost `made` folders of this
-/// path if they are empty.
+/// Cleans up after a run that died: removes its remains from `folder`, and the innermost `made` folders of this path if
+/// they are empty.
 pub(super) fn clear_abandoned(
     folder: &Path,
     made: usize,
@@ -184,8 +184,8 @@ pub(super) fn clear_abandoned(
     Ok(())
 }
 
-/// Removes what a run that died left in a locked folder: its hidden files and, if it died while it was publishing
-/// them, those that it had published.
+/// Removes the remains of a run that died from a locked folder: its hidden files and, if it died while it was
+/// publishing, the published files.
 fn remove_partial(folder: &Path, files: &[String]) -> Result<(), ResultsError> {
     let partial = folder.join(PARTIAL);
     if !partial.exists() {
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(names(temp.path()), files());
     }
 
-    /// Leaves what a run that dies while it writes to `folder` leaves: its destructor does not run.
+    /// Imitates a run that dies while it writes to `folder`: its destructor does not run.
     fn die_in(folder: &Path) {
         let mut staging = Staging::claim(folder, files()).unwrap();
         write(&staging, "flows.csv", "half");

@@ -24,21 +24,21 @@ use super::size_class::SizeClassSummary;
 use super::watchdog::WatchdogTotals;
 use super::window::WindowSummary;
 
-/// The results of a run in numbers. All but `fidelity` and [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
-/// not interrupted.
+/// Results of a run in numbers. Uninterrupted runs of a scenario agree in all fields except `fidelity` and
+/// [`Summary::MACHINE_KEYS`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The scenario's name.
     pub scenario: String,
     /// The scenario's seed.
     pub seed: u64,
-    /// Flows that the scenario asked for; of an interrupted run, those that had started.
+    /// Flows of the scenario; for an interrupted run, the flows that had started.
     pub flows_total: u64,
     /// Flows whose last packet was acknowledged.
     pub flows_completed: u64,
-    /// Completion times; none if no flow completed.
+    /// Completion times; `None` if no flow completed.
     pub fct_ns: Option<FctSummary>,
-    /// Slowdowns; none if no flow completed.
+    /// Slowdowns; `None` if no flow completed.
     pub slowdown: Option<SlowdownSummary>,
     /// Completion times and slowdowns by class of size, if the scenario has classes.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct Summary {
     pub labels: BTreeMap<String, LabelSummary>,
     /// PAUSE frames decided on, refreshes included.
     pub pause_frames: u64,
-    /// Those of them that only renewed the quanta.
+    /// PAUSE frames of these that only renewed the quanta.
     pub pause_refresh_frames: u64,
     /// RESUME frames decided on.
     pub resume_frames: u64,
@@ -55,37 +55,37 @@ pub struct Summary {
     pub paused_ns: u64,
     /// Time from each decision to pause to the decision to resume, summed over (node, port, priority).
     pub pause_ordered_ns: u64,
-    /// The same by whose pauses they were.
+    /// `pause_ordered_ns` by the scope of the occupancy that decided.
     #[serde(default)]
     pub pause_ordered_by_level: PausedByLevel,
     /// Pauses of single queues, if switches do that.
     #[serde(default)]
     pub queue_pauses: Option<QueuePauseTotals>,
-    /// How often flows came to share a queue, if switches give flows queues.
+    /// Shared queues of flows, if switches assign queues to flows.
     #[serde(default)]
     pub flow_queues: Option<FlowQueueTotals>,
-    /// How many flows had packets at ports, if switches give flows queues and any had some.
+    /// Numbers of flows with packets at ports, if switches assign queues to flows and any flow had packets.
     #[serde(default)]
     pub active_flows: Option<ActiveFlows>,
-    /// How often and how long ports were victims, if ports have states.
+    /// Times and durations of ports as victims, if ports have states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_states: Option<PortStateTotals>,
-    /// Bytes that switches held, each switch at each instant of the run, if the scenario asks for them.
+    /// Bytes that switches held, over all switches and instants of the run, if the scenario requests them.
     #[serde(default)]
     pub buffer_bytes: Option<OccupancySummary>,
-    /// Bytes that each switch held, in the window if there is one, if the scenario asks for them.
+    /// Bytes that each switch held, in the window if there is one, if the scenario requests them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switch_buffer_bytes: BTreeMap<String, OccupancySummary>,
-    /// What the links of each switch carried, in the window if there is one, if the scenario asks for it.
+    /// Bytes on the links of each switch, in the window if there is one, if the scenario requests them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_bytes: BTreeMap<String, LinkBytes>,
-    /// Mean queue lengths of switch ports, if the scenario asks for them.
+    /// Mean queue lengths of switch ports, if the scenario requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_queues: Option<PortQueues>,
-    /// A part of the run by itself, if the scenario asks for one.
+    /// Results of a part of the run, if the scenario requests them.
     #[serde(default)]
     pub window: Option<WindowSummary>,
-    /// Circles of paused queues that waited for each other.
+    /// Cycles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
     /// PFC storms, if switches have a watchdog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,13 +95,13 @@ pub struct Summary {
     /// Flows that lost their entry of a switch's flow table before they were silent, if `switch.lossy` has flow tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_flows: Option<u64>,
-    /// Ingress queues whose neighbours had the lowest rate at the end, if switches tell neighbours rates.
+    /// Ingress queues whose neighbours had the lowest rate at the end, if switches send rates to neighbours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_ports: Option<u64>,
     /// Pauses of flows, if switches do that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_pauses: Option<FlowPauseTotals>,
-    /// Rows of OFC's tables, if the scenario asks for them.
+    /// Rows of OFC's tables, if the scenario requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_tables: Option<FlowTables>,
     /// Congestion notification packets sent.
@@ -110,31 +110,31 @@ pub struct Summary {
     pub retransmitted_packets: u64,
     /// Frames that went no further.
     pub drops: DropTotals,
-    /// What faults have done, if the scenario has some.
+    /// Effects of faults, if the scenario has some.
     #[serde(default)]
     pub faults: Option<FaultTotals>,
-    /// Most bytes that each switch held.
+    /// Max bytes that each switch held.
     pub buffer_max_bytes: BTreeMap<String, u64>,
-    /// Most of them in headroom.
+    /// Max bytes that each switch held in headroom.
     pub headroom_max_bytes: BTreeMap<String, u64>,
     /// Frames times links crossed.
     pub packet_hops: u64,
     /// Emulated time at the end.
     pub emulated_ns: u64,
-    /// Why the run ended then.
+    /// Reason of the run's end.
     pub ended: RunEnd,
-    /// What was unfinished when the duration or an interrupt ended the run; `None` if nothing was.
+    /// Work unfinished when the duration or an interrupt ended the run; `None` if all was finished.
     pub unfinished: Option<String>,
-    /// Whether no frame was lost, for whatever reason.
+    /// True if no frame was lost, for whatever reason.
     pub lossless: bool,
-    /// What the final check found wrong; empty if every counter has the value that it must have.
+    /// Defects that the final check found; empty if every counter is right.
     pub books: Vec<String>,
-    /// Limits at which switches dropped lossless packets, and what to change; empty when none did.
+    /// Limits at which switches dropped lossless packets, with the remedy. Empty without such drops.
     pub limits_reached: Vec<String>,
-    /// Files that end before the run does because they have a bound, and what to change; empty when none does.
+    /// Files with a max size that end before the run does, with the remedy. Empty if no file was cut.
     #[serde(default)]
     pub truncated: Vec<String>,
-    /// How punctual a live fabric was; none of a run, which has all the time that it needs.
+    /// Punctuality of a live fabric. `None` for a run, which has all the time that it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<FidelitySummary>,
     /// Threads that ran the fabric.
@@ -148,7 +148,7 @@ pub struct Summary {
     pub cpu_seconds: f64,
 }
 
-/// Why a run ended.
+/// Reason of a run's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {
@@ -157,9 +157,9 @@ pub enum RunEnd {
     Drained,
     /// The scenario's duration was over.
     Duration,
-    /// The scenario asks to stop at a deadlock, and there was one.
+    /// The scenario requests a stop at a deadlock, and a deadlock was found.
     Deadlock,
-    /// The scenario asks to stop when the flows of its window are done.
+    /// The scenario requests a stop when the flows of its window are done.
     Window,
     /// The user interrupted it: results go up to [`Summary::emulated_ns`].
     Interrupted,
@@ -401,8 +401,8 @@ impl Summary {
     /// The keys that depend on the machine. They come last, one to a line.
     pub const MACHINE_KEYS: [&'static str; 3] = ["threads", "wall_seconds", "cpu_seconds"];
 
-    /// Whether the run was what it claims: finished, books balanced, no substrate loss, and no lossless packet
-    /// dropped by a switch.
+    /// Returns true if the run is valid: finished, books balanced, no substrate loss, and no lossless packet dropped by
+    /// a switch.
     pub fn is_sound(&self) -> bool {
         let Self { ended, unfinished, books, limits_reached, drops, .. } = self;
         !matches!(ended, RunEnd::Interrupted | RunEnd::Failed)

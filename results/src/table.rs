@@ -31,9 +31,9 @@ use super::watchdog::WatchdogRow;
 /// A table that a run may write.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its file's name.
+    /// Name of the file.
     pub file: &'static str,
-    /// One sentence on what a row is.
+    /// Meaning of a row, in one sentence.
     pub about: &'static str,
     /// The columns from left to right.
     pub columns: &'static [Column<'static>],
@@ -45,7 +45,7 @@ impl Table {
     }
 }
 
-/// All of them.
+/// All tables.
 pub const TABLES: &[Table] = &[
     Table::of::<FlowRow>(),
     Table::of::<FctBySizeRow>(),

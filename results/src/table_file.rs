@@ -1,4 +1,4 @@
-//! One table of a results folder, in the format that the run was asked for.
+//! One table of a results folder, in the format requested for the run.
 
 use std::fmt;
 use std::io::Write;
@@ -27,7 +27,7 @@ impl TableFormat {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Csv, Self::Parquet];
 
-    /// As options, scenarios and manifests name it.
+    /// Name in options, scenarios and manifests.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -49,14 +49,14 @@ impl fmt::Display for TableFormat {
 
 /// A stream of rows of one type, which leave memory as they come.
 pub enum TableFile<'a, W: Write + Send> {
-    /// As text.
+    /// Rows as text.
     Csv(CsvTable<'a, W>),
-    /// As typed columns.
+    /// Rows as typed columns.
     Parquet(Box<ParquetTable<'a, W>>),
 }
 
 impl<'a, W: Write + Send> TableFile<'a, W> {
-    /// An empty table of rows of this type, or of some of its columns. `path` is what errors name.
+    /// An empty table of rows of this type, or of some of its columns. Errors name `path`.
     pub fn new<R: Row>(
         format: TableFormat,
         writer: W,
@@ -72,7 +72,7 @@ impl<'a, W: Write + Send> TableFile<'a, W> {
         }
     }
 
-    /// Its format.
+    /// Format of the table.
     pub const fn format(&self) -> TableFormat {
         match self {
             Self::Csv(_) => TableFormat::Csv,
@@ -96,7 +96,7 @@ impl<'a, W: Write + Send> TableFile<'a, W> {
         }
     }
 
-    /// Writes what is left and closes the file.
+    /// Writes the buffered rows and closes the file.
     pub fn finish(self) -> Result<(), ResultsError> {
         match self {
             Self::Csv(table) => table.finish(),

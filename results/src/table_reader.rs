@@ -1,4 +1,4 @@
-//! Tables read again, whatever format they have.
+//! Reader of tables, in any format.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -27,15 +27,15 @@ enum Rows {
     Parquet(RowIter<'static>),
 }
 
-/// Why a table cannot be read.
+/// Errors of reading a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// There is no such file, or it cannot be opened.
+    /// The file does not exist, or cannot be opened.
     #[error("cannot read {}: {source}", .path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file that is not a table.
@@ -43,20 +43,20 @@ pub enum TableError {
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
 }
 
 impl TableError {
-    /// Whether there is no such table.
+    /// Returns true if the file does not exist.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// The path of the table that is `csv_file` as CSV, in the format that a folder has it in; that of CSV if it has
-/// none.
+/// Path of the table named `csv_file` as CSV, in the format in which the folder has it; the path of the CSV file if it
+/// has neither.
 pub fn table_path(folder: &Path, csv_file: &str) -> PathBuf {
     let [csv, parquet] = TableFormat::ALL.map(|format| folder.join(format.file(csv_file)));
     if !csv.exists() && parquet.exists() { parquet } else { csv }
@@ -98,7 +98,7 @@ impl TableReader {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// Goes to the next row, or says that there is none.
+    /// Goes to the next row. Returns false at the end.
     pub fn advance(&mut self) -> Result<bool, TableError> {
         let there = match &mut self.rows {
             Rows::Csv(reader) => {
@@ -129,12 +129,12 @@ impl TableReader {
         self.record.get(column).unwrap_or_default()
     }
 
-    /// Where a person finds the row: `line 12` of a text, else `row 11`.
+    /// Place of the row for messages: `line 12` of a CSV file, otherwise `row 11`.
     pub fn place(&self) -> String {
         format!("{} {}", self.noun(), self.number())
     }
 
-    /// What its rows are numbered as.
+    /// Unit by which rows are numbered: line or row.
     pub const fn noun(&self) -> &'static str {
         match &self.rows {
             Rows::Csv(_) => "line",

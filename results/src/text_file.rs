@@ -14,12 +14,12 @@ pub struct TextFile<W: Write> {
 impl<W: Write> TextFile<W> {
     const BUFFER_BYTES: usize = 1 << 16;
 
-    /// An empty file. `path` is what errors name.
+    /// An empty file. Errors name `path`.
     pub fn new(writer: W, path: &Path) -> Self {
         Self { out: BufWriter::with_capacity(Self::BUFFER_BYTES, writer), path: path.to_owned() }
     }
 
-    /// Adds what `fill` writes.
+    /// Adds the output of `fill`.
     pub fn write(
         &mut self,
         fill: impl FnOnce(&mut BufWriter<W>) -> io::Result<()>,

@@ -6,10 +6,10 @@ use super::column::Column;
 use super::error::ResultsError;
 use super::row::{Fields, Row};
 
-/// What a receiver got of a flow in an interval.
+/// Payload that a receiver got of a flow in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputRow {
-    /// When the interval began.
+    /// Start of the interval.
     pub start: Nanos,
     /// The flow's number.
     pub flow: u32,

@@ -9,36 +9,36 @@ use super::row::{Fields, Row};
 /// Some packets of a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StormTraffic {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
 }
 
 /// A PFC storm that the watchdog of a switch has detected.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchdogRow<'a> {
-    /// When.
+    /// Instant of the detection.
     pub detected: Nanos,
-    /// When it was over, if that was before the run's end.
+    /// End of the storm; `None` if it was not over at the run's end.
     pub restored: Option<Nanos>,
     /// The switch.
     pub node: &'a str,
-    /// The port whose neighbour pauses it.
+    /// The port that the neighbour pauses.
     pub port: u16,
     /// The neighbour.
     pub peer: &'a str,
     /// The priority.
     pub priority: u8,
-    /// What the watchdog did.
+    /// Action of the watchdog.
     pub action: &'a str,
-    /// What waited when it was detected.
+    /// Packets that waited at the detection.
     pub waiting: StormTraffic,
-    /// What was to leave by the port and was dropped.
+    /// Packets dropped that were to leave by the port.
     pub egress_dropped: StormTraffic,
-    /// What came in by the port and was dropped.
+    /// Packets dropped that came in by the port.
     pub ingress_dropped: StormTraffic,
-    /// What was sent in spite of it.
+    /// Packets sent in spite of the storm.
     pub forwarded: StormTraffic,
 }
 
@@ -90,26 +90,26 @@ impl Row for WatchdogRow<'_> {
     }
 }
 
-/// All storms of a run.
+/// Totals of all storms of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogTotals {
     /// Storms that were detected.
     pub storms: u64,
-    /// Those of them that were over before the run's end.
+    /// Storms that were over before the run's end.
     pub restored: u64,
     /// Time from each detection to the end of the storm or of the run, in sum.
     pub storm_ns: u64,
     /// Packets that were to leave by stormed ports and were dropped.
     pub egress_dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub egress_dropped_bytes: u64,
     /// Packets that came in by stormed ports and were dropped.
     pub ingress_dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub ingress_dropped_bytes: u64,
     /// Packets that were sent in spite of pauses.
     pub forwarded_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub forwarded_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A part of a run by itself: the time in which the fabric is as full as it gets, say.
+//! A part of a run that is reported separately, for example the time in which the fabric is fullest.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +19,24 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether an instant is one of them.
+    /// Returns true if the window contains the instant.
     pub fn contains(self, time: Nanos) -> bool {
         (self.from..self.to).contains(&time)
     }
 
-    /// What is looked at of a run that ends at `end`: the window, if there is one, or all.
+    /// Returns the window, cut at the run's end, or the whole run without a window.
     pub(super) fn or_whole(window: Option<Self>, end: Nanos) -> Self {
         let whole = Self { from: Nanos(0), to: end };
         window.map_or(whole, |window| Self { to: window.to.min(end), ..window })
     }
 
-    /// How much of the time from `start` to `end` lies in it.
+    /// Part of the time from `start` to `end` that lies in the window.
     pub fn overlap(self, start: Nanos, end: Nanos) -> Nanos {
         Nanos(end.min(self.to).0.saturating_sub(start.max(self.from).0))
     }
 }
 
-/// What `summary.json` says of a window.
+/// Numbers of a window in `summary.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSummary {
     /// See [`Window::from`].
@@ -46,15 +46,15 @@ pub struct WindowSummary {
     /// The flows that start in it, whenever they complete.
     #[serde(flatten)]
     pub flows: LabelSummary,
-    /// The same by the flows' label.
+    /// Flows by their label.
     pub labels: BTreeMap<String, LabelSummary>,
-    /// As [`Summary::paused_ns`](super::Summary::paused_ns), of the time in the window.
+    /// [`Summary::paused_ns`](super::Summary::paused_ns) for the time in the window.
     pub paused_ns: u64,
-    /// As [`Summary::pause_ordered_ns`](super::Summary::pause_ordered_ns), of the time in the window.
+    /// [`Summary::pause_ordered_ns`](super::Summary::pause_ordered_ns) for the time in the window.
     pub pause_ordered_ns: u64,
-    /// The same by whose pauses they were.
+    /// `pause_ordered_ns` by the scope of the occupancy that decided.
     pub pause_ordered_by_level: PausedByLevel,
-    /// As [`Summary::buffer_bytes`](super::Summary::buffer_bytes), of the time in the window.
+    /// [`Summary::buffer_bytes`](super::Summary::buffer_bytes) for the time in the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<OccupancySummary>,
 }

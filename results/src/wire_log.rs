@@ -12,7 +12,7 @@ use super::staged_file::StagedFile;
 
 /// The log's name in the results folder.
 pub const WIRE_LOG_FILE: &str = "wire_log.bin";
-/// What the file begins with; its last byte is the version of the records.
+/// First bytes of the file. The last byte is the version of the records.
 pub const WIRE_LOG_MAGIC: [u8; 8] = *b"xoffwl\x00\x01";
 /// Bytes of a record.
 pub const WIRE_LOG_RECORD: usize = 64;
@@ -21,7 +21,7 @@ pub const NO_FLOW: u32 = u32::MAX;
 /// See [`NO_FLOW`].
 pub const NO_PRIORITY: u8 = u8::MAX;
 
-/// What `docs/results.md` says of the file.
+/// Section of `docs/results.md` about the file.
 pub(super) const WIRE_LOG_ABOUT: &str = "Only with `results.explain`; `xoff explain` reads it. Every frame that was put on a wire, and \
 every flow. After eight bytes (`xoffwl`, 0, and the version 1) records of 64 bytes, little-endian, in the order of (`started`, `wire`) \
 but for flows, which come when they complete or at the end. Instants are picoseconds since the run's start, all ones where there is \
@@ -29,7 +29,7 @@ none. In NumPy: `numpy.fromfile(file, dtype=[('started', '<u8'), ('ready', '<u8'
 '<u4'), ('length', '<u4'), ('kind', 'u1'), ('priority', 'u1'), ('queue', 'u1'), ('zero', 'u1'), ('flow', '<u4'), ('words', '<u8', 2)], \
 offset=8)`.";
 
-/// Its fields.
+/// Fields of a record.
 pub(super) const WIRE_LOG_FIELDS: &[Key] = &[
     Key {
         name: "started",
@@ -68,7 +68,7 @@ pub(super) const WIRE_LOG_FIELDS: &[Key] = &[
     },
 ];
 
-/// What a record is about.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LoggedKind {
@@ -84,10 +84,10 @@ pub enum LoggedKind {
     HopControl = 4,
     /// Anything else.
     Other = 5,
-    /// No frame, but a flow: `started` is when its sender was given it, `arrives` when its last ACK came.
+    /// A flow instead of a frame: `started` is its start at the sender, `arrives` the arrival of its last ACK.
     Flow = 6,
-    /// A packet that a switch dropped: `started` is when. The wire is the one that it came by or, if it had waited, the one that it
-    /// was to leave by.
+    /// A packet that a switch dropped: `started` is the instant of the drop. The wire is the one by which it came or,
+    /// if it had waited, the one by which it was to leave.
     Dropped = 7,
 }
 
@@ -107,34 +107,34 @@ impl LoggedKind {
 /// A frame that was put on a wire. All instants are picoseconds since the run's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireLogRecord {
-    /// When its transmission began.
+    /// Start of its transmission.
     pub started: Picos,
-    /// Since when nothing but the port, pauses and other frames held it: at a switch when it came in, of data at a host
-    /// when its sender would let it go. [`Picos::MAX`] if that is not known (ACKs at the host that makes them). Of a PFC frame: when
-    /// the pauses end that it begins, or when it arrives if it begins none.
+    /// Instant from which on only the port, pauses and other frames held it: its arrival at a switch; for data at a
+    /// host, the instant from which its sender would let it go. [`Picos::MAX`] if unknown (ACKs at the host that makes
+    /// them). For a PFC frame: end of the pauses that it begins, or its own arrival if it begins none.
     pub ready: Picos,
-    /// When the port was free again.
+    /// Instant from which on the port was free again.
     pub ended: Picos,
-    /// When its last bit arrives; [`Picos::MAX`] if a fault took it.
+    /// Arrival of its last bit; [`Picos::MAX`] if a fault took it.
     pub arrives: Picos,
     /// The wire, by its place in `links.csv`.
     pub wire: u32,
-    /// How long it counts, in bytes without FCS.
+    /// Accounted length, bytes, without FCS.
     pub length: u32,
-    /// What it is.
+    /// Kind of the record.
     pub kind: LoggedKind,
-    /// Its priority, or [`NO_PRIORITY`].
+    /// Priority, or [`NO_PRIORITY`].
     pub priority: u8,
     /// The egress queue that it left, by its number at the port; 0 at a host whose queues have no names.
     pub queue: u8,
-    /// Its flow, or [`NO_FLOW`]. Of hop control the low half of the message's first word.
+    /// Flow, or [`NO_FLOW`]. For hop control the low half of the message's first word.
     pub flow: u32,
     /// A packet's PSN or sequence number; of hop control the message's other words.
     pub words: [u64; 2],
 }
 
 impl WireLogRecord {
-    /// What the log says of a flow: when it began and, unless it did not, when it completed.
+    /// Record of a flow: its start and, if it completed, its completion.
     pub const fn of_flow(flow: u32, started: Picos, completed: Option<Picos>) -> Self {
         let arrives = match completed {
             Some(at) => at,
@@ -155,7 +155,7 @@ impl WireLogRecord {
         }
     }
 
-    /// As bytes, little-endian.
+    /// The record as bytes, little-endian.
     pub fn to_bytes(&self) -> [u8; WIRE_LOG_RECORD] {
         let mut bytes = [0; WIRE_LOG_RECORD];
         let longs = [self.started.0, self.ready.0, self.ended.0, self.arrives.0];
@@ -171,7 +171,7 @@ impl WireLogRecord {
         bytes
     }
 
-    /// The inverse of [`to_bytes`](Self::to_bytes); `None` if there is no such kind.
+    /// Inverse of [`to_bytes`](Self::to_bytes); `None` for an unknown kind.
     pub fn from_bytes(bytes: &[u8; WIRE_LOG_RECORD]) -> Option<Self> {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
         let int = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
@@ -195,12 +195,12 @@ impl WireLogRecord {
 pub struct WireLog {
     file: BufWriter<StagedFile>,
     path: PathBuf,
-    /// Of the records that are added; a field so that its memory is reused.
+    /// Bytes of the records being added; a field so that its memory is reused.
     bytes: Vec<u8>,
 }
 
 impl WireLog {
-    /// Begins the file; `path` is what errors name.
+    /// Begins the file. Errors name `path`.
     pub fn new(file: StagedFile, path: &Path) -> Result<Self, ResultsError> {
         let mut file = BufWriter::with_capacity(1 << 18, file);
         let begun = file.write_all(&WIRE_LOG_MAGIC);
@@ -221,7 +221,7 @@ impl WireLog {
         written.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
     }
 
-    /// Writes what is left.
+    /// Writes the buffered records.
     pub fn finish(mut self) -> Result<(), ResultsError> {
         let flushed = self.file.flush();
         flushed.map_err(|source| ResultsError::Write { path: self.path, source })
@@ -231,7 +231,7 @@ impl WireLog {
 /// Reads a log.
 ///
 /// # Errors
-/// A sentence about what is wrong with the file.
+/// A sentence about the defect of the file.
 pub fn read_wire_log(path: &Path) -> Result<Vec<WireLogRecord>, String> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));

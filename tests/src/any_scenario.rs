@@ -49,7 +49,7 @@ const SIZES: Pool = Pool {
         "1001TB",
     ],
 };
-/// Of flows: the ideal time of one that is not done takes time for each gibibyte.
+/// Lengths of flows. The ideal time of an incomplete flow takes time for each gibibyte.
 const LENGTHS: Pool = Pool {
     ordinary: SIZES.ordinary,
     extreme: &["0B", "1B", "59B", "4294967295B", "4294967296B", "64GB", "1001TB"],
@@ -102,7 +102,7 @@ struct Schema {
 impl Schema {
     /// Values of `key`, which the schema describes.
     fn draw(&self, key: &str, schema: &Value) -> BoxedStrategy<Value> {
-        // The `at` of a route is a name, that of a storm a time.
+        // The `at` of a route is a name, the `at` of a storm a time.
         if schema["$ref"] != "#/$defs/Time"
             && let Some(names) = names(key)
         {
@@ -154,7 +154,7 @@ impl Schema {
             Some("string") if key == "omit" => {
                 prop::sample::select(vec!["queues", "pause*", "*"]).prop_map(Value::from).boxed()
             }
-            // Of a switch, by its ports.
+            // Buffer of a switch, by its ports.
             Some("string") if key == "buffer" => {
                 prop::sample::select(vec!["9.6KiB/port/Gbps", "100B/port/Gbps", "0B/port/Gbps"])
                     .prop_map(Value::from)
@@ -191,7 +191,7 @@ impl Schema {
                 }
                 // Most are refused.
                 "routes" | "switches" => option::weighted(0.03, value).boxed(),
-                // Of these some kinds want one.
+                // Some kinds require one of these.
                 "bytes" | "period" | "rate" | "nth" => option::weighted(0.4, value).boxed(),
                 _ => option::weighted(0.12, value).boxed(),
             }

@@ -19,7 +19,7 @@ pub use remains::{
 };
 pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
 
-/// Looks at a running binary before it counts as hung: ten minutes, however loaded the machine.
+/// Checks of a running binary before it counts as hung: ten minutes, however loaded the machine.
 const LOOKS: u32 = 120_000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// One more than the last capability of `linux/capability.h`; kernels ignore what they lack.
@@ -27,8 +27,8 @@ const CAPABILITIES: libc::c_ulong = 64;
 
 /// Makes a run of a shipped scenario outlast any test.
 pub const ENDLESS: [&str; 4] = ["--set", "flows.0.bytes=100GB", "--set", "duration=1000s"];
-/// Signals that end a process which does nothing about them, and do not say that it is broken; the last
-/// two are the ends of the real-time signals, of which the C library keeps the first two for itself.
+/// Signals that end a process without a handler, and do not indicate a defect. The last two are the first and last
+/// real-time signals, of which the C library keeps the first two for itself.
 pub const ENDING_SIGNALS: [libc::c_int; 15] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -47,14 +47,14 @@ pub const ENDING_SIGNALS: [libc::c_int; 15] = [
     64,
 ];
 
-/// How the binary ended.
+/// Outcome of the binary.
 #[derive(Debug)]
 pub struct Finished {
     /// The exit code; 128 and the signal's number if a signal ended it.
     pub code: i32,
-    /// What it wrote to standard output.
+    /// Standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub stderr: String,
 }
 
@@ -84,8 +84,8 @@ pub fn run_as_a_user<'a>(
     command.args(arguments).stdin(Stdio::null());
     // Nothing of the caller's terminal reaches a result.
     command.env_remove("NO_COLOR").env("TERM", "xterm");
-    // Nor does how the tests were started: a shell's background job ignores interrupts, `nohup` hang-ups,
-    // and a child inherits that.
+    // The result must not depend on how the tests were started: a shell's background job ignores interrupts, `nohup`
+    // hang-ups, and a child inherits that.
     // SAFETY: only `signal` is called between fork and exec, which takes no lock.
     unsafe {
         command.pre_exec(|| {
@@ -111,12 +111,12 @@ fn binary(name: &str, package: &str) -> PathBuf {
     binary
 }
 
-/// Takes away every capability, so that root is nobody special; who is nobody special stays so.
+/// Drops every capability, so that root has no privileges. Other users are not affected.
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
     with_capabilities(command, &[])
 }
 
-/// Takes away every capability but these, by their numbers in `linux/capability.h`.
+/// Drops every capability except these, by their numbers in `linux/capability.h`.
 pub fn with_capabilities<'a>(
     command: &'a mut Command,
     kept: &'static [libc::c_ulong],
@@ -161,15 +161,15 @@ pub fn finish(command: &mut Command) -> Finished {
     Running::start(command).finish()
 }
 
-/// Reads what a command has printed as JSON.
+/// Parses a command's output as JSON.
 ///
 /// # Panics
-/// If it is none.
+/// If it is not JSON.
 pub fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A pseudo-terminal: what a person sees, and what the program writes to.
+/// A pseudo-terminal: the user's end, and the program's end.
 pub fn terminal() -> (File, File) {
     let (mut master, mut slave) = (0, 0);
     let size = libc::winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
@@ -211,7 +211,7 @@ impl Running {
         Self { child, outputs: [collect(stdout), collect(stderr)] }
     }
 
-    /// Its process number.
+    /// Process number.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -222,7 +222,7 @@ impl Running {
         unsafe { libc::kill(self.child.id().cast_signed(), signal) };
     }
 
-    /// Whether it still runs.
+    /// Returns true while it runs.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().expect("it is a child").is_none()
     }

@@ -122,14 +122,14 @@ pub const AT_OTHER_HOOKS: [&str; 2] = ["datapath.hook=xdp-generic", "datapath.ho
 /// Runs a scenario's text with overrides on top.
 pub type Runner = fn(&str, &[&str]) -> Run;
 
-/// A run and what it left.
+/// A run and its results.
 #[derive(Debug)]
 pub struct Run {
-    /// What ran.
+    /// The scenario of the run.
     pub scenario: Scenario,
     /// `summary.json`.
     pub summary: Summary,
-    /// What was measured of links, if they were.
+    /// Measured delays of links, if they were measured.
     pub link_delays: Option<LinkDelayRange>,
     sound: bool,
     /// The results folder, of a run that wrote one.
@@ -141,13 +141,13 @@ pub fn in_memory(text: &str, overrides: &[&str]) -> Run {
     in_memory_on::<1>(text, overrides)
 }
 
-/// The same on some threads.
+/// Runs a scenario on the memory datapath, on `THREADS` threads.
 pub fn in_memory_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
     Run::new(DatapathKind::Memory, text, overrides, Some(results_folder()), THREADS)
 }
 
-/// The same without a results folder, for checks that need the summary alone: a short run takes less time
-/// than its files.
+/// Runs a scenario on the memory datapath without a results folder, for checks of the summary alone: writing files
+/// takes longer than a short run.
 pub fn summarised(text: &str, overrides: &[&str]) -> Run {
     Run::new(DatapathKind::Memory, text, overrides, None, 1)
 }
@@ -157,12 +157,12 @@ pub fn in_kernel(text: &str, overrides: &[&str]) -> Run {
     in_kernel_on::<1>(text, overrides)
 }
 
-/// The same on some threads.
+/// Runs a scenario on the kernel datapath, on `THREADS` threads.
 pub fn in_kernel_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
     Run::new(DatapathKind::Kernel, text, overrides, Some(results_folder()), THREADS)
 }
 
-/// The same where links are tap devices.
+/// Runs a scenario on the kernel datapath with tap devices as links, on `THREADS` threads.
 pub fn over_taps_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
     let overrides: Vec<&str> = overrides.iter().copied().chain([OVER_TAPS]).collect();
     in_kernel_on::<THREADS>(text, &overrides)
@@ -181,8 +181,8 @@ pub fn on_both(text: &str, overrides: &[&str]) -> Run {
     kernel
 }
 
-/// Runs a scenario in memory, and on the kernel datapath at each hook, at those other than native XDP over both kinds of
-/// links; asserts that all agree, and returns the run at native XDP.
+/// Runs a scenario in memory, and on the kernel datapath at each hook; at hooks other than native XDP over both kinds
+/// of links. Asserts that all agree, and returns the run at native XDP.
 pub fn at_each_hook(text: &str, overrides: &[&str]) -> Run {
     let (memory, native) = (in_memory(text, overrides), in_kernel(text, overrides));
     native.assert_same_as(&memory);
@@ -236,7 +236,7 @@ impl Run {
         Self { scenario, summary, link_delays, sound, folder }
     }
 
-    /// Whether the run was what it claims to be.
+    /// Returns true if the run was valid: see [`Outcome::is_sound`](run::Outcome::is_sound).
     pub fn is_sound(&self) -> bool {
         self.sound
     }
@@ -293,13 +293,13 @@ impl Run {
         assert_eq!(reasons, [reason], "{}: {:?}", self.scenario.name, self.summary.drops);
     }
 
-    /// Asserts that two runs left the same files, except for the machine's times in the summary.
+    /// Asserts that two runs wrote equal files, except for the machine's times in the summary.
     #[track_caller]
     pub fn assert_same_as(&self, other: &Self) {
         self.assert_same_but_for(other, &[]);
     }
 
-    /// The same, except for some files.
+    /// Asserts that two runs wrote equal files, except for the files `apart`.
     #[track_caller]
     pub fn assert_same_but_for(&self, other: &Self, apart: &[&str]) {
         let names = SAME_FILES.into_iter().filter(|name| !apart.contains(name));
@@ -346,7 +346,7 @@ impl Run {
         String::from_utf8(self.bytes(name)).expect("tables are text")
     }
 
-    /// Whether the run left a file of this name.
+    /// Returns true if the run wrote a file of this name.
     pub fn has(&self, name: &str) -> bool {
         self.path(name).exists()
     }
@@ -361,7 +361,7 @@ impl Run {
         capture::read(&self.bytes("capture.pcapng"), self.scenario.fabric())
     }
 
-    /// Where `capture.pcapng` lies while the run is in scope.
+    /// Path of `capture.pcapng` while the run is in scope.
     pub fn capture_path(&self) -> PathBuf {
         self.path("capture.pcapng")
     }
@@ -385,7 +385,7 @@ impl Run {
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// A file without what depends on the machine; nothing if there is no such file.
+    /// Content of a file without machine-dependent data; empty if the file does not exist.
     fn comparable(&self, name: &str) -> Vec<u8> {
         let bytes = std::fs::read(self.path(name)).unwrap_or_default();
         if name != Summary::FILE {

@@ -1,5 +1,5 @@
-//! Faults that are injected below `xoff selftest` from outside, as a bug of the kernel or another program would: the test stops
-//! between its set-up and its traffic (`--pause`) and says what its namespaces are called.
+//! Faults injected from outside below `xoff selftest`, as by a bug of the kernel or another program: the test stops
+//! between its set-up and its traffic (`--pause`) and prints the names of its namespaces.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,7 +17,7 @@ use xoff::selftest::bytecode::{
 
 use crate::command::{Finished, bpf_objects_of, xoff};
 
-/// What a test says when it is set up.
+/// Message of a test that is set up.
 const SET_UP: &str = " is set up in ";
 /// Interface index of each namespace's own `lo`.
 const LOOPBACK: i32 = 1;
@@ -40,7 +40,7 @@ const SKB_MODE: u32 = 1 << 1;
 pub struct Paused {
     child: Child,
     errors: BufReader<std::process::ChildStderr>,
-    /// Its namespaces, in the order in which it has made them.
+    /// Its namespaces, in the order of their creation.
     pub namespaces: Vec<String>,
 }
 
@@ -50,13 +50,13 @@ impl Paused {
         Self::start_with(test, &[])
     }
 
-    /// The same with more arguments.
+    /// Starts a test with more arguments and waits until it is set up.
     pub fn start_with(test: &str, arguments: &[&str]) -> Self {
         let own = ["selftest", "--only", test, "--pause"];
         Self::of(test, &mut xoff(own.into_iter().chain(arguments.iter().copied())))
     }
 
-    /// The same of a command that chooses the test and says `--pause`.
+    /// Starts a command that selects the test and has `--pause`, and waits until the test is set up.
     pub fn of(test: &str, command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be started");
@@ -73,7 +73,7 @@ impl Paused {
         Self { child, errors, namespaces }
     }
 
-    /// Its process number.
+    /// Process number.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -95,7 +95,7 @@ impl Paused {
         Finished { code: status.code().unwrap_or(-1), stdout, stderr }
     }
 
-    /// Does something in one of its namespaces, on a thread of its own.
+    /// Runs `work` in one of its namespaces, on a separate thread.
     pub fn within<R: Send>(&self, namespace: usize, work: impl FnOnce() -> R + Send) -> R {
         let path = format!("/run/netns/{}", self.namespaces[namespace]);
         let file = File::open(path).expect("the test lives");
@@ -119,7 +119,7 @@ impl Paused {
         String::from_utf8(output.stdout).expect("these programs print ASCII")
     }
 
-    /// Attaches a classifier to what leaves an interface, before the test's own programs.
+    /// Attaches a classifier to an interface's egress, before the test's own programs.
     pub fn at_egress(&self, namespace: usize, interface: u32, name: &str, code: &[u64]) -> Link {
         self.within(namespace, || {
             let program = Program::load(ProgramKind::Classifier, name, code);
@@ -128,7 +128,8 @@ impl Paused {
         })
     }
 
-    /// Detaches the native XDP program of an interface behind its owner's back, and attaches the same one as generic XDP.
+    /// Detaches the native XDP program of an interface without its owner's knowledge, and attaches it again as generic
+    /// XDP.
     pub fn make_generic(&self, namespace: usize, interface: u32) -> OwnedFd {
         let state = self.run(namespace, &["ip", "-details", "-json", "link"]);
         let links: serde_json::Value = serde_json::from_str(&state).expect("ip prints JSON");
@@ -145,7 +146,7 @@ impl Paused {
         })
     }
 
-    /// Has the kernel believe that the ring of the test's program has room for so many records only, until the next one is
+    /// Makes the kernel see room for only this many records in the ring of the test's program, until the next record is
     /// taken.
     pub fn shrink_ring(&self, record_bytes: u64, records: u64) {
         let maps = bpf_objects_of(self.id());
@@ -200,8 +201,8 @@ pub fn corrupting(at: i32) -> Vec<u64> {
     ]
 }
 
-/// Loses MAC control frames without a word to who sent them: they go to the loopback interface, which is down. (TCX knows no
-/// `TC_ACT_STOLEN`: frames go on; and of a drop the sender hears.)
+/// Loses MAC control frames without notice to the sender: they go to the loopback interface, which is down. (TCX does
+/// not know `TC_ACT_STOLEN`: frames go on. A drop would be reported to the sender.)
 pub fn losing_mac_control() -> Vec<u64> {
     vec![
         set(2, 12),
@@ -269,7 +270,7 @@ fn xdp_links(program: u32, interface: u32) -> Vec<OwnedFd> {
 
 fn next_link(number: u32) -> io::Result<u32> {
     let mut attributes = words(&[number]);
-    // SAFETY: the attributes are as long as is told, and have no pointers.
+    // SAFETY: the attributes have the given length, and no pointers.
     let result = unsafe {
         libc::syscall(libc::SYS_bpf, LINK_GET_NEXT_ID, attributes.as_mut_ptr(), 128_usize)
     };
@@ -284,7 +285,7 @@ fn open(command: libc::c_long, attributes: &[u32]) -> io::Result<OwnedFd> {
 
 fn call_bpf(command: libc::c_long, attributes: &[u32]) -> io::Result<RawFd> {
     let mut attributes = words(attributes);
-    // SAFETY: the attributes are as long as is told; what one of them points to outlives the call.
+    // SAFETY: the attributes have the given length; memory that they point to outlives the call.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_mut_ptr(), 128_usize) };
     if result < 0 {

@@ -1,11 +1,11 @@
-//! Generated cases: how many, which, and where failing ones are kept.
+//! Generated cases: their number, their seeds, and the files of failing ones.
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngAlgorithm, TestCaseResult, TestRng, TestRunner,
 };
 
-/// How many cases: `XOFF_CASES`, or as many as the test runs by default.
+/// Number of cases: `XOFF_CASES`, or `default`.
 ///
 /// # Panics
 /// If the variable is not a number.
@@ -13,8 +13,8 @@ pub fn count(default: u32) -> u32 {
     std::env::var("XOFF_CASES").map_or(default, |cases| cases.parse().expect("a number"))
 }
 
-/// Checks so many cases, the same in every run: a change that breaks one is to blame for it. A case that
-/// fails is shrunk and its seed kept in `regressions`, a file that later runs try first.
+/// Checks `count` cases, the same in every run, so that a failure is due to a change. A failing case is shrunk and its
+/// seed kept in `regressions`, a file that later runs try first.
 ///
 /// # Panics
 /// If a case fails.

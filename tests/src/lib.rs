@@ -1,4 +1,4 @@
-//! What tests and benchmarks that cross crates share.
+//! Helpers of tests and benchmarks that cross crates.
 
 pub mod any_scenario;
 pub mod command;

@@ -1,4 +1,4 @@
-//! A live fabric as tests have it: deployed by the binary, on a machine of its own.
+//! A live fabric for tests: deployed by the binary, on an isolated machine.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -33,12 +33,12 @@ retransmission_timeout = "1s"
 pub struct Lab {
     /// The folder; the scenario is `lab.toml`.
     pub folder: ScenarioFolder,
-    /// What was there before the fabric.
+    /// Traces that existed before the fabric.
     pub before: Vec<String>,
 }
 
 impl Lab {
-    /// Deploys a fabric called `lab` on a machine of its own.
+    /// Deploys a fabric called `lab` on an isolated machine.
     pub fn deploy(scenario: &str, more: &[&str]) -> Self {
         let lab = Self::prepare(scenario);
         let file = lab.folder.path("lab.toml");
@@ -59,14 +59,14 @@ impl Lab {
         Self { folder, before }
     }
 
-    /// Destroys it, and looks that nothing is left.
+    /// Destroys it, and checks that nothing is left.
     pub fn destroy(&self) {
         let destroyed = finish(&mut xoff(["destroy", "lab"])).assert_code(0);
         assert_eq!(destroyed.stdout, "destroyed lab\n");
         self.assert_gone();
     }
 
-    /// Looks that nothing is left of it.
+    /// Checks that nothing is left of it.
     #[track_caller]
     pub fn assert_gone(&self) {
         assert_eq!(traces(), self.before);
@@ -76,7 +76,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // A test that fails leaves no supervisor in the background. What it could not destroy is not what it reports.
+        // A failing test leaves no supervisor in the background. Its error is reported, not the clean-up's.
         if thread::panicking() {
             let _ = xoff(["destroy", "--all"]).output();
         }
@@ -94,7 +94,7 @@ pub fn command(arguments: &[&str]) -> Finished {
     finish(&mut xoff(arguments.iter().copied()))
 }
 
-/// What such a command prints as JSON.
+/// JSON output of such a command.
 pub fn json(arguments: &[&str]) -> Value {
     let finished = command(arguments).assert_code(0);
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))

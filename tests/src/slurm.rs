@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::command::{Finished, finish, isolate};
 
-/// Tells tests where Slurm and munge are: `/`, or the folder in which packages were unpacked.
+/// Variable with the root folder of Slurm and munge: `/`, or the folder in which packages were unpacked.
 pub const ROOT_VARIABLE: &str = "XOFF_SLURM_ROOT";
-/// Where Debian's packages have libraries and plugins.
+/// Folder of libraries and plugins in Debian's packages.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOOKS: u32 = 600;
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
@@ -30,15 +30,15 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts one, and waits until it takes jobs.
+    /// Starts a Slurm, and waits until it accepts jobs.
     ///
     /// # Panics
-    /// If there is no Slurm, or it does not start: with what its logs say.
+    /// If there is no Slurm, or it does not start: with its logs.
     pub fn start() -> Self {
         Self::start_after(|| ())
     }
 
-    /// Starts one when `prepare` has changed the mounts that the test and Slurm see.
+    /// Starts a Slurm after `prepare` has changed the mounts that the test and Slurm see.
     ///
     /// # Panics
     /// As [`start`](Self::start).
@@ -56,7 +56,7 @@ impl Slurm {
         // The shell is the first process of a PID namespace. It ends when this process closes its input, also if it
         // is killed, and takes all others along.
         shell.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c"]);
-        // Slurm asks the resolver for its own addresses, which overlooks those of loopback.
+        // Slurm asks the resolver for its own addresses, which ignores loopback addresses.
         shell.arg("ip link set lo up; ip link set own0 up; ip address add 192.0.2.1/32 dev own0; while read -r line; do eval \"$line\"; done");
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         in_root(&mut shell, &root, folder.path());
@@ -113,10 +113,10 @@ impl Slurm {
         listing.stdout.lines().map(|line| line.trim().to_owned()).collect()
     }
 
-    /// Waits for something.
+    /// Waits until a condition holds.
     ///
     /// # Panics
-    /// If it does not come: with what the logs say.
+    /// If it does not hold in time: with the logs.
     pub fn await_that(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         for _ in 0..LOOKS {
             if holds(self) {
@@ -127,7 +127,7 @@ impl Slurm {
         panic!("{what}: not within a minute\n{}", self.logs());
     }
 
-    /// What its programs have logged.
+    /// Logs of its programs.
     pub fn logs(&self) -> String {
         let read = |name: &str| {
             let text = fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
@@ -139,7 +139,7 @@ impl Slurm {
 
 impl Drop for Slurm {
     fn drop(&mut self) {
-        // The end of the first process is that of all: unshare forwards the signal.
+        // The end of the first process ends all: unshare forwards the signal.
         let _ = self.shell.kill();
         let _ = self.shell.wait();
     }

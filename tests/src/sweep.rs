@@ -1,4 +1,4 @@
-//! A sweep that tests run, and what it leaves.
+//! A sweep for tests, and its output.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ name = "pfc"
 set = { "host.transport.congestion_control" = "none" }
 "#;
 
-/// Its scenario, `base.toml`.
+/// Scenario of the sweep, `base.toml`.
 pub const BASE: &str = r#"
 duration = "50ms"
 [topology]
@@ -46,7 +46,7 @@ pub fn sweep_folder() -> ScenarioFolder {
     folder
 }
 
-/// Both tables in the folder `out` of a folder.
+/// Both tables in `folder`'s subfolder `out`.
 ///
 /// # Panics
 /// If one is missing.
@@ -57,7 +57,7 @@ pub fn tables(folder: &ScenarioFolder, out: &str) -> [String; 2] {
     })
 }
 
-/// How many runs have appeared in the folder `out` of a folder: those are whole.
+/// Number of complete runs in `folder`'s subfolder `out`.
 pub fn appeared(folder: &ScenarioFolder, out: &str) -> usize {
     let Ok(entries) = fs::read_dir(folder.path(&format!("{out}/runs"))) else { return 0 };
     let names = entries.flatten().map(|entry| entry.file_name());

@@ -1,8 +1,8 @@
-//! One switch three times: as the XDP program and as the TC program, run by `BPF_PROG_TEST_RUN` on tables in
-//! mapped memory, and as the native functions on tables of their own.
+//! One switch three times: as the XDP program and as the TC program, run by `BPF_PROG_TEST_RUN` on tables in mapped
+//! memory, and as the native functions on separate tables.
 //!
-//! [`Twins`] hands each frame and each departure to all and fails on the first difference: in what
-//! became of the frame, in a record's header or bytes, in any row of any table.
+//! [`Twins`] hands each frame and each departure to all and fails on the first difference: in the frame's outcome, in a
+//! record's header or bytes, or in any row of any table.
 #![expect(clippy::cast_possible_truncation, reason = "places in tables of a switch of four ports")]
 
 mod bfc;
@@ -42,7 +42,7 @@ pub use state::{State, first_difference};
 
 /// Ports of a switch under test: interfaces 2 to 5 of its namespace.
 pub const PORTS: u32 = 4;
-/// Interface index of port 0. The loopback has index 1 and is no port.
+/// Interface index of port 0. The loopback has index 1 and is not a port.
 pub const FIRST_INTERFACE: u32 = 2;
 /// The number that a frame from the loopback gets.
 pub const NO_PORT: u32 = 1u32.wrapping_sub(FIRST_INTERFACE);
@@ -82,45 +82,45 @@ pub const fn queue_row(port: u32, queue: QueueId) -> usize {
     queue.place() << port_shift(PORTS) | port as usize
 }
 
-/// What one frame left behind: its record, and the record of a hop control frame.
+/// Results of one frame: its record, and the records of hop control frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What became of it.
+    /// Outcome of the frame.
     pub outcome: Outcome,
-    /// Where it came in.
+    /// Port by which it came in.
     pub port: u32,
-    /// When.
+    /// Instant of the arrival.
     pub time_ns: u64,
-    /// Of a queued packet or a link delay frame: the record's header and the frame, as rewritten.
+    /// For a queued packet or a link delay frame: the record's header and the frame, as rewritten.
     pub queued: Option<(Header, Vec<u8>)>,
     /// Hop control frames that are due: of each, the record's header and the whole frame.
     pub control: Vec<(Header, Vec<u8>)>,
 }
 
 impl Arrival {
-    /// What the hop control frames that are due say.
+    /// Orders of the hop control frames that are due.
     pub fn orders(&self) -> Vec<Order> {
         let order = |(header, _): &(Header, _)| header.order().expect("it says something");
         self.control.iter().map(order).collect()
     }
 
-    /// The hop control frame that is due, if one is.
+    /// Order of the hop control frame that is due, if there is one.
     ///
     /// # Panics
-    /// If more than one is: only BFC over PFC asks for that.
+    /// If more than one is due, which happens only for BFC over PFC.
     pub fn order(&self) -> Option<Order> {
         assert!(self.control.len() <= 1);
         self.orders().first().copied()
     }
 }
 
-/// A switch in the kernel, at XDP and at TC, and the same switch natively.
+/// A switch in the kernel, at XDP and at TC, and an equal switch natively.
 pub struct Twins {
     /// At XDP, through `BPF_PROG_TEST_RUN`.
     pub kernel: KernelSwitch,
     /// At TC, likewise.
     classifier: KernelSwitch,
-    /// As functions.
+    /// As native functions.
     pub native: NativeSwitch,
     policy: Policy,
 }
@@ -141,15 +141,15 @@ impl Twins {
         self.policy
     }
 
-    /// Puts all into `state`, whatever they were in before.
+    /// Sets all switches to `state`, whatever their state before.
     pub fn reset(&mut self, state: &State) {
         state.write(self.kernel.tables_mut());
         state.write(self.classifier.tables_mut());
         state.write(self.native.tables_mut());
     }
 
-    /// Hands a frame to all. Where the kernel gives none like it to a test run at TC, the native function gives it to
-    /// that switch's tables, so that they stay in step.
+    /// Hands a frame to all switches. If the kernel does not pass such a frame to a test run at TC, the native function
+    /// handles it on that switch's tables, so that they stay in step.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
         let kernel = self.kernel.arrive(port, now, frame)?;
         let classifier = if is_for_tc(frame) {
@@ -238,8 +238,8 @@ impl Twins {
     }
 }
 
-/// Whether `BPF_PROG_TEST_RUN` gives a frame to a TC program: something has to follow the Ethernet header, all of the
-/// header if it is of IPv4 or IPv6, and frame and skb have to fit a page.
+/// Returns true if `BPF_PROG_TEST_RUN` passes a frame to a TC program: data must follow the Ethernet header, for IPv4
+/// and IPv6 the whole header, and frame and skb must fit a page.
 fn is_for_tc(frame: &[u8]) -> bool {
     let shortest = match frame.get(12..14) {
         Some([0x08, 0x00]) => 14 + 20,

@@ -1,7 +1,7 @@
 //! Units as types: time, bytes and rates that cannot be mixed up.
 //!
-//! Every other crate may use this one, eBPF included: it depends on none, and knows no format, no
-//! rounding rule of a scheme, and no text but what `Display` writes.
+//! Every other crate may use this one, eBPF included. It depends on no other crate, and has no format, no rounding rule
+//! of a scheme, and no text except the output of `Display`.
 #![cfg_attr(not(test), no_std)]
 #![expect(
     clippy::cast_possible_truncation,
@@ -29,12 +29,12 @@ impl Picos {
         Self(nanos.0 * 1000)
     }
 
-    /// Whole nanoseconds, rounded down: what the clock that eBPF reads shows at this instant.
+    /// Whole nanoseconds, rounded down, as on the clock that eBPF reads.
     pub const fn to_nanos(self) -> Nanos {
         Nanos(self.0 / 1000)
     }
 
-    /// Whole nanoseconds, rounded up: how results report spans, so that none is called shorter than it was.
+    /// Whole nanoseconds, rounded up: results report spans so, because no span may seem shorter than it was.
     pub const fn to_nanos_ceil(self) -> Nanos {
         Nanos(self.0.div_ceil(1000))
     }
@@ -97,7 +97,7 @@ impl fmt::Display for Bytes {
 pub struct BitsPerSecond(pub u64);
 
 impl BitsPerSecond {
-    /// How long `bytes` take at this rate, rounded up to a picosecond; saturates.
+    /// Duration of `bytes` at this rate, rounded up to a picosecond; saturates.
     ///
     /// # Panics
     /// On a rate of zero, which no parsed scenario has.
@@ -120,12 +120,12 @@ impl BitsPerSecond {
     }
 }
 
-/// How long frames occupy a port.
+/// Rule for the time of frames on a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameTime {
     /// Bytes on the wire beyond a frame: preamble, FCS and inter-frame gap.
     pub overhead: u64,
-    /// Whether times are cut to whole nanoseconds, of which one is the least.
+    /// True to round times down to whole nanoseconds, min 1 ns.
     pub whole_nanos: bool,
 }
 
@@ -136,7 +136,7 @@ impl FrameTime {
         length + self.overhead
     }
 
-    /// How long a frame of `length` bytes takes at a rate.
+    /// Time of a frame of `length` bytes at a rate.
     ///
     /// # Panics
     /// On a rate of zero.

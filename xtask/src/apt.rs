@@ -39,8 +39,8 @@ impl Apt {
         Ok(Self { options: options.into() })
     }
 
-    /// Tries something with packages, and once more after an update of apt's lists: a fresh machine has
-    /// none, and old ones name packages that are gone.
+    /// Runs `attempt`, and once more after an update of apt's lists if it fails: a fresh machine has no lists, and old
+    /// lists name packages that are gone.
     pub fn with_fresh_lists<T>(&self, attempt: impl Fn(&Self) -> Result<T>) -> Result<T> {
         attempt(self).or_else(|failure| {
             process::run(self.get().arg("update")).with_context(|| format!("{failure:#}"))?;
@@ -59,13 +59,13 @@ impl Apt {
     pub fn unpacked(&self, package: &str, folder: &Path) -> Result<PathBuf> {
         unpacked(package, folder, |work| {
             let mut download = self.get();
-            // apt's own user, who otherwise downloads for root, cannot write here.
+            // apt's own user, by which root downloads otherwise, cannot write here.
             download.args(["--option", "APT::Sandbox::User=root", "download", package]);
             process::run(download.current_dir(work))
         })
     }
 
-    /// The same with the packages that it depends on and that are not installed.
+    /// Unpacks a package together with its dependencies that are not installed.
     pub fn unpacked_with_dependencies(&self, package: &str, folder: &Path) -> Result<PathBuf> {
         unpacked(package, folder, |work| {
             fs::create_dir(work.join("partial"))?;
@@ -77,14 +77,14 @@ impl Apt {
         })
     }
 
-    /// Names of packages that match a regular expression, with what they are, a line each.
+    /// Packages whose names match a regular expression: name and description, a line each.
     pub fn search(&self, expression: &str) -> Result<String> {
         let mut search = self.command("apt-cache");
         let listing = process::output(search.args(["search", "--names-only", expression]))?;
         Ok(String::from_utf8_lossy(&listing).into_owned())
     }
 
-    /// Where this machine's packages come from; of Debian's archives the one that has all suites.
+    /// Address of Debian's archive, as this machine's apt lists it; not the security archive, which lacks suites.
     fn archive(&self) -> Result<String> {
         let mut targets = self.get();
         let listing =
@@ -109,8 +109,8 @@ impl Apt {
     }
 }
 
-/// The folder below `folder` that holds the files of the package file `deb`. Another build has another folder, also if its file is
-/// called the same.
+/// The folder below `folder` that holds the files of the package file `deb`. Different builds have different folders,
+/// even if their files have equal names.
 pub fn unpacked_file(deb: &Path, folder: &Path) -> Result<PathBuf> {
     let name = deb.file_stem().context("a package's file has a name")?.to_string_lossy();
     let digest = process::output(Command::new("sha256sum").arg("--").arg(deb))?;

@@ -1,5 +1,4 @@
-//! The benchmarks: a program of the `tests` package, built as it is shipped, alone or beside the same
-//! program of another commit.
+//! The benchmarks: a program of the `tests` package, built for release, alone or beside the program of another commit.
 
 mod figures;
 mod other_commit;
@@ -17,7 +16,7 @@ use other_commit::OtherCommit;
 /// The benchmark's binary target, in package `tests`.
 const BINARY: [&str; 5] = ["--release", "--package", "tests", "--bin", "bench"];
 
-/// Where the fabric's switches run.
+/// Datapath of the fabric's switches.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Datapath {
     /// veth pairs and eBPF, beside the raw ceiling of the same machine
@@ -30,7 +29,7 @@ pub enum Datapath {
     Threads,
 }
 
-/// What to measure.
+/// Measurements to make.
 #[derive(Args)]
 pub struct Options {
     /// The datapath to measure

@@ -1,8 +1,8 @@
-//! Reports of `xoff report` in a real browser: does the page open, do its script and its styles do what they are for?
+//! Reports of `xoff report` in a real browser: the page opens, and its script and styles work.
 //!
-//! What charts show is held against the tables by tests that need no browser. Here a copy of a report gets two scripts more: one before
-//! all others that keeps errors, one behind them that drags across a timeline and writes what it found into the page. Chromium opens
-//! it light, dark and narrow, and its DOM comes back as text.
+//! Tests without a browser compare the charts with the tables. Here a copy of a report gets two more scripts: the first
+//! runs before all others and records errors, the second runs behind them, drags across a timeline and writes its
+//! findings into the page. Chromium opens the page light, dark and narrow, and returns its DOM as text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{packages, process, workspace};
 
-/// What the report is of.
+/// Runs that the report covers.
 const RUNS: [&str; 2] = ["victim", "dsh-incast"];
 /// Before all other scripts.
 const LISTEN: &str = include_str!("browser/listen.js");
@@ -21,12 +21,12 @@ const LISTEN: &str = include_str!("browser/listen.js");
 const LOOK: &str = include_str!("browser/look.js");
 const VERDICT: &str = "<script type=\"application/json\" id=\"verdict\">";
 
-/// How a page is opened.
+/// Settings with which a page is opened.
 struct View {
     name: &'static str,
     /// 500 is the least that Chromium takes.
     width: u32,
-    /// As Blink numbers them.
+    /// Number of the scheme in Blink.
     colour_scheme: u32,
 }
 
@@ -38,7 +38,7 @@ const VIEWS: [View; 3] = [
     View { name: "narrow", width: 500, colour_scheme: LIGHT },
 ];
 
-/// Makes a report and opens it; pictures of what was seen go to `browser` in the target folder.
+/// Makes a report and opens it. Pictures of the pages go to `browser` in the target folder.
 pub fn run() -> Result<()> {
     packages::chromium()?;
     process::run(process::cargo("build").args(["--package", "xoff"]))?;
@@ -93,7 +93,7 @@ fn instrumented(report: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// Opens the page, takes a picture, and returns what the second script found.
+/// Opens the page, takes a picture, and returns the findings of the second script.
 fn look(view: &View, page: &Path, folder: &Path) -> Result<Value> {
     let View { name, width, colour_scheme } = view;
     let open = || {
@@ -125,7 +125,7 @@ fn look(view: &View, page: &Path, folder: &Path) -> Result<Value> {
     serde_json::from_str(verdict).with_context(|| format!("{name}: {verdict}"))
 }
 
-/// Whether what was found is what the page is for.
+/// Checks the findings of the second script.
 fn judge(View { name, width, .. }: &View, verdict: &Value) -> Result<()> {
     let list = |key: &str| verdict[key].as_array().cloned().unwrap_or_default();
     ensure!(verdict["errors"].is_array(), "{name}: {verdict}");

@@ -1,4 +1,4 @@
-//! What a change must pass besides its tests.
+//! Checks that a change must pass besides its tests.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ const CARGO_DENY_VERSION: &str = "0.20.2";
 /// that this file passes its own check.
 const WORKPLACES: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
-/// Runs every check, then says which failed.
+/// Runs every check, then reports the failed checks.
 pub fn run_all() -> Result<()> {
     type Check = fn() -> Result<()>;
     let checks: [(&str, Check); 8] = [
@@ -77,7 +77,7 @@ fn paths() -> Result<()> {
     Ok(())
 }
 
-/// Whether `line` holds the absolute path `folder`, and not as the tail of a longer one.
+/// Returns true if `line` holds the absolute path `folder`, and not as the tail of a longer path.
 fn names(line: &[u8], folder: &str) -> bool {
     let starts = |at: &usize| line[*at..].starts_with(folder.as_bytes());
     let is_absolute = |at: usize| at == 0 || !is_part_of_path(line[at - 1]);

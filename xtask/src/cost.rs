@@ -1,5 +1,5 @@
-//! What a packet-hop costs in memory, in instructions: a number that does not depend on what else the machine does. A new compiler
-//! may move it by a few percent; more than that is our change.
+//! Instructions of a packet-hop in memory: a number that does not depend on the machine's load. A new compiler may move
+//! it by a few percent; a larger difference is due to our change.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::{packages, process, static_build, workspace};
 
-/// What a hop may cost: 4 % more than it did when the bound was last moved.
+/// Max instructions per hop: 4 % more than at the time when the bound was last moved.
 const BOUND: f64 = 1670.0;
 /// Below this share of the bound it no longer bounds much.
 const SLACK: f64 = 0.93;
 /// The scenario of the memory benchmark.
 const SCENARIO: &str = "tests/src/bin/bench/websearch.toml";
-/// Spans of emulated time. The difference between the two leaves out what a run costs once.
+/// Spans of emulated time. Their difference leaves out the costs that a run has once.
 const SPANS: [&str; 2] = ["1ms", "2ms"];
 
 /// One run under valgrind.
@@ -60,7 +60,7 @@ fn count(xoff: &Path, span: &str, folder: &Path) -> Result<Counted> {
     let ended = valgrind.current_dir(workspace::root()).stdin(Stdio::null()).output();
     let ended = ended.context("valgrind cannot be started")?;
     let complaint = String::from_utf8_lossy(&ended.stderr);
-    // The code says nothing: the end cuts flows off, which is a failure of a run.
+    // The exit code does not matter: the end cuts flows off, which counts as a failed run.
     let counted = hops(&ended.stdout).zip(instructions(&complaint));
     let (hops, instructions) = counted
         .with_context(|| format!("valgrind or xoff failed ({}): {complaint}", ended.status))?;
@@ -74,7 +74,7 @@ fn hops(summary: &[u8]) -> Option<u64> {
     summary.get("packet_hops")?.as_u64().filter(|_| books.is_empty())
 }
 
-/// What callgrind says that it has collected.
+/// The number of instructions that callgrind has counted.
 fn instructions(said: &str) -> Option<u64> {
     let (_, count) = said.lines().find(|line| line.contains("refs:"))?.split_once("refs:")?;
     count.trim().replace(',', "").parse().ok()

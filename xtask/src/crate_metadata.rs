@@ -1,10 +1,9 @@
-//! Symbol names that do not depend on where the sources lie.
+//! Symbol names that do not depend on the location of the sources.
 //!
-//! Cargo gives each crate a hash (`-C metadata`) that goes into its symbols' names and so into the
-//! order of functions. For a path dependency outside its workspace, such as `fabric-core` seen from
-//! `switch-ebpf`, that hash is made of the absolute path. So cargo is told to call this program in
-//! place of rustc (`RUSTC_WRAPPER`), and each crate that is compiled for BPF gets its package's name
-//! and version as metadata.
+//! Cargo gives each crate a hash (`-C metadata`) that goes into its symbols' names and so into the order of functions.
+//! For a path dependency outside its workspace, such as `fabric-core` seen from `switch-ebpf`, that hash is made of the
+//! absolute path. So cargo is made to call this program in place of rustc (`RUSTC_WRAPPER`), and each crate that is
+//! compiled for BPF gets its package's name and version as metadata.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -14,7 +13,7 @@ use anyhow::Error;
 
 /// Set where this program runs instead of rustc.
 const ASKED: &str = "XTASK_FIXED_CRATE_METADATA";
-/// The target whose crates get fixed metadata; host crates (macros) stay as cargo wants them.
+/// The target whose crates get fixed metadata. Host crates (macros) keep cargo's metadata.
 pub const TARGET: &str = "bpfel-unknown-none";
 
 /// Makes `cargo` compile through this program.
@@ -22,7 +21,7 @@ pub fn wrap(cargo: &mut Command) -> std::io::Result<&mut Command> {
     Ok(cargo.env("RUSTC_WRAPPER", std::env::current_exe()?).env(ASKED, "1"))
 }
 
-/// Becomes rustc if cargo called this program as its wrapper. Returns only what went wrong.
+/// Becomes rustc if cargo called this program as its wrapper. Otherwise returns `None`; on a failure, the error.
 pub fn compile_if_asked() -> Option<Error> {
     std::env::var_os(ASKED)?;
     let mut arguments = std::env::args_os().skip(1);

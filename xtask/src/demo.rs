@@ -1,4 +1,4 @@
-//! The demo: one scenario through the kernel, told to a person.
+//! The demo: one scenario through the kernel, with an explanation.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ fn read(results: &Path, file: &str) -> Result<String> {
     fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
 }
 
-/// How the victim came to wait, from the run's own results.
+/// Explanation of the victim's wait, from the run's results.
 fn story(flows: &str, pauses: &str) -> Result<String> {
     let victim = rows(flows, ["label", "src", "dst", "fct_ns", "ideal_ns", "cnps"])?
         .into_iter()
@@ -49,7 +49,7 @@ fn story(flows: &str, pauses: &str) -> Result<String> {
         .filter(|[_, _, event]| *event == "xoff")
         .map(|[switch, peer, _]| (switch, peer))
         .collect();
-    // Whoever paused the source, who paused them, and so on: the way that the congestion came.
+    // Switches that paused the source, switches that paused these, and so on: the path of the congestion.
     let mut chain = vec![BTreeSet::from([source])];
     loop {
         let last = &chain[chain.len() - 1];

@@ -1,5 +1,5 @@
-//! The archive that is handed out: static binaries with their manual pages, completions and documents. The same sources
-//! give the same bytes, wherever they lie.
+//! The archive for distribution: static binaries with their manual pages, completions and documents. Equal sources give
+//! equal bytes, wherever the sources are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{process, static_build, workspace};
 /// Binaries by their packages.
 const BINARIES: [(&str, &str); 3] =
     [("xoff", "xoff"), ("standalone", "xoff-switch"), ("standalone", "xoff-host")];
-/// Where completions belong below a prefix such as `/usr/local`, by shell.
+/// Folders of completions below a prefix such as `/usr/local`, by shell.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/xoff"),
     ("zsh", "share/zsh/site-functions/_xoff"),
@@ -36,7 +36,7 @@ pub fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Builds what lies at `sources`, and packs it.
+/// Builds the sources at `sources`, and packs the result.
 fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
     let commit = commit(sources)?;
     let binaries =
@@ -64,7 +64,7 @@ fn make(sources: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(archive)
 }
 
-/// Removes the trees of earlier builds, of other versions, too: the Containerfile takes the one that is there.
+/// Removes the trees of earlier builds, including other versions, because the Containerfile takes the tree that exists.
 fn remove_trees(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
         let path = entry?.path();
@@ -76,7 +76,7 @@ fn remove_trees(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Packs a folder without what differs from machine to machine: order, times, owners, the right to write.
+/// Packs a folder without machine-dependent data: order, times, owners, write permission.
 fn pack(tree: &Path, archive: &Path) -> Result<()> {
     let (Some(parent), Some(name)) = (tree.parent(), tree.file_name()) else {
         bail!("{} has no name", tree.display());
@@ -114,7 +114,7 @@ fn compare_with_copy(archive: &Path, folder: &Path) -> Result<()> {
     fs::remove_dir_all(&copy).with_context(|| format!("{}", copy.display()))
 }
 
-/// The commit that the sources are; none if files differ from it.
+/// The commit of the sources; `None` if files differ from it.
 fn commit(sources: &Path) -> Result<Option<String>> {
     if !changes(sources)?.is_empty() {
         return Ok(None);
@@ -124,7 +124,7 @@ fn commit(sources: &Path) -> Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&head).trim().to_owned()))
 }
 
-/// Files that differ from the last commit, as git tells of them.
+/// Files that differ from the last commit, as git lists them.
 fn changes(sources: &Path) -> Result<Vec<u8>> {
     process::output(Command::new("git").args(["status", "--porcelain"]).current_dir(sources))
 }

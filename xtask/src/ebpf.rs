@@ -1,5 +1,5 @@
-//! The eBPF object: built with a pinned compiler and linker, stripped of DWARF, the same bytes from
-//! every folder and machine. `switch-user` embeds the committed one.
+//! The eBPF object: built with a pinned compiler and linker, stripped of DWARF, with equal bytes from every folder and
+//! machine. `switch-user` embeds the committed object.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::toolchain::Toolchain;
 use crate::{crate_metadata, linker, process, workspace};
 
-/// Where the committed object lies, relative to the workspace.
+/// Path of the committed object, relative to the workspace.
 const COMMITTED: &str = "switch-user/ebpf/xoff.bpf.o";
 /// The binary target of `switch-ebpf`.
 const BINARY: &str = "xoff";
@@ -97,16 +97,16 @@ fn target_dir() -> PathBuf {
     workspace::target_dir().join("ebpf")
 }
 
-/// DWARF is asked for because BTF is made from it; the DWARF itself is stripped afterwards.
+/// DWARF is requested because BTF is made from it; the DWARF itself is stripped afterwards.
 ///
-/// bpf-linker asks LLVM to expand copies in order, and with that LLVM expands no `memset` at all: it would be a call
-/// of a loop that writes one byte a turn. A record's header has dozens of zero bytes.
+/// bpf-linker makes LLVM expand copies in order, and in this mode LLVM does not expand `memset`: it becomes a call of a
+/// loop that writes one byte per iteration. A record's header has dozens of zero bytes.
 fn compiler_flags(toolchain: &Toolchain) -> Result<Vec<String>> {
     let linker = ["-Clink-arg=--btf", "-Clink-arg=--disable-expand-memcpy-in-order"];
     let mut flags = ["-Ctarget-cpu=v3", "-Cdebuginfo=2"].map(String::from).to_vec();
     flags.extend(linker.map(String::from));
-    // What aya-ebpf's build script would take from the host. XDP and TC see no registers, so that one
-    // value for every host keeps the object the same and costs nothing.
+    // aya-ebpf's build script would take this from the host. XDP and TC use no registers, so a fixed value for every
+    // host keeps the object equal and costs nothing.
     flags.extend(["--cfg".to_owned(), "bpf_target_arch=\"x86_64\"".to_owned()]);
     for (folder, name) in local_folders(toolchain)? {
         flags.push(format!("--remap-path-prefix={}={name}", folder.display()));

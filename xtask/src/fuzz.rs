@@ -1,8 +1,8 @@
-//! Fuzzing: the targets of `fuzz/` on inputs that libFuzzer makes of seeds.
+//! Fuzzing: the targets of `fuzz/` on inputs that libFuzzer derives from seeds.
 //!
-//! cargo-fuzz builds them. Without a sanitizer it needs no nightly toolchain, and what the targets call is
-//! safe Rust, except for a few lines that Miri looks at. They are started here: cargo-fuzz ends alike
-//! whether an input was found or a target could not be built or started.
+//! cargo-fuzz builds the targets. Without a sanitizer it needs no nightly toolchain, and the targets call only safe
+//! Rust, except for a few lines that Miri covers. The targets are started here, because cargo-fuzz exits with the same
+//! code whether an input was found or a target could not be built or started.
 
 mod log;
 
@@ -17,25 +17,25 @@ use crate::{packages, process, workspace};
 use log::Log;
 
 const CARGO_FUZZ_VERSION: &str = "0.13.2";
-/// Of cargo-fuzz's one unit a crate takes four times as long to compile, and every mended fault is compiled.
+/// With cargo-fuzz's single unit a crate takes four times as long to compile, and every fix is compiled.
 const CODEGEN_UNITS: &str = "16";
 /// Seconds for one input: a hundred times the slowest one on an idle machine.
 const TIMEOUT: u32 = 60;
 const MEMORY_MEGABYTES: u32 = 2048;
 /// Asks a target for its seeds: see `fuzz/src/seeds.rs`.
 const SEEDS_VARIABLE: &str = "XOFF_FUZZ_SEEDS";
-/// What libFuzzer exits with for an input that panics, takes too long, or takes too much memory.
+/// Exit codes of libFuzzer for an input that panics, takes too long, or takes too much memory.
 const FOUND: [i32; 3] = [77, 70, 71];
 
-/// What to run.
+/// Campaign to run.
 #[derive(Args)]
 pub struct Options {
-    /// What is given bytes or texts [default: all]
+    /// Targets to run [default: all]
     targets: Vec<Target>,
-    /// How long each target runs
+    /// Seconds per target
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
-    /// Run one target on this input alone, such as one that was found
+    /// Run one target on this input alone, such as an input that was found
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 }
@@ -162,7 +162,7 @@ struct Campaign<'a> {
     log: PathBuf,
 }
 
-/// How a campaign ended.
+/// Outcome of a campaign.
 struct End {
     log: Log,
     /// An input that was found.

@@ -12,20 +12,20 @@ use crate::{packages, privilege, process, static_build, workspace};
 
 /// The folder's name, by which the kernel's runner calls it.
 const NAME: &str = "xoff";
-/// Its files, besides the binary and the scenarios.
+/// Files of the folder, besides the binary and the scenarios.
 const FILES: [(&str, &str); 3] = [
     ("Makefile", include_str!("kselftest/Makefile")),
     ("config", include_str!("kselftest/config")),
     ("settings", include_str!("kselftest/settings")),
 ];
-/// Its test programs.
+/// Test programs of the folder.
 const PROGRAMS: [(&str, &str); 2] = [
     ("xoff.sh", include_str!("kselftest/xoff.sh")),
     ("scenarios.sh", include_str!("kselftest/scenarios.sh")),
 ];
 /// The scenarios of `xoff selftest`, as models for a user's own.
 const SCENARIOS: &str = "xoff/src/selftest/scenarios";
-/// One whose expectation nothing meets.
+/// A scenario whose expectation always fails.
 const FAILING: &str = include_str!("kselftest/failing.toml");
 /// Counts results of tests and of the tests in them by the expression that netdev's CI reads them with (nipa, `ktap_split`).
 const NETDEV: &str = r##"
@@ -122,7 +122,7 @@ pub fn check() -> Result<()> {
     )
 }
 
-/// What a command says, whether it succeeds or not: the kernel's runner reports in words.
+/// Output of a command, whether it succeeds or not, because the kernel's runner reports in words.
 fn said(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().context("starting the kernel's runner")?;
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -130,7 +130,7 @@ fn said(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Looks at the lines of both programs, and at which results netdev's CI finds in them: any that passed, failed, were skipped.
+/// Checks the lines of both programs, and the kinds of results that netdev's CI finds in them: passed, failed, skipped.
 fn judge(what: &str, text: &str, begins: [&str; 2], any: [bool; 3]) -> Result<()> {
     for (begin, (program, _)) in begins.into_iter().zip(PROGRAMS) {
         let line = format!("\n{begin} selftests: {NAME}: {program}");

@@ -7,7 +7,8 @@ use clap::ValueEnum;
 
 use crate::{packages, privilege, process};
 
-/// What a test may use. Above the first, each rung is one test binary: a folder of `tests/tests`.
+/// A rung of the test ladder, by the resources of its tests. Above the first, each rung is one test binary: a folder of
+/// `tests/tests`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rung {
     /// Vectors and properties of each crate: no privilege
@@ -41,27 +42,28 @@ impl Rung {
         matches!(self, Self::TestRun | Self::Kernel | Self::Cluster)
     }
 
-    /// Whether its tests call tshark and scapy, which read captures.
+    /// Returns true if its tests call tshark and scapy, which read captures.
     fn needs_dissectors(self) -> bool {
         matches!(self, Self::Memory | Self::Kernel)
     }
 
-    /// Whether its tests make the figures of `docs/notebooks.md`, and hold a manifest against the schemas of Kubernetes.
+    /// Returns true if its tests make the figures of `docs/notebooks.md`, and check a manifest against the schemas of
+    /// Kubernetes.
     fn needs_python_tools(self) -> bool {
         self == Self::Cli
     }
 
-    /// Whether its tests read reports of `xoff selftest` with other people's parsers.
+    /// Returns true if its tests read reports of `xoff selftest` with third-party parsers.
     fn needs_tap_parsers(self) -> bool {
         self == Self::Kernel
     }
 
-    /// Whether its tests start Slurm and munge.
+    /// Returns true if its tests start Slurm and munge.
     fn needs_slurm(self) -> bool {
         self == Self::Cluster
     }
 
-    /// Whether its tests call `ip`, `ping` and `iperf3`.
+    /// Returns true if its tests call `ip`, `ping` and `iperf3`.
     fn needs_network_tools(self) -> bool {
         self == Self::Kernel
     }
@@ -121,7 +123,7 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
                 packages::iproute()?;
                 cargo.env(packages::SLURM_VARIABLE, root);
             }
-            // What is asked for by name, or by continuous integration, is not skipped.
+            // A rung that is named, or that runs in continuous integration, is not skipped.
             Err(failure) if only.is_some() || env::var_os("CI").is_some() => {
                 return Err(failure.context("the tests start Slurm and munge"));
             }

@@ -1,8 +1,7 @@
 //! bpf-linker, built once against the libLLVM that the pinned compiler brings along.
 //!
-//! Its LLVM must not be older than the compiler's (`Invalid record` otherwise), and another LLVM
-//! gives another object. So the compiler's own library is the only one that is right, and no system
-//! package is needed.
+//! Its LLVM must not be older than the compiler's (`Invalid record` otherwise), and another LLVM gives another object.
+//! So only the compiler's own library is right, and no system package is needed.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

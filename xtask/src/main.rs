@@ -1,8 +1,8 @@
-//! The project's scripts, in Rust: what builds the eBPF object, what runs the test ladder, the demo
-//! and the benchmarks, and what a change must pass before it is merged.
+//! The project's scripts, in Rust: the build of the eBPF object, the test ladder, the demo, the benchmarks, and the
+//! checks that a change must pass before it is merged.
 //!
-//! Everything here needs only a stable toolchain to start. Each command installs what it lacks, or
-//! says what is missing and how to get it.
+//! Every command needs only a stable toolchain to start. It installs the tools that it lacks, or reports what is
+//! missing and how to get it.
 
 mod apt;
 mod bench;
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What `cargo xtask` can do.
+/// Tasks of this repository: builds, tests, benchmarks and checks
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", about, long_about = None)]
 struct Arguments {
@@ -73,7 +73,7 @@ enum Task {
     },
     /// Write a folder for tools/testing/selftests of a kernel's source: static binary, Makefile, config, scenarios
     KselftestDir {
-        /// Where; it must not be there or be empty
+        /// Folder to write to; must be empty or not exist
         out: std::path::PathBuf,
     },
     /// Run that folder by the rules of the kernel's own runner, in a tree and installed (root)
@@ -88,17 +88,19 @@ enum Task {
         #[arg(long)]
         programs: bool,
     },
-    /// Open a report of `xoff report` in headless Chromium, light, dark and narrow, and look whether it works (installs Chromium)
+    /// Open a report of `xoff report` in headless Chromium, light, dark and narrow, and check that it works (installs
+    /// Chromium)
     Browser,
-    /// Keep two live fabrics under traffic, with commands, hang-ups, signals and kills at random, and look for what is left of them (root)
+    /// Keep two live fabrics under traffic, with commands, hang-ups, signals and kills at random, and check that
+    /// nothing is left of them (root)
     Soak(soak::Options),
     /// Count the instructions of a packet-hop in memory, and check them against a bound (installs valgrind)
     Cost,
-    /// Check what a change must pass besides its tests: format, lints, docs, the eBPF object
+    /// Run the checks that a change must pass besides its tests: format, lints, docs, the eBPF object
     Ci,
-    /// Change the code in small ways, one at a time, and see whether the tests notice (hours)
+    /// Change the code in small ways, one at a time, and check that the tests notice (hours)
     Mutants(mutants::Options),
-    /// Give bytes and texts to what reads them, a minute for each target, and look for one that breaks it
+    /// Fuzz the parsers of bytes and texts, a minute for each target, and look for inputs that break them
     Fuzz(fuzz::Options),
     /// Run the tests of unsafe code in Miri, which finds undefined behaviour and data races
     Miri,

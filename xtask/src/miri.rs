@@ -1,8 +1,7 @@
-//! Miri: the tests of what has unsafe code, in an interpreter that finds undefined behaviour and data
-//! races.
+//! Miri: the tests of modules with unsafe code, in an interpreter that finds undefined behaviour and data races.
 //!
-//! It knows no sockets, BPF maps or files in memory: cells, regions, rings and frames of the UMEM are
-//! tested over memory of their own.
+//! Miri does not support sockets, BPF maps or files in memory: cells, regions, rings and frames of the UMEM are tested
+//! over ordinary memory.
 
 use std::process::Command;
 
@@ -30,7 +29,7 @@ pub fn run() -> Result<()> {
         cargo.args(["miri", "test", "--package", package, "--lib", "--"]).args(modules);
         cargo.current_dir(workspace::root());
         cargo.env("CARGO_TARGET_DIR", workspace::target_dir().join("miri"));
-        // Properties ask where they are run.
+        // Property tests read the current directory.
         cargo.env("MIRIFLAGS", "-Zmiri-disable-isolation");
         cargo.env("PROPTEST_CASES", CASES).env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
         process::run(&mut cargo)?;

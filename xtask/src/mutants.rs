@@ -1,10 +1,10 @@
 //! Mutation testing: the code is changed in small ways, one at a time, and the tests should notice.
 //!
-//! cargo-mutants finds the changes. They are made here, in a copy of the sources that keeps its build, and
-//! only the tests of the area run, cheapest first: what the crate's own tests miss goes to the memory
-//! rung. cargo-mutants runs one set of tests for all, and with `--re` still tries every deleted field
-//! (27.1.0), so that it cannot run a sample. The rungs that load eBPF are left out: they would notice any
-//! change of `fabric-core`, right or wrong, because the committed object does not have it.
+//! cargo-mutants finds the changes. They are made here, in a copy of the sources that keeps its build, and only the
+//! tests of the area run, cheapest first: mutants that the crate's own tests miss go to the memory rung. cargo-mutants
+//! itself runs one set of tests for all, and even with `--re` tries every deleted field (27.1.0), so it cannot run a
+//! sample. The rungs that load eBPF are left out: they would notice any change of `fabric-core`, right or wrong,
+//! because the committed object does not have it.
 
 mod area;
 mod campaign;
@@ -29,7 +29,7 @@ const CARGO_MUTANTS_VERSION: &str = "27.1.0";
 /// The share of viable mutants that an area's tests must catch, in percent.
 const REQUIRED_PERCENT: usize = 92;
 
-/// What to try.
+/// Mutants to try.
 #[derive(Args)]
 pub struct Options {
     /// Parts of the code to change [default: all]
@@ -37,13 +37,13 @@ pub struct Options {
     /// Mutants to try in each area, drawn at random; 0 tries all
     #[arg(long, default_value_t = 100)]
     sample: usize,
-    /// Which sample: the same seed draws the same mutants from the same sources
+    /// Seed of the sample: equal seeds draw equal mutants from equal sources
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only mutants whose name contains this text, such as `nic.rs` or a function
     #[arg(long, value_name = "TEXT")]
     matching: Option<String>,
-    /// Leave the memory rung out: quicker, and what only that rung catches counts as missed
+    /// Leave out the memory rung: faster, but mutants that only this rung catches count as missed
     #[arg(long)]
     crate_tests_only: bool,
 }
@@ -101,7 +101,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// `mutants` without those that are known to be equivalent.
+/// Returns `mutants` without the known equivalent ones.
 fn without(
     mutants: Vec<Mutant>,
     equivalents: &mut Equivalents,

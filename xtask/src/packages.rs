@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use crate::apt::Apt;
 use crate::{process, workspace};
 
-/// Tells tests which Python has scapy.
+/// Variable with the Python that has scapy, for tests.
 pub const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
 const SCAPY: &str = "scapy==2.6.1";
-/// Tells tests which Python has what `docs/notebooks.md` imports, and the schemas of Kubernetes.
+/// Variable with the Python that has the modules of `docs/notebooks.md` and the schemas of Kubernetes, for tests.
 pub const TOOLS_PYTHON_VARIABLE: &str = "XOFF_TOOLS_PYTHON";
 const TOOLS: [&str; 5] = [
     "pandas==3.1.1",
@@ -21,9 +21,9 @@ const TOOLS: [&str; 5] = [
     "matplotlib==3.11.2",
     "kubernetes-validate==1.37.0",
 ];
-/// Tells tests where the folder `tools/testing` of the kernel's source is.
+/// Variable with the folder `tools/testing` of the kernel's source, for tests.
 pub const KERNEL_TESTING_VARIABLE: &str = "XOFF_KERNEL_TESTING";
-/// The distribution's package of a kernel's source, and what its tests' runner and parsers need of it.
+/// The distribution's package of a kernel's source, and the tools that its test runner and parsers need.
 const KERNEL_SOURCE: &str = "linux-source-6.12";
 const KERNEL_PARTS: [&str; 8] = [
     "scripts/subarch.include",
@@ -35,10 +35,10 @@ const KERNEL_PARTS: [&str; 8] = [
     "tools/testing/selftests/kselftest_install.sh",
     "tools/testing/selftests/run_kselftest.sh",
 ];
-/// Tells tests where Slurm is.
+/// Variable with the root folder of Slurm, for tests.
 pub const SLURM_VARIABLE: &str = "XOFF_SLURM_ROOT";
 const TAPLO: &str = "taplo==0.9.3";
-/// Succeeds under a Python that has what the tests import.
+/// Script that succeeds under a Python with the modules that the tests import.
 const IMPORTS: &str = "import scapy.contrib.roce";
 
 /// Makes sure that tshark can be called.
@@ -97,8 +97,8 @@ pub fn make_and_rsync() -> Result<()> {
     on_path("rsync", "--version", "rsync")
 }
 
-/// Below which folder Slurm and munge are: `/` if they are installed. Else their packages are unpacked into the target folder,
-/// because installed ones would start services.
+/// Root folder of Slurm and munge: `/` if they are installed. Otherwise their packages are unpacked into the target
+/// folder, because installed packages would start services.
 pub fn slurm() -> Result<PathBuf> {
     let programs = ["slurmctld", "slurmd", "sbatch", "munged"];
     if programs.into_iter().all(|it| process::succeeds(Command::new(it).arg("-V"))) {
@@ -107,7 +107,7 @@ pub fn slurm() -> Result<PathBuf> {
     let folder = workspace::target_dir().join("slurm");
     let root = Apt::default()
         .with_fresh_lists(|apt| apt.unpacked_with_dependencies("slurm-wlm", &folder))?;
-    // Their names are those of Debian's alternatives, which are links that an installation makes.
+    // The program names are Debian's alternatives, which are links that an installation makes.
     for name in ["slurmctld", "slurmd", "slurmstepd"] {
         let link = root.join("usr/sbin").join(name);
         if !link.exists() {
@@ -199,7 +199,7 @@ pub fn taplo() -> Result<PathBuf> {
     Ok(own)
 }
 
-/// The path of a program that cargo builds from crates.io, into a folder of its own in the target folder.
+/// Path of a program that cargo builds from crates.io, into its own folder in the target folder.
 pub fn cargo_program(name: &str, version: &str) -> Result<PathBuf> {
     let folder = workspace::target_dir().join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
@@ -224,7 +224,7 @@ fn install_in_environment(requirement: &str) -> Result<()> {
     let folder = environment();
     let pip = folder.join("bin/pip");
     if !process::succeeds(Command::new(&pip).arg("--version")) {
-        // Debian keeps ensurepip, without which an environment has no pip, in a package of its own.
+        // Debian packages ensurepip separately, without which an environment has no pip.
         if !process::succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])) {
             Apt::default().install("python3-venv")?;
         }

@@ -1,4 +1,4 @@
-//! Who runs us.
+//! Checks of the user's privileges.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 /// Fails with advice unless the process runs as root.
 ///
-/// `what` starts the sentence; `without` says what can be run instead, if anything can.
+/// `what` starts the sentence; `without` names an unprivileged alternative, if there is one.
 pub fn require_root(what: &str, task: &str, without: Option<&str>) -> Result<()> {
     let effective_user = std::fs::metadata("/proc/self").context("reading /proc/self")?.uid();
     if effective_user == 0 {

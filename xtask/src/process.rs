@@ -13,8 +13,8 @@ pub fn cargo(subcommand: &str) -> Command {
     cargo
 }
 
-/// Takes away from `command` whatever the caller's environment says about Rust builds, so that the
-/// same sources give the same bytes in every shell. Where cargo keeps and fetches things stays.
+/// Removes from `command` all settings of the caller's environment that affect Rust builds, so that
+/// equal sources give equal bytes in every shell. Settings of cargo's caches and downloads stay.
 pub fn without_build_settings(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         if is_build_setting(&name.to_string_lossy()) {
@@ -43,7 +43,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs `command` without a word and returns what it wrote to its standard output.
+/// Runs `command` without printing, and returns its standard output.
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     let ended = command.stdin(Stdio::null()).output().with_context(|| not_started(command))?;
     if !ended.status.success() {
@@ -53,7 +53,7 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     Ok(ended.stdout)
 }
 
-/// Whether `command` can be started and succeeds; its output is dropped.
+/// Returns true if `command` can be started and succeeds. Its output is dropped.
 pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())

@@ -8,7 +8,7 @@ use crate::{packages, privilege, process};
 /// The program's binary target.
 const BINARY: [&str; 4] = ["--package", "tests", "--bin", "soak"];
 
-/// For how long, and which sequence of commands.
+/// Duration and seed of the commands.
 #[derive(Args)]
 pub struct Options {
     /// Minutes of commands; the check at the end comes on top

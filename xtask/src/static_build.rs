@@ -8,20 +8,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::{packages, process};
 
-/// xoff by its package and its name, for those who need no other.
+/// Package and binary of xoff, for callers that need no other binary.
 pub const XOFF: &[(&str, &str)] = &[("xoff", "xoff")];
 
-/// What they are built for.
+/// Target triple of the binaries.
 pub const TARGET: &str = "x86_64-unknown-linux-musl";
-/// How a build is told its commit, by which its runs in sweeps are named.
+/// Variable with the commit for a build, by which its runs in sweeps are named.
 const COMMIT_VARIABLE: &str = "XOFF_GIT_COMMIT";
 /// The profile of `Cargo.toml`.
 const PROFILE: &str = "dist";
 /// Bytes that a binary may have: initramfs and test machines are small.
 const LIMIT: u64 = 20_000_000;
 
-/// Builds the packages of `binaries` from the workspace at `sources` into `target_dir`; returns the folder of the binaries.
-/// They are of `commit` if one is named, else a development build.
+/// Builds the packages of `binaries` from the workspace at `sources` into `target_dir`; returns the folder of the
+/// binaries. With `commit` they are a release of that commit, otherwise a development build.
 pub fn build(
     sources: &Path,
     target_dir: &Path,
@@ -34,7 +34,7 @@ pub fn build(
     add_target()?;
     let home = std::env::home_dir().unwrap_or_default();
     let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), Into::into);
-    // Of two prefixes that match, the later one counts.
+    // If two prefixes match, the later one counts.
     let remapped = [(cargo_home.as_path(), "/cargo"), (sources, "/xoff")];
     let flags = remapped.map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
     let mut cargo = process::cargo("build");

@@ -9,16 +9,16 @@ use crate::process;
 
 /// The toolchain's name for rustup.
 const CHANNEL: &str = "nightly-2026-05-20";
-/// The same compiler under another name will do, and saves a download.
+/// Another name under which this compiler may be installed, which saves a download.
 const ALSO_CALLED: &str = "nightly";
-/// What `rustc --version` of that compiler says.
+/// Output of `rustc --version` of that compiler.
 const VERSION: &str = "rustc 1.97.0-nightly (e50aa6fba 2026-05-19)";
 
 /// The pinned toolchain as it is installed here, with the standard library's sources.
 pub struct Toolchain {
-    /// What rustup calls it.
+    /// Name of the toolchain in rustup.
     pub name: &'static str,
-    /// Its folder.
+    /// Folder of the toolchain.
     pub sysroot: PathBuf,
 }
 
@@ -117,7 +117,7 @@ fn is_pinned(name: &str) -> bool {
         .is_ok_and(|version| version.trim_ascii() == VERSION.as_bytes())
 }
 
-/// `rustup run` never installs by itself here: a probe must not download a compiler.
+/// Disables automatic installation in `rustup run`: a probe must not download a compiler.
 fn rustup_run(name: &str, program: &str) -> Command {
     let mut command = Command::new("rustup");
     process::without_build_settings(&mut command);

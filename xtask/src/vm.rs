@@ -25,7 +25,7 @@ use verdict::Results;
 const SCENARIOS: [&str; 3] = ["victim", "dsh-incast", "bfc"];
 /// Values of `datapath.hook`.
 const HOOKS: [&str; 3] = ["xdp", "xdp-generic", "tc"];
-/// What a fabric needs of the kernel and distributions build as modules.
+/// Kernel modules that a fabric needs; distributions do not build them in.
 const MODULES: [&str; 4] = ["veth", "sch_ingress", "cls_bpf", "tun"];
 const INIT: &str = include_str!("vm/init.sh");
 const DIGEST: &str = include_str!("vm/digest.sh");
@@ -37,8 +37,8 @@ struct Laboratory {
     busybox: PathBuf,
 }
 
-/// Boots the kernels that `wanted` names ([`KernelPackage::fetch`]); with `programs` they also say what their verifiers make of each
-/// program.
+/// Boots the kernels that `wanted` names ([`KernelPackage::fetch`]). With `programs`, their verifiers' results for each
+/// program are shown as well.
 pub fn run(wanted: &[String], programs: bool) -> Result<()> {
     packages::qemu()?;
     let folder = workspace::target_dir().join("vm");
@@ -109,7 +109,7 @@ fn tell_apart(kernels: &mut Vec<KernelPackage>) -> Result<()> {
 }
 
 impl Laboratory {
-    /// What the memory datapath gives on this machine.
+    /// Results of the memory datapath on this machine.
     fn reference(&self, scenario: &str) -> Result<Results> {
         let results = self.folder.join("memory").join(scenario);
         fs::create_dir_all(&results)?;

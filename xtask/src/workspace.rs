@@ -1,4 +1,4 @@
-//! Where things lie: the workspace, its target folder, its files.
+//! Paths of the workspace, its target folder and its files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,8 +11,8 @@ use crate::process;
 
 /// The folder of the workspace's `Cargo.toml`.
 ///
-/// `cargo run` names the package's folder at run time. That comes first: two clones that share a
-/// target folder share this program, and what it was compiled with may be the other clone's path.
+/// `cargo run` names the package's folder at run time. That path has precedence: two clones that
+/// share a target folder share this program, and the path compiled in may be the other clone's.
 pub fn root() -> PathBuf {
     let running = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let xtask = running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
@@ -20,13 +20,13 @@ pub fn root() -> PathBuf {
     root.expect("xtask is a folder of the workspace").to_path_buf()
 }
 
-/// Where cargo builds: `CARGO_TARGET_DIR`, or `target` in the workspace.
+/// Cargo's target folder: `CARGO_TARGET_DIR`, or `target` in the workspace.
 pub fn target_dir() -> PathBuf {
     let chosen = std::env::var_os("CARGO_TARGET_DIR").filter(|path| !path.is_empty());
     root().join(chosen.map_or_else(|| PathBuf::from("target"), PathBuf::from))
 }
 
-/// Every file of the project: what git tracks and what it would track, relative to the root.
+/// Every file of the project: files that git tracks or would track, relative to the root.
 pub fn files() -> Result<Vec<PathBuf>> {
     let listing = process::output(
         Command::new("git")

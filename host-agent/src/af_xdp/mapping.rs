@@ -1,4 +1,4 @@
-//! Memory that is mapped: what a ring or a umem lies in.
+//! Memory mappings for rings and the UMEM.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

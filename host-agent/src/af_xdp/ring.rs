@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::mapping::Mapping;
 
-/// Where a ring's parts lie in its mapping, and how many entries it has.
+/// Offsets of a ring's parts in its mapping, and the ring's length in entries.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     producer: usize,
@@ -38,7 +38,7 @@ impl Layout {
     }
 }
 
-/// What both sides of a ring share.
+/// State shared by the producer and the consumer side of a ring.
 struct Ring<T> {
     memory: Arc<Mapping>,
     layout: Layout,
@@ -83,7 +83,7 @@ impl<T: Copy> Producer<T> {
         Ring::map(fd, page_offset, layout).map(Self)
     }
 
-    /// Whether the kernel asks for a kick, of a socket that has `XDP_USE_NEED_WAKEUP`.
+    /// Returns true if the kernel requests a kick. Only for sockets with `XDP_USE_NEED_WAKEUP`.
     pub(super) fn needs_wakeup(&self) -> bool {
         let ring = &self.0;
         // SAFETY: as for `Ring::producer`.
@@ -115,7 +115,7 @@ impl<T: Copy> Consumer<T> {
         Ring::map(fd, page_offset, layout).map(Self)
     }
 
-    /// Takes the oldest entry that the kernel produced.
+    /// Removes and returns the oldest entry that the kernel produced.
     pub(super) fn pop(&mut self) -> Option<T> {
         let ring = &mut self.0;
         if ring.producer().load(Ordering::Acquire) == ring.next {
@@ -179,14 +179,14 @@ mod tests {
         assert_eq!(taken, [0, 1, 2, 3]);
     }
 
-    /// Both ends over one file, whose second page the ring begins with.
+    /// Returns both ends over one file. The ring begins at the file's second page.
     #[test]
     #[cfg_attr(miri, ignore = "Miri maps no files")]
     fn a_ring_is_mapped_from_its_first_index_to_its_last_entry() {
         // SAFETY: the name ends with a zero byte; the result is checked below.
         let file = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
         assert!(file >= 0, "a file in memory: {}", io::Error::last_os_error());
-        // SAFETY: the descriptor is open and nobody else's.
+        // SAFETY: the descriptor is open and has no other owner.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
         let page = 4096;
         file.set_len(2 * page).expect("two pages");
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn two_threads_lose_and_invent_nothing() {
-        // Miri is some thousand times slower, and looks for races itself.
+        // Miri is about a thousand times slower, and detects races itself.
         const ENTRIES: u64 = if cfg!(miri) { 300 } else { 2_000 };
         let (mut producer, mut consumer) = ends();
         let sender = std::thread::spawn(move || {

@@ -23,14 +23,14 @@ pub struct Socket {
     completion: Consumer<u64>,
 }
 
-/// How a socket is opened.
+/// Options for opening a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Frames of the UMEM, a power of two from 16 up: all but 8 receive.
     pub frames: u32,
-    /// Whether the kernel says when it needs a kick (`XDP_USE_NEED_WAKEUP`).
+    /// True to have the kernel report when it needs a kick (`XDP_USE_NEED_WAKEUP`).
     pub need_wakeup: bool,
-    /// Whether a packet may lie in several frames (`XDP_USE_SG`, Linux 6.6).
+    /// True to let a packet span several frames (`XDP_USE_SG`, Linux 6.6).
     pub several_frames: bool,
 }
 
@@ -49,8 +49,8 @@ impl Options {
     }
 }
 
-/// What the kernel counted on one socket since it was opened. All but `transmit_ring_empty` must
-/// stay zero in a faithful run.
+/// The kernel's counters of one socket since it was opened. All counters except `transmit_ring_empty` must stay zero in
+/// a faithful run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Frames dropped because they were too long for a UMEM frame or for another reason of their
@@ -64,7 +64,7 @@ pub struct Statistics {
     pub receive_ring_full: u64,
     /// Frames dropped because the fill ring was empty: the host did not receive fast enough.
     pub fill_ring_empty: u64,
-    /// Looks at the transmit ring that found nothing more; each send ends with one.
+    /// Polls that found the transmit ring empty. Each send ends with one.
     pub transmit_ring_empty: u64,
 }
 
@@ -78,15 +78,14 @@ impl Statistics {
 }
 
 impl Socket {
-    /// Opens a socket on `queue` of an interface of the calling thread's network namespace, in copy
-    /// mode.
+    /// Opens a socket on `queue` of an interface of the calling thread's network namespace, in copy mode.
     ///
-    /// After a socket on the same queue was closed, the kernel frees the queue a moment later.
+    /// The kernel frees a queue only a moment after the previous socket on the queue was closed.
     pub fn open(interface_index: u32, queue: u32) -> Result<Self, Error> {
         Self::open_with(interface_index, queue, Options::default())
     }
 
-    /// The same with these options.
+    /// Opens a socket as [`open`](Self::open) does, with these options.
     pub fn open_with(interface_index: u32, queue: u32, options: Options) -> Result<Self, Error> {
         let frames = options.frames;
         assert!(frames >= 16 && frames.is_power_of_two(), "a UMEM of {frames} frames");
@@ -167,11 +166,10 @@ impl Socket {
         self.transmit_all()
     }
 
-    /// Puts a packet on the transmit ring, in as many frames as there are `parts`, and leaves it there until
-    /// [`Self::transmit_queued`].
+    /// Puts a packet on the transmit ring, one frame per part. The packet stays there until [`Self::transmit_queued`].
     ///
     /// # Panics
-    /// If a part is longer than a frame, or there is none.
+    /// If a part is longer than a frame, or `parts` is empty.
     pub fn queue(&mut self, parts: &[&[u8]]) -> Result<(), Error> {
         let last = parts.len().checked_sub(1).expect("a packet has bytes");
         for (number, part) in parts.iter().enumerate() {
@@ -193,7 +191,7 @@ impl Socket {
         self.transmit_all()
     }
 
-    /// How many frames lie on the transmit ring, or have left it and did not come back yet.
+    /// Frames on the transmit ring, plus frames sent whose completion has not arrived yet.
     pub fn in_flight(&mut self) -> usize {
         while let Some(address) = self.completion.pop() {
             self.umem.release(Umem::frame_of(address));
@@ -201,12 +199,12 @@ impl Socket {
         self.umem.in_flight()
     }
 
-    /// Whether the kernel asks for a kick to transmit. Without `need_wakeup` it never does.
+    /// Returns true if the kernel requests a kick to transmit. Without `need_wakeup` it never does.
     pub fn needs_kick(&self) -> bool {
         self.transmit.needs_wakeup()
     }
 
-    /// Whether the kernel moves frames without a copy, says the kernel.
+    /// Returns true if the kernel reports that it moves frames without a copy.
     pub fn is_zero_copy(&self) -> Result<bool, Error> {
         let mut raw = libc::xdp_options { flags: 0 };
         option(&self.fd, libc::XDP_OPTIONS, &mut raw)
@@ -245,7 +243,7 @@ impl Socket {
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Asks the kernel whether the interface is there and up, without sending anything.
+    /// Checks that the interface exists and is up, without sending anything.
     pub fn check(&self) -> Result<(), Error> {
         match self.kick() {
             Err(source) if !is_transient(&source) => {
@@ -259,8 +257,8 @@ impl Socket {
         Error::NotSent { interface: self.interface.clone(), source }
     }
 
-    /// Shows the oldest received frame to `handle` and gives its memory back to the kernel. Returns
-    /// whether there was one.
+    /// Passes the oldest received frame to `handle` and returns its memory to the kernel. Returns true if there was a
+    /// frame.
     pub fn receive(&mut self, handle: impl FnOnce(&[u8])) -> bool {
         let Some(descriptor) = self.receive.pop() else {
             return false;
@@ -272,7 +270,7 @@ impl Socket {
         true
     }
 
-    /// Takes the oldest received packet, and says in how many frames it came.
+    /// Removes the oldest received packet and returns it with the number of its frames.
     pub fn receive_packet(&mut self) -> Option<(Vec<u8>, usize)> {
         let mut packet = Vec::new();
         for frames in 1.. {
@@ -288,7 +286,7 @@ impl Socket {
         None
     }
 
-    /// Reads what the kernel counted on this socket.
+    /// Reads the kernel's counters of this socket.
     pub fn statistics(&self) -> Result<Statistics, Error> {
         // SAFETY: a struct of integers, for which zero is a value.
         let mut raw: libc::xdp_statistics = unsafe { std::mem::zeroed() };
@@ -350,7 +348,7 @@ fn ring_offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
     Ok(offsets)
 }
 
-/// As the kernel is told it.
+/// Size of `T` as a socket option length.
 fn length_of<T>() -> libc::socklen_t {
     size_of::<T>().try_into().expect("what the kernel takes is less than 4 GiB")
 }

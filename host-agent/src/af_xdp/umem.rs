@@ -11,8 +11,8 @@ use super::mapping::Mapping;
 /// Bytes of one frame: a page, the largest that an aligned UMEM permits.
 pub const FRAME_BYTES: u32 = 4096;
 
-/// Frames of a UMEM unless more are asked for, a power of two because every ring is as long. 256 KiB a host keep a
-/// fabric of 256 hosts at 64 MiB.
+/// Frames of a UMEM by default; a power of two, because every ring has as many entries. 256 KiB per host keep a fabric
+/// of 256 hosts at 64 MiB.
 pub const FRAMES: u32 = 64;
 
 /// Frames for transmission. Copy mode is done with a frame when the send returns, so one would do;
@@ -28,7 +28,7 @@ pub(super) struct Umem {
 }
 
 impl Umem {
-    /// A UMEM of so many frames.
+    /// Creates a UMEM of `frames` frames.
     pub(super) fn new(frames: u32) -> io::Result<Self> {
         let memory = Mapping::anonymous(frames as usize * FRAME_BYTES as usize)?;
         let receive_frames = frames - TRANSMIT_FRAMES;
@@ -41,7 +41,7 @@ impl Umem {
         (0..self.receive_frames).map(address)
     }
 
-    /// Where the kernel finds the memory.
+    /// The UMEM's registration for the kernel: address and size.
     pub(super) fn registration(&self) -> libc::xdp_umem_reg {
         libc::xdp_umem_reg {
             addr: self.memory.array::<u8>(0, self.memory.length()).as_ptr() as u64,
@@ -58,12 +58,12 @@ impl Umem {
         address - address % u64::from(FRAME_BYTES)
     }
 
-    /// Takes a frame to fill and send.
+    /// Removes a free frame for transmission.
     pub(super) fn take(&mut self) -> Option<u64> {
         self.free.pop()
     }
 
-    /// Takes back a frame that was sent.
+    /// Returns a transmitted frame to the free frames.
     pub(super) fn release(&mut self, frame: u64) {
         debug_assert!(self.free.len() < TRANSMIT_FRAMES as usize, "frame {frame} is released once");
         self.free.push(frame);
@@ -81,8 +81,8 @@ impl Umem {
     /// the slice lives.
     pub(super) unsafe fn bytes(&self, address: u64, length: u32) -> &[u8] {
         let start = self.memory.array::<u8>(place(address), length as usize);
-        // SAFETY: `array` checked the range; the kernel does not write to it, says the caller; the
-        // socket writes to frames only through `bytes_mut`, which borrows all of them.
+        // SAFETY: `array` checked the range; the caller guarantees that the kernel does not write to it; the socket
+        // writes to frames only through `bytes_mut`, which borrows all of them.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), length as usize) }
     }
 
@@ -92,18 +92,18 @@ impl Umem {
     /// As [`Self::bytes`].
     pub(super) unsafe fn bytes_mut(&mut self, address: u64, length: u32) -> &mut [u8] {
         let start = self.memory.array::<u8>(place(address), length as usize);
-        // SAFETY: `array` checked the range; the kernel does not touch it, says the caller; `&mut
-        // self` keeps every other slice of the UMEM away.
+        // SAFETY: `array` checked the range; the caller guarantees that the kernel does not access it; `&mut self`
+        // excludes every other slice of the UMEM.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), length as usize) }
     }
 }
 
-/// Where a frame begins.
+/// UMEM address at which a frame begins.
 fn address(frame: u32) -> u64 {
     u64::from(frame) * u64::from(FRAME_BYTES)
 }
 
-/// Where in the mapping `address` is.
+/// Index of `address` in the mapping.
 fn place(address: u64) -> usize {
     address.try_into().expect("an address fits the address space")
 }

@@ -1,4 +1,4 @@
-//! Which congestion control a queue pair runs: the one place that names them all.
+//! The choice of a queue pair's congestion control: the one place that names all algorithms.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use units::BitsPerSecond;
 use super::line_rate::LineRate;
 use super::{cubic, dcqcn, dctcp, hpcc, powertcp, rtt_target, theta_powertcp, timely};
 
-/// How senders set their rate, with its parameters.
+/// Congestion control algorithm of senders, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Line rate always; receivers send no CNP.

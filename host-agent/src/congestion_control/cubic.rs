@@ -1,9 +1,9 @@
 //! Cubic (RFC 9438), for TCP.
 //!
-//! After a loss the window is cut to beta of what it was, and then follows a cubic function of time: steep at first, flat
-//! near the window of the loss, steep beyond it. Where Reno would be faster, it follows Reno.
+//! After a loss the window is multiplied by beta, and then follows a cubic function of time: steep at first, flat near
+//! the window of the loss, steep beyond it. If Reno would be faster, the window follows Reno.
 //!
-//! Slow start ends at the first loss or mark: there is no HyStart.
+//! Slow start ends at the first loss or mark: HyStart is not implemented.
 
 use std::sync::Arc;
 
@@ -12,20 +12,21 @@ use units::{Bytes, Picos};
 use super::rounds::Rounds;
 use super::{Acknowledged, CongestionControl, Ecn, Loss, Transmitted};
 
-/// What can be tuned. A host's connections share it.
+/// Tunable parameters, shared by a host's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Payload of a full segment, above zero.
     pub segment: Bytes,
     /// C: segments for each second cubed, as numerator and denominator, both above zero (0.4 in RFC 9438).
     pub scaling: (u32, u32),
-    /// beta: what a loss leaves of the window, in millionths above zero, up to 1,000,000 (0.7 in RFC 9438).
+    /// beta: the part of the window that remains after a loss, in millionths above zero, up to 1,000,000 (0.7 in RFC
+    /// 9438).
     pub decrease_millionths: u32,
-    /// Whether a window that does not get back to where it was makes room for others (4.7).
+    /// True to make room for others if the window has not returned to its previous maximum (4.7).
     pub fast_convergence: bool,
-    /// Whether the window grows at least as Reno's (4.3).
+    /// True to grow the window at least as fast as Reno (4.3).
     pub reno_friendly: bool,
-    /// Whether a mark counts as a loss.
+    /// True to treat a mark as a loss.
     pub ecn: bool,
     /// The window of a connection that has sent nothing; above zero.
     pub initial_window: Bytes,
@@ -41,7 +42,7 @@ const FINE: u64 = 1 << 10;
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     start: Picos,
-    /// When the window is back at `origin`, in microseconds after the start (K).
+    /// Time from the start until the window is back at `origin`, us (K).
     back_at: u64,
     /// The window at which the cubic function is flat (`W_max`).
     origin: Fine,
@@ -56,17 +57,17 @@ pub struct Control {
     window: Fine,
     /// Below it the window doubles in each round trip (`ssthresh`).
     slow_start_until: Fine,
-    /// The window of the last loss (`W_max`); `None` if none is to be got back to.
+    /// The window of the last loss (`W_max`); `None` if the window has no such target.
     origin: Option<Fine>,
     /// The window before the last cut (`cwnd_prior`).
     before_cut: Fine,
     stage: Option<Stage>,
     round_trip: Picos,
-    /// Until what was sent then is acknowledged, the window is neither cut again nor grows.
+    /// Bytes sent at the last cut. Until more is acknowledged, the window is neither cut again nor grows.
     cut_at: Option<u64>,
-    /// Whether the timer expired last, and nothing has been acknowledged since.
+    /// True if the timer expired and nothing has been acknowledged since.
     timed_out: bool,
-    /// What was in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
+    /// Bytes in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
     in_flight: Fine,
     cuts: u64,
     rounds: Rounds,
@@ -95,7 +96,7 @@ impl Control {
         self.parameters.segment.0 * FINE
     }
 
-    /// Whether more than half of the window is in flight (RFC 7661, 4.2).
+    /// Returns true if more than half of the window is in flight (RFC 7661, 4.2).
     fn is_used(&self) -> bool {
         self.in_flight > self.window / 2
     }
@@ -105,7 +106,7 @@ impl Control {
         part(window, self.parameters.decrease_millionths.into(), MILLION)
     }
 
-    /// Takes a loss or a mark (4.6): the window to get back to, and the cut of what was used of it.
+    /// Handles a loss or a mark (4.6): sets the window to return to, and cuts the used part of the window.
     fn cut(&mut self) {
         self.cuts += 1;
         self.cut_at = Some(self.rounds.sent());
@@ -160,7 +161,7 @@ impl Control {
     fn avoid_congestion(&mut self, now: Picos, bytes: u64) {
         let mut stage = self.stage(now);
         let age = now.since(stage.start);
-        // 4.3: alpha is 3 (1 - beta) / (1 + beta) until Reno's window is what it was before the cut, and then 1.
+        // 4.3: alpha is 3 (1 - beta) / (1 + beta) until Reno's window reaches the window before the cut, and then 1.
         let beta = u64::from(self.parameters.decrease_millionths);
         let (numerator, denominator) = if stage.reno < self.before_cut {
             (3 * (MILLION - beta), MILLION + beta)
@@ -207,7 +208,7 @@ impl CongestionControl for Control {
         let bytes = acknowledged.bytes;
         self.round_trip = acknowledged.round_trip.unwrap_or(self.round_trip);
         self.in_flight = self.rounds.in_flight().saturating_mul(FINE);
-        // A window that is not used says nothing of the path (5.8).
+        // A window that is not used gives no information about the path (5.8).
         let used = self.is_used();
         self.rounds.acknowledged(bytes);
         self.cut_at = self.cut_at.filter(|&mark| !self.rounds.is_past(mark));

@@ -51,7 +51,7 @@ impl CongestionControl for Control {
         self.point.receive_notification(now, &self.parameters);
     }
 
-    /// alpha, as of the last CNP or, with a clock of its own, its last tick that cut.
+    /// alpha after the last CNP or, with clocked cuts, after the last tick that cut.
     #[inline]
     fn congestion(&self) -> Option<i64> {
         Some(self.point.alpha().millionths())
@@ -72,7 +72,7 @@ impl CongestionControl for Control {
 #[derive(Clone, Debug)]
 pub struct Feedback {
     point: NotificationPoint,
-    /// Whether the next ACK notifies the sender.
+    /// True if the next ACK notifies the sender.
     due: bool,
     parameters: Arc<Parameters>,
 }
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// The sender does the same for an ACK that notifies as for a CNP.
+    /// The sender reacts to an ACK that notifies as to a CNP.
     #[test]
     fn an_ack_notifies_as_a_cnp_does() {
         let rate = BitsPerSecond(100_000_000_000);

@@ -1,7 +1,7 @@
 //! DCTCP (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257).
 //!
-//! The receiver says which bytes were marked, the sender keeps an estimate alpha of their part, and cuts its window by
-//! alpha / 2 at most once a round trip. The congestion point, which marks from one threshold on, is the switch.
+//! The receiver reports which bytes were marked. The sender estimates their share alpha, and cuts its window by alpha /
+//! 2 at most once a round trip. The congestion point, which marks above one threshold, is the switch.
 //!
 //! A sender that starts at line rate has a window of the bandwidth-delay product and no slow start, as the HPCC
 //! simulator has it (`rdma-hw.cc`, there in terms of a rate); window / base RTT is then its rate, if it is paced. As
@@ -15,20 +15,20 @@ use super::fraction::Fraction;
 use super::rounds::Rounds;
 use super::{Acknowledged, CongestionControl, CongestionFeedback, Ecn, Loss, Transmitted, rate_of};
 
-/// What can be tuned. A host's queue pairs share it.
+/// Tunable parameters, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// g: the weight of the newest round trip in alpha.
     pub gain: Fraction,
     /// The window of a queue pair that has sent nothing.
     pub initial_window: Bytes,
-    /// No cut goes below it; above zero.
+    /// Min window after a cut, above zero.
     pub minimum_window: Bytes,
-    /// No growth goes above it; at least the others.
+    /// Max window; at least the other two windows.
     pub maximum_window: Bytes,
-    /// What the window grows by in a round trip without marks.
+    /// Growth of the window per round trip without marks.
     pub additive_increase: Bytes,
-    /// Whether it doubles in each round trip until the first mark or loss.
+    /// True to double the window in each round trip until the first mark or loss.
     pub slow_start: bool,
     /// The base round-trip time if packets are paced at window / base RTT; above zero.
     pub pacing: Option<Picos>,
@@ -43,16 +43,16 @@ pub struct Control {
     alpha: Fraction,
     /// Below it the window doubles in each round trip (ssthresh).
     slow_start_until: u64,
-    /// Bytes acknowledged in this round trip, and those of them that were marked.
+    /// Bytes acknowledged in this round trip, and the part of them that was marked.
     acknowledged: u64,
     marked: u64,
-    /// Until what was sent then is acknowledged, the window is neither cut again nor grows.
+    /// Bytes sent at the last cut. Until more is acknowledged, the window is neither cut again nor grows.
     cut_at: Option<u64>,
     /// The window before a cut by a mark in this round trip, which a loss halves (RFC 8257, 3.5).
     before_mark: Option<u64>,
-    /// Whether the timer expired last, and nothing has been acknowledged since.
+    /// True if the timer expired and nothing has been acknowledged since.
     timed_out: bool,
-    /// What was in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
+    /// Bytes in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
     in_flight: u64,
     cuts: u64,
     rounds: Rounds,
@@ -98,12 +98,13 @@ impl Control {
         self.slow_start_until = self.window;
     }
 
-    /// What a cut is a part of (RFC 5681, equation 4): a window that is not used says nothing of the path.
+    /// The used part of the window, which cuts reduce (RFC 5681, equation 4). An unused window gives no information
+    /// about the path.
     fn used(&self) -> u64 {
         if self.is_used() { self.window } else { self.in_flight }
     }
 
-    /// Whether more than half of the window is in flight (RFC 7661, 4.2). One that is paced is not filled.
+    /// Returns true if more than half of the window is in flight (RFC 7661, 4.2). A paced window always counts as used.
     fn is_used(&self) -> bool {
         self.parameters.pacing.is_some() || self.in_flight > self.window / 2
     }
@@ -200,7 +201,7 @@ impl CongestionControl for Control {
     }
 }
 
-/// The receiving end: echoes whether packets were marked since the last answer.
+/// The receiving end: reports in each answer whether packets were marked since the last answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Feedback {
     marked: bool,
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(control.acknowledge(21, false), 12_000, "two round trips, no slow start");
     }
 
-    /// RFC 5681, 3.1: to half of what it was, and a second time-out in a row does not count.
+    /// RFC 5681, 3.1: the threshold is half of the bytes in flight; a second time-out in a row does not halve it again.
     #[test]
     fn a_timeout_starts_slowly_again() {
         let mut control = Control::new(parameters().into());

@@ -1,13 +1,13 @@
 //! HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019).
 //!
-//! Every ACK brings, for each switch of the path, what its port had sent and how much waited there. From two such
-//! stamps of a hop follows how busy it is, and the window is divided by that: Algorithm 1 of the paper. The rate is
-//! window / base RTT, so that packets are paced.
+//! Every ACK carries, for each switch of the path, the bytes that its port had sent and the length of its queue. Two
+//! consecutive stamps of a hop give its utilization, by which the window is divided: Algorithm 1 of the paper. The rate
+//! is window / base RTT, so that packets are paced.
 //!
-//! Where the paper leaves something open, this does as the authors' simulator (`alibaba-edu/High-Precision-
-//! Congestion-Control`, `rdma-hw.cc`): the estimate begins at 1, the first ACK only leaves its stamps, and the window
-//! stays between a least rate's and the bandwidth-delay product. A new rate moves the start of the next packet, as
-//! `ChangeRate` does there: a flow whose window is less than a packet would otherwise wait for a whole packet at a rate
+//! The implementation follows the authors' simulator (`alibaba-edu/High-Precision-Congestion-Control`, `rdma-hw.cc`)
+//! where the paper is silent: the estimate begins at 1, the first ACK only leaves its stamps, and the window stays
+//! between the min rate's window and the bandwidth-delay product. A new rate moves the start of the next packet, as
+//! `ChangeRate` does there: otherwise a flow whose window is below one packet would wait for a whole packet at a rate
 //! that no longer holds.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::path::Path;
 use super::rounds::Rounds;
 use super::{Acknowledged, CongestionControl, Transmitted, rate_of};
 
-/// What can be tuned. A host's queue pairs share it.
+/// Tunable parameters, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// T: the base round-trip time, above zero.
@@ -28,7 +28,7 @@ pub struct Parameters {
     pub utilisation: Multiple,
     /// maxStage: round trips of additive increase before the window follows the utilisation again.
     pub stages: u32,
-    /// Whether every ACK changes the window, or only the first of each round trip.
+    /// True if every ACK changes the window; false for only the first ACK of each round trip.
     pub fast_reaction: bool,
     /// W_AI: bytes that the window grows by.
     pub additive_increase: Bytes,
@@ -157,7 +157,8 @@ mod tests {
     use super::super::path::tests::stamp;
     use super::*;
 
-    /// A bandwidth-delay product of 51,200 B. Stamps tell bytes to 128, so 1024 ns, 12,800 B, are the unit here.
+    /// A bandwidth-delay product of 51,200 B. Stamps have a resolution of 128 B, so 1024 ns, 12,800 B, are the unit
+    /// here.
     fn parameters() -> Parameters {
         Parameters {
             base_rtt: Picos(4_096_000),
@@ -195,7 +196,7 @@ mod tests {
         let mut control = Control::new(parameters().into());
         control.send(50);
         assert_eq!(control.acknowledge(10, 0, 0), 51_200, "the first stamps say nothing yet");
-        // Full, and the smaller queue of the two is none: u = 1, U = 1. 51,200 x 0.95 + 100.
+        // Full rate, and the smaller of the two queues is empty: u = 1, U = 1. 51,200 x 0.95 + 100.
         assert_eq!(control.acknowledge(11, 12_800, 12_800), 48_739);
         assert_eq!(control.rate, BitsPerSecond(95_193_359_375));
         // u = 1 + 12,800 / 51,200; U = 3/4 x 1 + 1/4 x 1.25 = 1.0625. The reference is still 51,200.

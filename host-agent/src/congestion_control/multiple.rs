@@ -34,7 +34,7 @@ impl Multiple {
         Self(quotient.map_or(Self::LARGEST, |quotient| quotient.min(Self::LARGEST)))
     }
 
-    /// What `bytes` are of what a link of `rate` carries in `span`. Rates count in Mbit/s.
+    /// Ratio of `bytes` to the bytes that a link of `rate` carries in `span`. Rates are rounded down to whole Mbit/s.
     #[inline]
     pub fn of_link(bytes: Bytes, rate: BitsPerSecond, span: Nanos) -> Self {
         const MEGABIT: u64 = 1_000_000;
@@ -143,7 +143,7 @@ mod tests {
             (least, Multiple::of_link(Bytes(1), rate, Nanos(0))),
             (Multiple::ZERO, Multiple(1 << 32))
         );
-        // The most that a stamp can say: 134 MB in 17 ms at 800 Gbit/s.
+        // The largest values of a stamp: 134 MB in 17 ms at 800 Gbit/s.
         let most =
             Multiple::of_link(Bytes((1 << 27) - 1), BitsPerSecond(800_000_000_000), Nanos(1 << 24));
         assert_eq!(most, Multiple(83_886), "0.08");

@@ -1,10 +1,10 @@
-//! What the switches of a path have stamped, from one ACK to the next.
+//! Stamps of the switches of a path, compared from one ACK to the next.
 
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::HopTelemetry;
 
-/// What happened at a hop between two packets of a flow.
+/// Changes at a hop between two packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Time between them.
@@ -30,12 +30,12 @@ pub struct Path {
 }
 
 impl Path {
-    /// Whether there are stamps to compare these with, which came at `now`: of as many hops, at least one, and recent
-    /// enough that their counters have not wrapped. Packets of a flow take one path; of another number of hops is
-    /// another path.
+    /// Returns true if earlier stamps can be compared with `stamps`, which came at `now`: the number of hops is equal
+    /// and above zero, and the earlier stamps are recent enough that no counter has wrapped. Packets of a flow take one
+    /// path; another number of hops means another path.
     #[inline]
     pub fn knows(&self, now: Picos, stamps: &[HopTelemetry]) -> bool {
-        // Between two ACKs may be less or more time than between their stamps, by what round trips differ.
+        // The time between two ACKs differs from the time between their stamps by the difference of their round trips.
         let age = now.since(self.learned_at).to_nanos();
         let is_near = |stamp: &HopTelemetry| age.0 < stamp.horizon().0 / 2;
         !stamps.is_empty()
@@ -43,7 +43,7 @@ impl Path {
             && (age < ALWAYS_NEAR || stamps.iter().all(is_near))
     }
 
-    /// What has happened at each hop since the last stamps; hops that have not moved in time are left out.
+    /// Changes at each hop since the last stamps. Hops without progress in time are left out.
     #[inline]
     pub fn steps(&self, stamps: &[HopTelemetry]) -> impl Iterator<Item = Step> {
         stamps.iter().zip(&self.stamps).filter_map(|(stamp, &before)| {
@@ -58,7 +58,7 @@ impl Path {
         })
     }
 
-    /// Keeps stamps that came at `now`; an ACK without any changes nothing.
+    /// Keeps stamps that came at `now`. An ACK without stamps changes nothing.
     #[inline]
     pub fn learn(&mut self, now: Picos, stamps: &[HopTelemetry]) {
         if !stamps.is_empty() {
@@ -75,7 +75,7 @@ pub mod tests {
 
     use super::*;
 
-    /// A stamp of a port of 100 Gbit/s. It tells bytes transmitted to 128 B, and queues to 16 B.
+    /// A stamp of a port of 100 Gbit/s, with a resolution of 128 B for bytes transmitted and 16 B for queues.
     pub fn stamp(nanos: u64, transmitted: u64, queue: u64) -> HopTelemetry {
         HopTelemetry::new(&Measured {
             rate: RateCode::nearest(BitsPerSecond(100_000_000_000)),

@@ -1,15 +1,15 @@
 //! PowerTCP (Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022).
 //!
-//! Voltage is what waits at a hop plus the bandwidth-delay product, current is how fast packets come in: the change
-//! of the queue plus what leaves. Their product is power, and the window is divided by its ratio to the power of a
-//! link that is just full: Algorithm 1 of the paper. The rate is window / base RTT.
+//! Voltage is the queue at a hop plus the bandwidth-delay product. Current is the rate at which packets come in: the
+//! change of the queue plus the output. Their product is power. The window is divided by the ratio of power to the
+//! power of a link that is just full: Algorithm 1 of the paper. The rate is window / base RTT.
 //!
-//! Where the paper leaves something open, this does as one half of the authors' simulator (`inet-tub/ns3-datacenter`):
+//! The implementation follows one half of the authors' simulator (`inet-tub/ns3-datacenter`) where the paper is silent:
 //! the estimate begins at 1 (RDMA half, `rdma-hw.cc`), the first ACK only leaves its stamps (TCP half,
 //! `tcp-advanced.cc`), a hop's current is at least half of its rate (both), and the window of a round trip ago is the
-//! one with which the round trip began. Power is that of a link in use to a part that can be set; the RDMA half has 0.95,
-//! the paper the whole. No window is above the bandwidth-delay product. A new rate moves the start of the next packet, as
-//! in both halves (`ChangeRate` in the RDMA half, `SetCCRate` in the TCP half).
+//! window with which the round trip began. The utilization of the reference link can be set: 0.95 in the RDMA half, 1
+//! in the paper. No window is above the bandwidth-delay product. A new rate moves the start of the next packet, as in
+//! both halves (`ChangeRate` in the RDMA half, `SetCCRate` in the TCP half).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::path::{Path, Step};
 use super::rounds::Rounds;
 use super::{Acknowledged, CongestionControl, Transmitted, rate_of};
 
-/// What can be tuned, of both versions. A host's queue pairs share it.
+/// Tunable parameters of both versions, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// tau: the base round-trip time, above zero.
@@ -108,7 +108,7 @@ impl Control {
     }
 }
 
-/// lambda / b: what came in, as a multiple of the port's rate, at least 1/2.
+/// lambda / b: the input rate as a multiple of the port's rate, at least 1/2.
 fn current(step: &Step) -> Multiple {
     let came_in = (step.transmitted.0 + step.queue.0).saturating_sub(step.queue_before.0);
     Multiple::of_link(Bytes(came_in), step.rate, step.span).max(Multiple::HALF)
@@ -165,7 +165,8 @@ pub(super) mod tests {
     use super::super::path::tests::stamp;
     use super::*;
 
-    /// A bandwidth-delay product of 51,200 B. Stamps tell bytes to 128, so 1024 ns, 12,800 B, are the unit here.
+    /// A bandwidth-delay product of 51,200 B. Stamps have a resolution of 128 B, so 1024 ns, 12,800 B, are the unit
+    /// here.
     pub fn parameters() -> Parameters {
         Parameters {
             base_rtt: Picos(4_096_000),

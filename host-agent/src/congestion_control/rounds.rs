@@ -1,4 +1,4 @@
-//! Round trips of a queue pair, told apart by bytes instead of a clock.
+//! Round trips of a queue pair, counted by bytes instead of a clock.
 
 use units::Bytes;
 
@@ -9,12 +9,12 @@ use super::Transmitted;
 pub struct Rounds {
     sent: u64,
     acknowledged: u64,
-    /// What had been sent when the round trip began.
+    /// Bytes sent when the round trip began.
     end: u64,
 }
 
 impl Rounds {
-    /// Takes note of a packet that starts.
+    /// Counts a packet that starts.
     #[inline]
     pub fn transmitted(&mut self, packet: &Transmitted) {
         if !packet.again {
@@ -22,7 +22,7 @@ impl Rounds {
         }
     }
 
-    /// Takes note of newly acknowledged bytes: whether a round trip is over, and the next one begins.
+    /// Counts newly acknowledged bytes. Returns true if a round trip ends and the next begins.
     #[inline]
     pub fn acknowledged(&mut self, bytes: Bytes) -> bool {
         self.acknowledged += bytes.0;
@@ -33,7 +33,7 @@ impl Rounds {
         over
     }
 
-    /// Whether what had been sent when `mark` was taken is acknowledged, and more.
+    /// Returns true if more than the first `mark` bytes are acknowledged.
     #[inline]
     pub fn is_past(&self, mark: u64) -> bool {
         self.acknowledged > mark
@@ -45,7 +45,7 @@ impl Rounds {
         self.sent - self.acknowledged.min(self.sent)
     }
 
-    /// What has been sent, for [`is_past`](Self::is_past).
+    /// Bytes sent so far, as a mark for [`is_past`](Self::is_past).
     #[inline]
     pub fn sent(&self) -> u64 {
         self.sent

@@ -1,9 +1,10 @@
 //! A window that keeps round trips near a target: Algorithm 1 of BFC (Goyal et al., NSDI 2022, Appendix A.1).
 //!
-//! Beneath BFC it keeps a flow from having more packets in the network than switches can tell apart; it need not share links
-//! or react to bursts. Each ACK of `b` bytes moves the window by `b (target - RTT) / RTT`, so that it comes to
-//! `window x target / RTT` in a round trip. The paper counts packets and states no bound. The window here has one, because a
-//! flow whose round trips are short grows by `target / RTT` each time, however little of its window it uses.
+//! Beneath BFC the window limits a flow's packets in the network to the number that switches can tell apart; it need
+//! not share links or react to bursts. Each ACK of `b` bytes moves the window by `b (target - RTT) / RTT`, so that a
+//! round trip moves it to `window x target / RTT`. The paper counts packets and states no bound. The window here has a
+//! bound, because a flow whose round trips are short grows by `target / RTT` each time, however little of its window it
+//! uses.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use units::{Bytes, Picos};
 
 use super::{Acknowledged, CongestionControl};
 
-/// What it is set to.
+/// Settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// The round-trip time that windows aim at, above zero.

@@ -145,7 +145,8 @@ mod tests {
         // 1024 ns more in 4096 ns: 1 + 1/4 and 5/4 of the base RTT. 0.9 (51,200 / 1.5625 + 300) + 0.1 x 51,200.
         assert_eq!(control.acknowledge(104_096, 5120), 34_881);
         control.send();
-        // It falls by as much as time passes: at least 1/2, x 1/4: power 1/8 for a whole base RTT, and the bound.
+        // The round trip falls as fast as time passes: at least 1/2, x 1/4: power 1/8 for a whole base RTT, and the
+        // bound.
         assert_eq!(control.acknowledge(108_192, 1024), 51_200);
         assert_eq!(control.power, Multiple::ratio(1, 8));
         assert_eq!(control.congestion(), Some(125_000));

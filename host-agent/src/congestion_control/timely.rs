@@ -2,13 +2,13 @@
 //! form (Zhu et al., "ECN or Delay", CoNEXT 2016).
 //!
 //! The rate follows the gradient of the round-trip time between two thresholds: Algorithm 1 of the paper. The patched
-//! form, Algorithm 2 of the second paper, also looks at the round-trip time itself between them, so that flows become
-//! equally fast.
+//! form, Algorithm 2 of the second paper, also uses the round-trip time itself between the thresholds, so that flows
+//! converge to equal rates.
 //!
-//! Both papers compute at each completion of a segment of 16 to 64 KB. This does once a round trip, as the HPCC
-//! simulator (`rdma-hw.cc`), and as there five round trips of increase in a row, for whichever reason, are what hyper
-//! active increase waits for. A new rate holds from the next packet on: the simulator keeps the start that is set, and
-//! the first paper computes a segment's delay when it is handed to the pacer.
+//! Both papers compute at each completion of a segment of 16 to 64 KB. This computes once a round trip, as the HPCC
+//! simulator (`rdma-hw.cc`) does. As there, hyper active increase begins after five round trips of increase in a row,
+//! for whichever reason. A new rate holds from the next packet on: the simulator keeps the start that is set, and the
+//! first paper computes a segment's delay when it is handed to the pacer.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::fraction::Fraction;
 use super::rounds::Rounds;
 use super::{Acknowledged, CongestionControl, Transmitted};
 
-/// What can be tuned. A host's queue pairs share it.
+/// Tunable parameters, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// T_low: below it the rate always grows.
@@ -29,15 +29,15 @@ pub struct Parameters {
     pub minimum_rtt: Picos,
     /// alpha: the weight of the newest difference.
     pub gain: Fraction,
-    /// beta: how strongly the rate falls.
+    /// beta: strength of a decrease.
     pub decrease: Fraction,
-    /// delta: what it grows by.
+    /// delta: step of a normal increase.
     pub additive_increase: BitsPerSecond,
-    /// What it grows by after [`hyper_after`](Self::hyper_after) increases in a row.
+    /// Step of an increase after [`hyper_after`](Self::hyper_after) increases in a row.
     pub hyper_increase: BitsPerSecond,
     /// N: see there.
     pub hyper_after: u32,
-    /// Whether the patched form runs.
+    /// True for the patched form.
     pub patched: bool,
     /// The rate at which a queue pair starts, and the highest.
     pub line_rate: BitsPerSecond,

@@ -1,4 +1,4 @@
-//! What a host does when a timer is due.
+//! Expiry of a host's timers.
 
 use units::Picos;
 

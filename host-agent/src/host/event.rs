@@ -1,11 +1,11 @@
-//! What a host tells of its flows.
+//! Events of a host's flows.
 
 use units::Picos;
 
 use crate::flow_trace::SenderState;
 use crate::responder::ResponderRequest;
 
-/// What the sender of a flow has counted.
+/// Counters of a flow's sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
     /// Data packets that were sent again.
@@ -14,26 +14,26 @@ pub struct SenderCounts {
     pub notifications: u64,
 }
 
-/// What happened on a host.
+/// An event on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostEvent {
     /// The last byte of a flow that this host sends is acknowledged; its queue pair is gone.
     FlowCompleted {
         /// The flow's number.
         flow: u32,
-        /// When the ACK arrived.
+        /// Arrival of the ACK.
         at: Picos,
-        /// What its sender has counted.
+        /// Counters of the flow's sender.
         counts: SenderCounts,
     },
-    /// Rate, window or congestion of a [traced](crate::Host::start_traced_flow) flow has changed; the first of a
-    /// flow tells how it starts.
+    /// Rate, window or congestion of a [traced](crate::Host::start_traced_flow) flow has changed. The first event of a
+    /// flow has its initial state.
     SenderChanged {
         /// The flow's number.
         flow: u32,
-        /// When.
+        /// Instant of the change.
         at: Picos,
-        /// What it is now.
+        /// The new state.
         state: SenderState,
     },
     /// The last byte of a flow that this host receives has arrived in order.
@@ -42,7 +42,7 @@ pub enum HostEvent {
         qp: u32,
         /// Payload bytes received in order.
         bytes: u64,
-        /// When the last packet arrived.
+        /// Arrival of the last packet.
         at: Picos,
     },
 }

@@ -8,17 +8,17 @@ use units::Picos;
 
 use super::{Host, Sending};
 
-/// What the neighbour has said of flows.
+/// Pauses of single flows by the neighbour.
 #[derive(Debug, Default)]
 pub(super) struct FlowPauses {
-    /// The paused flows, of each priority and name, and how many periods have ended since the neighbour named them.
+    /// Periods that have ended since the neighbour last named the flow, by priority and name of each paused flow.
     paused: BTreeMap<(u8, u32), u32>,
-    /// The slots of senders whose turn it was while their flow was paused.
+    /// Slots of senders whose turn came while their flow was paused.
     waiting: Vec<u32>,
 }
 
 impl FlowPauses {
-    /// Whether a sender's flow is paused.
+    /// Returns true if the sender's flow is paused.
     #[inline]
     pub(super) fn stops(&self, sending: &Sending) -> bool {
         !self.paused.is_empty() && self.paused.contains_key(&key(sending))
@@ -62,13 +62,13 @@ impl Host {
         self.wake_flows(now);
     }
 
-    /// Says if the neighbour has paused the flow of a name, as far as it has heard.
+    /// Returns true if the neighbour has paused the flow of a name, by the frames received so far.
     pub fn holds_flow(&self, priority: Priority, name: u32) -> bool {
         self.flow_pauses.paused.contains_key(&(priority.number(), name))
     }
 
-    /// Where neighbours repeat their pauses of flows: a period is over. Flows that were not named for
-    /// [`PERIODS`] go on. Returns whether there are some.
+    /// Ends a period, for neighbours that repeat their pauses of flows. Resumes flows that were not named for
+    /// [`PERIODS`] and returns true if there are any.
     pub fn forget_flow_pauses(&mut self, now: Picos) -> bool {
         let all = &mut self.flow_pauses.paused;
         let before = all.len();
@@ -83,7 +83,7 @@ impl Host {
         forgets
     }
 
-    /// The link has gone down or come up: all paused flows go on. Returns whether there are some.
+    /// Resumes all paused flows after the link went down or came up. Returns true if there are any.
     pub fn forget_all_flow_pauses(&mut self, now: Picos) -> bool {
         let forgets = !self.flow_pauses.paused.is_empty();
         self.flow_pauses.paused.clear();
@@ -93,7 +93,7 @@ impl Host {
         forgets
     }
 
-    /// Senders whose flows are paused no more go on.
+    /// Schedules waiting senders whose flows are no longer paused.
     fn wake_flows(&mut self, now: Picos) {
         let waiting = std::mem::take(&mut self.flow_pauses.waiting);
         for slot in waiting {

@@ -1,4 +1,4 @@
-//! What a host and the neighbour at its port tell each other of their link: hop control and link delay frames.
+//! Frames between a host and the neighbour at its port: hop control and link delay.
 
 use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::queue::{QueueId, QueueSet};
@@ -14,9 +14,8 @@ const CONTROL_FRAME: u32 = 60;
 const _: () = assert!(link_delay::LEN == CONTROL_FRAME as usize);
 
 impl Host {
-    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC, pauses of its queues,
-    /// rates of its priorities and, if it is told to, pauses of flows; it counts other hop control frames and
-    /// ignores them.
+    /// Handles a hop control frame whose last bit arrived at `now`. A NIC obeys PFC, pauses of its queues, rates of its
+    /// priorities and, if configured, pauses of flows; it counts other hop control frames and ignores them.
     pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
         let (pause, counters) = (self.nic.pauses_mut(), &mut self.counters);
         let (named, paused) = match *control {
@@ -75,8 +74,8 @@ impl Host {
         flows
     }
 
-    /// Takes a link delay frame whose last bit arrived at `now`: a request is answered, when the port is
-    /// free. A host asks nothing itself, so it ignores responses.
+    /// Handles a link delay frame whose last bit arrived at `now`. A request is answered when the port is free. A host
+    /// sends no requests, so it ignores responses.
     pub fn handle_link_delay(&mut self, now: Picos, frame: &LinkDelayFrame) {
         if frame.kind != Kind::Request {
             return;
@@ -87,8 +86,8 @@ impl Host {
         self.nic.queue_link_delay_response(answer);
     }
 
-    /// Pauses `classes` at the neighbour from `now` until `end`, whatever the host holds: a PFC storm.
-    /// [`Picos::MAX`]: until [`end_storm`](Self::end_storm).
+    /// Pauses `classes` at the neighbour from `now` until `end`, however little the host holds: a PFC storm. With
+    /// [`Picos::MAX`] the storm lasts until [`end_storm`](Self::end_storm).
     pub fn begin_storm(&mut self, now: Picos, classes: u8, end: Picos) {
         let pauses = self.storms.begin(now, classes, end);
         self.nic.queue_class_pauses(pauses);
@@ -100,7 +99,7 @@ impl Host {
         self.nic.queue_class_pauses(resumes);
     }
 
-    /// Its station address.
+    /// The NIC's MAC address.
     pub const fn station(&self) -> [u8; 6] {
         self.config.station
     }

@@ -1,4 +1,4 @@
-//! What a host does with RoCEv2 packets that arrive.
+//! Arrival of RoCEv2 packets at a host.
 
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
 use fabric_core::wire::telemetry::Stamp;
@@ -10,12 +10,12 @@ use crate::reliability::Answer;
 use crate::transport::{ReceivingEnd, SendingEnd};
 
 impl Host {
-    /// Takes a RoCEv2 packet without stamps whose last bit arrived at `now`.
+    /// Handles a RoCEv2 packet without stamps whose last bit arrived at `now`.
     pub fn handle_packet(&mut self, now: Picos, packet: &RocePacket) {
         self.handle_stamped(now, packet, &[]);
     }
 
-    /// Takes a RoCEv2 packet with its stamps, first hop first, whose last bit arrived at `now`.
+    /// Handles a RoCEv2 packet with its stamps, first hop first, whose last bit arrived at `now`.
     pub fn handle_stamped(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
         if packet.destination != self.config.address {
             self.counters.misdelivered += 1;

@@ -1,4 +1,4 @@
-//! What a host does with TCP segments that arrive.
+//! Arrival of TCP segments at a host.
 
 use fabric_core::wire::TcpSegment;
 use fabric_core::wire::roce::Ecn;
@@ -11,7 +11,7 @@ use super::{Host, HostEvent, Receiving};
 use crate::transport::{ReceivingEnd, SendingEnd};
 
 impl Host {
-    /// Takes a TCP segment with its stamps, first hop first, whose last bit arrived at `now`.
+    /// Handles a TCP segment with its stamps, first hop first, whose last bit arrived at `now`.
     pub fn handle_segment(&mut self, now: Picos, segment: &TcpSegment, stamps: &[Stamp]) {
         if segment.destination != self.config.address {
             self.counters.misdelivered += 1;

@@ -1,4 +1,4 @@
-//! Hosts without a fabric: what they send and when, what they count and what they report.
+//! Hosts without a fabric: their packets and instants, counters and events.
 
 mod moved_starts;
 mod strangers;
@@ -100,7 +100,7 @@ impl Host {
     }
 }
 
-/// What `host` sends from `now` on, as long as nothing arrives, and when each packet starts.
+/// Packets that `host` sends from `now` on, as long as nothing arrives, with their starts.
 fn sent(host: &mut Host, mut now: Picos) -> Vec<(u64, RocePacket)> {
     let mut packets = Vec::new();
     while let Some(at) = host.next_transmission(now) {
@@ -142,7 +142,7 @@ fn a_flow_goes_back_to_back_and_ends_with_its_last_acknowledgement() {
     }
     let delivered = HostEvent::FlowDelivered { qp: QP, bytes: 2500, at: Picos(1000) };
     assert_eq!(events(&mut receiver), [delivered]);
-    // One for every second packet, and the one that the last packet asks for.
+    // One ACK for every second packet, and the ACK that the last packet requests.
     let replies = sent(&mut receiver, Picos(2000));
     let acknowledged: Vec<u32> = replies.iter().map(|(_, packet)| packet.psn.value()).collect();
     assert_eq!(acknowledged, [11, 12]);
@@ -305,8 +305,8 @@ fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
     );
 }
 
-/// A flow that was cut sends its last packet and goes back to it at the very instant to which its pace made
-/// it wait, just before another flow starts.
+/// A flow whose rate was cut sends its last packet, and goes back to it at the very instant at which its pacing gap
+/// ends, just before another flow starts.
 #[test]
 fn a_flow_whose_gap_ends_now_has_its_turn_before_flows_that_come_later() {
     let parameters = Parameters::paper(RATE);
@@ -418,7 +418,7 @@ fn a_pause_stops_its_priority_and_is_counted() {
     let (mut sender, _) = pair(Algorithm::LineRate, 2500);
     let quanta = [2; 8];
     sender.handle_hop_control(Picos::ZERO, &HopControl::pfc(1 << 3, quanta));
-    // It binds 1500 ps later and ends after 2 x 512 bit times.
+    // The pause takes effect 1500 ps later and ends after 2 x 512 bit times.
     assert_eq!(sender.next_transmission(Picos::ZERO), Some(Picos::ZERO));
     assert_eq!(sender.next_transmission(Picos(1500)), Some(Picos(10_240)));
     assert_eq!(sender.poll_roce(Picos(1500)), None);

@@ -1,15 +1,15 @@
-//! When the ends of flows have something to do, whatever arrives.
+//! Timers of the ends of flows.
 
 use std::collections::BTreeSet;
 
 use units::Picos;
 
-/// Whose timer it is, by slot.
+/// The end that a timer belongs to, by slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimerOf {
-    /// Of a sending end.
+    /// A sending end.
     Sender(u32),
-    /// Of a receiving end.
+    /// A receiving end.
     Receiver(u32),
 }
 
@@ -43,7 +43,8 @@ impl Timers {
         }
     }
 
-    /// Removes the first entry that is due at `now`: whose it was. Its end must forget it.
+    /// Removes the first entry that is due at `now` and returns its end, which must clear its own
+    /// record of the entry.
     pub fn pop_due(&mut self, now: Picos) -> Option<TimerOf> {
         self.first.filter(|&at| at <= now)?;
         let (_, owner) = self.entries.pop_first()?;

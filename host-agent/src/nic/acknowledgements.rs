@@ -15,11 +15,11 @@ use crate::pause::{PauseTimers, first_of};
 struct Fifo {
     /// With their numbers in the order of arrival at the NIC.
     packets: VecDeque<(u64, Packet)>,
-    /// The stamps of those that echo some.
+    /// Stamps of the packets with telemetry, in order.
     echoes: VecDeque<Stamps>,
 }
 
-/// All that wait.
+/// All ACKs and NAKs that wait at the NIC.
 #[derive(Debug)]
 pub(super) struct Acknowledgements {
     /// By [`QueueId::place`].
@@ -27,9 +27,9 @@ pub(super) struct Acknowledgements {
     /// Queues in which packets wait.
     waiting: QueueSet,
     next_number: u64,
-    /// The queue whose pauses stop all of them; `None`: those of their own queue.
+    /// The queue whose pauses stop all acknowledgements; `None`: each stops with its own queue.
     stopping: Option<QueueId>,
-    /// The stamps of the last one that was taken; apart, for the sake of hosts without telemetry.
+    /// Stamps of the last packet popped. Boxed for the sake of hosts without telemetry.
     echoed: Box<Stamps>,
 }
 
@@ -57,7 +57,7 @@ impl Acknowledgements {
         self.waiting.insert(queue);
     }
 
-    /// Takes the first to arrive of those that may start at `now`.
+    /// Removes the oldest packet among those that may start at `now`.
     #[inline]
     pub(super) fn pop(&mut self, pause: &PauseTimers, now: Picos) -> Option<Packet> {
         let number = |queue: QueueId| {

@@ -48,7 +48,7 @@ impl Paced {
         self.rise(self.entries.len() - 1, places);
     }
 
-    /// Takes the earliest queue pair whose instant has come: its number and slot.
+    /// Removes the earliest queue pair whose instant has come, and returns its number and slot.
     #[inline]
     pub(super) fn pop_due(&mut self, now: Picos, places: &mut Places) -> Option<(u64, u32)> {
         let &(_, number, slot) = self.entries.first().filter(|(at, ..)| *at <= now)?;

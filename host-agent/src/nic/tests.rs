@@ -365,7 +365,7 @@ fn an_ack_keeps_the_gap_of_its_own_priority_whichever_queue_stops_it() {
     assert_eq!(opcode(nic.pop_control(Picos(7))), Some(Opcode::WriteOnly));
     assert_eq!(nic.next_transmission(Picos(7)), Some(open));
     assert_eq!(opcode(nic.pop_control(Picos(open.0 - 1))), None);
-    // Pauses of the queue of all ACKs count, too; those of priority 3 do not.
+    // Pauses of the queue of all ACKs count, too; pauses of priority 3 do not.
     pause(&mut nic, Picos(7), 3);
     assert_eq!(nic.next_transmission(Picos(7)), Some(open));
     nic.pauses_mut().receive(open, &ClassPauses::xoff(1 << 5, 1));

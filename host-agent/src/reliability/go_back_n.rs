@@ -1,4 +1,4 @@
-//! Go-back-N: the responder takes packets in order only, and the requester goes back to what is missing.
+//! Go-back-N: the responder takes packets in order only, and the requester goes back to the first missing packet.
 
 mod requester;
 mod responder;

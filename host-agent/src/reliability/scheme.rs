@@ -1,4 +1,4 @@
-//! Which reliability a host runs: the one place that names all schemes.
+//! The choice of a host's reliability: the one place that names all schemes.
 
 use fabric_core::wire::roce::RocePacket;
 use units::{Bytes, Picos};
@@ -10,7 +10,7 @@ use crate::flow::{Flow, Placement};
 use crate::host::HostConfig;
 use crate::responder::ResponderRequest;
 
-/// How queue pairs repair losses.
+/// Scheme by which queue pairs repair losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reliability {
     /// Go-back-N, as reliable connections of `InfiniBand` have it.
@@ -20,7 +20,7 @@ pub enum Reliability {
 }
 
 impl Reliability {
-    /// Which packets carry a RETH.
+    /// The packets that carry a RETH.
     pub const fn placement(self) -> Placement {
         match self {
             Self::GoBackN => Placement::FirstOfMessage,

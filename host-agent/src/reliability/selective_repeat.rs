@@ -1,11 +1,11 @@
-//! Selective repeat: the responder takes packets in any order, and the requester sends again only what is
-//! missing (IRN: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, 3.1).
+//! Selective repeat: the responder takes packets in any order, and the requester sends only missing packets again (IRN:
+//! Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, 3.1).
 //!
-//! docs/selective-repeat.md specifies the packets. Each carries a RETH, so that the responder knows where its
-//! bytes go even while earlier packets are missing (IRN, 5.3).
+//! docs/selective-repeat.md specifies the packets. Each packet carries a RETH, so that the responder knows the address
+//! of its bytes even while earlier packets are missing (IRN, 5.3).
 //!
 //! The cap on packets in flight (BDP-FC, IRN 3.2) is not part of the scheme: it is a window, which counts from the
-//! oldest packet that is not acknowledged to the newest sent.
+//! oldest unacknowledged packet to the newest sent.
 
 mod requester;
 mod responder;
@@ -21,6 +21,6 @@ use units::Picos;
 pub struct Parameters {
     /// Retransmission timeout while few packets are in flight, above zero (`RTO_low` in IRN, 100 us there).
     pub rto_low: Picos,
-    /// It holds while fewer packets than this are in flight; 0 or 1 for never (N in IRN, 3 there).
+    /// Packets in flight from which on `rto_low` no longer applies; 0 or 1: it never applies (N in IRN, 3 there).
     pub rto_low_packets: u32,
 }

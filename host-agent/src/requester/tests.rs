@@ -1,5 +1,5 @@
-//! What reaches a congestion control, and what it holds back: with go-back-N and an algorithm that keeps
-//! what it is told.
+//! Events that reach a congestion control and limits that it sets, with go-back-N and an algorithm that records its
+//! events.
 
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{AethFields, Syndrome};
@@ -13,17 +13,17 @@ use crate::host::tests::config;
 use crate::regulator::WindowLimit;
 use crate::reliability::{Reliability, Sender};
 
-/// What an algorithm was told.
+/// An event that an algorithm received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Transmitted(u64, Transmitted),
-    /// When, new bytes, round trip, echo, hops of telemetry.
+    /// Instant, new bytes, round trip, echo, hops of telemetry.
     Acknowledged(u64, u64, Option<u64>, bool, usize),
     Notified(u64),
     Lost(u64, Loss),
 }
 
-/// Keeps what it is told.
+/// Records its events.
 #[derive(Debug)]
 struct Recorder {
     told: Vec<Told>,
@@ -86,7 +86,7 @@ impl Requester<Sender, Recorder> {
         std::mem::take(&mut self.regulator.algorithm_mut().told)
     }
 
-    /// Sends as much as goes; the packets' PSNs.
+    /// Sends all packets that may start and returns their PSNs.
     fn send(&mut self, now: u64) -> Vec<u32> {
         std::iter::from_fn(|| {
             let now = Picos(now);
@@ -204,7 +204,7 @@ fn a_window_holds_packets_back_and_an_ack_lets_them_go() {
     assert_eq!(requester.send(30), [], "packet 3 is outstanding");
     requester.answer(40, Syndrome::Ack, 3, false);
     assert_eq!(requester.send(40), [4], "one packet may always be");
-    // What the requester goes back over is no longer on its way.
+    // Packets that the requester goes back over are no longer in flight.
     requester.expire(Picos(50));
     assert_eq!(requester.send(50), [4]);
     requester.regulator.algorithm_mut().window = None;

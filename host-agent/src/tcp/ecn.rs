@@ -1,12 +1,12 @@
-//! How a receiver echoes ECN marks.
+//! Echo of ECN marks by a receiver.
 
-/// How a connection uses ECN.
+/// Use of ECN by a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not at all: its packets are not ECN-capable.
+    /// No use of ECN: packets are not ECN-capable.
     #[default]
     Off,
-    /// From a marked segment until the sender says that it has reduced its window, each ACK has ECE (RFC 3168, 6.1.3).
+    /// From a marked segment until the sender reports a reduced window, each ACK has ECE (RFC 3168, 6.1.3).
     Classic,
     /// An ACK has ECE exactly if the segments that it acknowledges were marked (RFC 8257, 3.2).
     Accurate,
@@ -20,17 +20,17 @@ pub struct EcnEcho {
 }
 
 impl EcnEcho {
-    /// Of a connection that has seen no mark.
+    /// State of a connection that has seen no mark.
     pub const fn new(ecn: Ecn) -> Self {
         Self { ecn, echo: false }
     }
 
-    /// Whether a segment changes what ACKs say, so that one that waits must go before it.
+    /// Returns true if a segment changes the ECE of ACKs, so that a waiting ACK must go before it.
     pub fn changes(self, marked: bool) -> bool {
         self.ecn == Ecn::Accurate && marked != self.echo
     }
 
-    /// Takes a segment, `marked` or not, that says whether the sender has `reduced` its window.
+    /// Handles a segment, `marked` or not; `reduced` if it reports that the sender has reduced its window.
     pub fn receive(&mut self, marked: bool, reduced: bool) {
         self.echo = match self.ecn {
             Ecn::Off => false,
@@ -39,7 +39,7 @@ impl EcnEcho {
         };
     }
 
-    /// Whether the ACK that is being made has ECE.
+    /// Returns true if the ACK being built has ECE.
     pub fn echo(self) -> bool {
         self.echo
     }

@@ -22,7 +22,7 @@ use crate::responder::ResponderRequest;
 struct Island {
     start: u64,
     end: u64,
-    /// Islands that changed later have higher ones.
+    /// Order of changes: an island that changed later has a higher number.
     changed: u64,
 }
 
@@ -34,16 +34,16 @@ pub type Answers = [Option<TcpSegment>; 2];
 pub struct Receiver {
     request: ResponderRequest,
     address: u32,
-    /// The code point of ACKs, if it is not that of the data.
+    /// Code point of ACKs; `None`: the code point of the data.
     ack_dscp: Option<u8>,
-    /// That of the newest segment.
+    /// Code point of the newest segment.
     data_dscp: u8,
-    /// What the code points of ACKs have besides a priority.
+    /// Bits that the code points of ACKs have in addition to a priority.
     ack_bits: u8,
     maximum_segment_size: u16,
     delayed_ack: Picos,
     space: SequenceSpace,
-    /// Of its own SYN.
+    /// Initial sequence number of this end.
     initial: u32,
     ecn: EcnEcho,
     ecn_capable: bool,
@@ -55,7 +55,7 @@ pub struct Receiver {
     /// The clock value to echo (`TS.Recent`), and the sequence number that the last ACK expected (RFC 7323, 4.3).
     clock: Option<u32>,
     acknowledged: u32,
-    /// When the ACK that waits for a second segment has to go, if one waits.
+    /// Deadline of an ACK that waits for a second segment, if one waits.
     ack_due: Option<Picos>,
     /// The telemetry of the segment for which it waits.
     waiting: Option<(TelemetryFields, Stamps)>,
@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// What was asked for.
+    /// The request that opened this end.
     pub fn request(&self) -> &ResponderRequest {
         &self.request
     }
@@ -104,7 +104,7 @@ impl Receiver {
         self.space.bytes_before(self.expected)
     }
 
-    /// When a waiting ACK has to go, if one waits.
+    /// Deadline of a waiting ACK, if one waits.
     pub fn deadline(&self) -> Option<Picos> {
         self.ack_due
     }
@@ -115,8 +115,8 @@ impl Receiver {
         (self.acknowledgement(now, telemetry), stamps.unwrap_or_default())
     }
 
-    /// Takes a segment with its stamps: what became of it, and the ACKs that are due; those with telemetry echo these
-    /// stamps. `None` for a segment without data.
+    /// Handles a segment with its stamps. Returns its outcome, `None` without data, and the ACKs that are due. ACKs
+    /// with telemetry echo these stamps.
     pub fn receive(
         &mut self,
         now: Picos,
@@ -128,7 +128,7 @@ impl Receiver {
             return (None, self.accept(now, segment));
         }
         let marked = segment.ecn == ipv4::Ecn::CongestionExperienced;
-        // RFC 8257, 3.2: a waiting ACK tells the state before this segment.
+        // RFC 8257, 3.2: a waiting ACK reports the state before this segment.
         let waiting = self.ack_due.is_some() && self.ecn.changes(marked);
         let before = waiting.then(|| self.acknowledgement(now, None));
         self.ecn.receive(marked, segment.flags.contains(Flags::CWR));
@@ -240,8 +240,8 @@ impl Receiver {
         [Some(answer), None]
     }
 
-    /// The ACK of all that has arrived, which echoes the telemetry of the segment that it answers at once. SACK blocks
-    /// are more urgent, and there is no room for both.
+    /// The ACK of all that has arrived. It echoes the telemetry of the segment that it answers at once, unless it has
+    /// SACK blocks: these are more urgent, and both do not fit.
     fn acknowledgement(&mut self, now: Picos, telemetry: Option<TelemetryFields>) -> TcpSegment {
         (self.ack_due, self.waiting) = (None, None);
         let sack = self.sack();

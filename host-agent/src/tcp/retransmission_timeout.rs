@@ -1,16 +1,16 @@
-//! How long an ACK is waited for (RFC 6298).
+//! Retransmission timeout of a connection (RFC 6298).
 
 use units::Picos;
 
 use super::{Parameters, TICK};
 
-/// Estimate of the round trip and what follows from it.
+/// Estimate of the round trip, and the timeout derived from it.
 #[derive(Clone, Copy, Debug)]
 pub struct RetransmissionTimeout {
     /// Smoothed round trip and its variation, once there is one (`SRTT`, `RTTVAR`).
     estimate: Option<(Picos, Picos)>,
     timeout: Picos,
-    /// How often the timer expired since the last sample: each doubles the timeout.
+    /// Expiries of the timer since the last sample. Each doubles the timeout.
     backoffs: u32,
 }
 
@@ -20,7 +20,7 @@ impl RetransmissionTimeout {
         Self { estimate: None, timeout: parameters.initial_timeout, backoffs: 0 }
     }
 
-    /// Takes a round trip (2.2, 2.3).
+    /// Adds a measured round trip (2.2, 2.3).
     pub fn sample(&mut self, round_trip: Picos, parameters: &Parameters) {
         let (smoothed, variation) = match self.estimate {
             None => (round_trip.0, round_trip.0 / 2),
@@ -37,12 +37,12 @@ impl RetransmissionTimeout {
         self.timeout = timeout.clamp(parameters.minimum_timeout, parameters.maximum_timeout);
     }
 
-    /// Takes note that the timer has expired (5.5).
+    /// Records an expiry of the timer (5.5).
     pub fn back_off(&mut self) {
         self.backoffs = (self.backoffs + 1).min(63);
     }
 
-    /// What it is now.
+    /// The present timeout.
     #[inline]
     pub fn now(&self, parameters: &Parameters) -> Picos {
         if self.backoffs == 0 {

@@ -1,22 +1,22 @@
-//! What the sender knows of its segments: acknowledged, SACKed, lost, sent again (RFC 6675).
+//! State of the sender's segments: acknowledged, SACKed, lost, sent again (RFC 6675).
 
 use crate::packet_set::PacketSet;
 
 /// Segments of one flow, by number.
 ///
-/// A segment is lost if enough behind it are SACKed, or if it was unacknowledged when the timer expired. Lost
-/// ones go first, oldest first, and each of them once until the timer expires.
+/// A segment is lost if enough segments behind it are SACKed, or if it was unacknowledged when the timer expired. Lost
+/// segments go first, oldest first, and each of them once until the timer expires.
 #[derive(Debug, Default)]
 pub struct Scoreboard {
     /// The first that is not acknowledged (`HighACK` + 1).
     oldest_unacked: u64,
     /// One past the newest sent (`HighData` + 1).
     sent: u64,
-    /// SACKed ones behind the oldest unacknowledged.
+    /// SACKed segments behind the oldest unacknowledged one.
     sacked: PacketSet,
-    /// Those before this one that are not SACKed are lost.
+    /// Segments before this one that are not SACKed are lost.
     lost_before: u64,
-    /// No segment before this one has to be sent again (`HighRxt` + 1). It is not SACKed itself.
+    /// First segment that may have to be sent again (`HighRxt` + 1). It is not SACKed itself.
     resend: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Scoreboard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
     pub number: u64,
-    /// Whether it was sent before.
+    /// True for a retransmission.
     pub again: bool,
 }
 
@@ -41,13 +41,13 @@ impl Scoreboard {
         self.sent
     }
 
-    /// Whether segments behind a missing one have arrived.
+    /// Returns true if segments behind a missing one have arrived.
     #[inline]
     pub fn has_gaps(&self) -> bool {
         !self.sacked.is_empty()
     }
 
-    /// Whether a segment is lost and not sent again yet.
+    /// Returns true if a segment is lost and not yet sent again.
     #[inline]
     pub fn must_resend(&self) -> bool {
         self.resend < self.lost_before
@@ -62,7 +62,7 @@ impl Scoreboard {
         (self.sent < segments).then_some(Next { number: self.sent, again: false })
     }
 
-    /// Takes note that a segment starts: the [`next`](Self::next) one, or the newest once more.
+    /// Records the start of a segment: the [`next`](Self::next) one, or the newest once more.
     #[inline]
     pub fn transmit(&mut self, next: Next) {
         if !next.again {
@@ -85,8 +85,8 @@ impl Scoreboard {
         behind + (resent - self.oldest_unacked) - sacked
     }
 
-    /// Takes note that all segments before `oldest_unacked`, which were sent, are acknowledged; calls `fresh` with each
-    /// range of them that was not SACKed.
+    /// Records the acknowledgement of all segments before `oldest_unacked`, which were sent; calls `fresh` with each
+    /// range of newly acknowledged segments that was not SACKed.
     pub fn acknowledge(&mut self, oldest_unacked: u64, mut fresh: impl FnMut(u64, u64)) {
         if self.sacked.is_empty() {
             fresh(self.oldest_unacked, oldest_unacked);
@@ -109,7 +109,7 @@ impl Scoreboard {
         self.resend = self.sacked.first_missing(self.resend.max(oldest_unacked));
     }
 
-    /// Takes note that a segment that was sent has arrived behind a missing one; true if that is new.
+    /// Records the arrival of a sent segment behind a missing one; true if it is new.
     pub fn sack(&mut self, number: u64) -> bool {
         let new = number > self.oldest_unacked && self.sacked.insert(number);
         if new && number == self.resend {
@@ -123,19 +123,20 @@ impl Scoreboard {
         self.sacked.first_missing(number)
     }
 
-    /// Finds segments that are lost because `threshold` of those behind them are SACKed, at least 1 (`IsLost`).
+    /// Marks segments as lost that have at least `threshold` SACKed segments behind them (`IsLost`); `threshold` is at
+    /// least 1.
     pub fn find_lost(&mut self, threshold: u32) {
         if let Some(behind) = self.sacked.last_but(u64::from(threshold) - 1) {
             self.lost_before = self.lost_before.max(behind);
         }
     }
 
-    /// Whether segments from `number` on are lost and not acknowledged.
+    /// Returns true if segments from `number` on are lost and not acknowledged.
     pub fn has_lost(&self, number: u64) -> bool {
         self.sacked.first_missing(number.max(self.oldest_unacked)) < self.lost_before
     }
 
-    /// Takes all unacknowledged segments for lost, once more if they were before.
+    /// Marks all unacknowledged segments as lost, including those already sent again.
     pub fn lose_all(&mut self) {
         self.lost_before = self.sent;
         self.resend = self.sacked.first_missing(self.oldest_unacked);

@@ -22,10 +22,10 @@ use crate::round_trip::RoundTrips;
 
 /// The window of every segment here: receivers take all that comes.
 pub(super) const WINDOW: u16 = u16::MAX;
-/// What that allows in bytes. It keeps all that is unacknowledged within half the sequence numbers.
+/// The receive window in bytes. It keeps all unacknowledged bytes within half the sequence numbers.
 const RECEIVE_WINDOW: u64 = (WINDOW as u64) << WINDOW_SCALE;
 
-/// How far a connection is.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Handshake {
     /// SYN is to be sent, for the first time or again.
@@ -39,15 +39,15 @@ enum Handshake {
 /// A probe of the tail (RFC 8985, 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
-    /// None is on its way.
+    /// No probe is in flight.
     Idle,
-    /// One is to go out, whatever the window.
+    /// A probe is due, whatever the window.
     Due,
     /// One went out, and not all segments before `end` have been acknowledged since.
     Sent { end: u64 },
 }
 
-/// What the timer was for.
+/// Meaning of a timer expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
     /// Nothing was acknowledged for a retransmission timeout.
@@ -74,15 +74,15 @@ pub struct Sender<C> {
     timeout: RetransmissionTimeout,
     handshake: Handshake,
     probe: Probe,
-    /// Since when something has been unacknowledged without progress.
+    /// Start of the present time without progress, while a segment is unacknowledged.
     timer_start: Picos,
-    /// When a new segment was sent or acknowledged last.
+    /// Last instant at which a new segment was sent or acknowledged.
     tail_start: Picos,
     /// Loss recovery ends when all that was sent when it began is acknowledged (`RecoveryPoint`).
     recovery_point: Option<u64>,
-    /// Whether the first segment of a recovery still has to go out, whatever the window (RFC 6675, 5, step 4.3).
+    /// True if the first segment of a recovery still has to be sent, whatever the window (RFC 6675, 5, step 4.3).
     must_repair: bool,
-    /// Whether the next new segment says that the window was reduced.
+    /// True if the next new segment must report that the window was reduced.
     reduced: bool,
     /// The sequence number that the other end sends next.
     acknowledgement: u32,
@@ -130,23 +130,23 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// What was asked for.
+    /// The request that started the flow.
     pub fn request(&self) -> &FlowRequest {
         &self.request
     }
 
-    /// What it has counted.
+    /// Counters of the flow's sender.
     pub fn counts(&self) -> SenderCounts {
         self.counts
     }
 
-    /// When the pace allows the next segment.
+    /// Earliest start of the next segment by pacing.
     pub fn next_start(&self) -> Picos {
         self.regulator.next_start()
     }
 
-    /// Cuts of the rate that have not been counted yet. The next new segment tells the other end of them, whatever their
-    /// reason (RFC 3168, 6.1.2).
+    /// Returns the cuts of the rate since the last call. The next new segment reports them to the other end, whatever
+    /// their reason (RFC 3168, 6.1.2).
     pub fn take_cuts(&mut self) -> u64 {
         let cuts = self.regulator.take_cuts();
         self.reduced |= self.ecn != Ecn::Off && cuts > 0;
@@ -158,17 +158,17 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.trace();
     }
 
-    /// What has changed since it was asked last, if anything: for a trace.
+    /// See [`Regulator::poll_trace`].
     pub fn poll_trace(&mut self, now: Picos) -> Option<SenderState> {
         self.regulator.poll_trace(now, || in_flight(&self.scoreboard, &self.space))
     }
 
-    /// Whether the last segment is acknowledged.
+    /// Returns true if the last segment is acknowledged.
     pub fn is_complete(&self) -> bool {
         self.scoreboard.oldest_unacked() == self.space.segments()
     }
 
-    /// Whether there is a segment to send and room for it, whatever the pace.
+    /// Returns true if a segment is ready and the window has room for it. Pacing is not considered.
     pub fn can_send(&self, now: Picos) -> bool {
         match self.handshake {
             Handshake::Due { .. } => true,
@@ -199,8 +199,8 @@ impl<C: CongestionControl> Sender<C> {
         self.space.bytes_before(number) + self.space.payload_of(number).0 - oldest <= RECEIVE_WINDOW
     }
 
-    /// The next segment, which starts at `now`, and whether it was sent before; it
-    /// [can be sent](Self::can_send).
+    /// Returns the next segment, which starts at `now`, and true if it is a retransmission. Requires
+    /// [`can_send`](Self::can_send).
     pub fn transmit(&mut self, now: Picos, config: &HostConfig) -> (TcpSegment, bool) {
         if let Handshake::Due { again } = self.handshake {
             return (self.open(now, again), again);
@@ -215,7 +215,7 @@ impl<C: CongestionControl> Sender<C> {
         self.must_repair &= !again;
         self.counts.retransmitted_packets += u64::from(again);
         if self.probe == Probe::Due {
-            // RFC 8985, 7.3: the timer starts anew.
+            // RFC 8985, 7.3: the timer restarts.
             self.probe = Probe::Sent { end: self.scoreboard.sent() };
             self.timer_start = now;
         }
@@ -228,7 +228,7 @@ impl<C: CongestionControl> Sender<C> {
             self.tail_start = now;
             self.reduced = false;
         }
-        // RFC 3168, 6.1.5, has no ECT in what is sent again; DCTCP's senders set it on all data.
+        // RFC 3168, 6.1.5, forbids ECT in retransmissions; DCTCP's senders set it on all data.
         let capable = match self.ecn {
             Ecn::Off => false,
             Ecn::Classic => !again,
@@ -287,7 +287,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Takes a segment of the other end with its stamps.
+    /// Handles a segment of the other end with its stamps.
     pub fn receive(
         &mut self,
         now: Picos,
@@ -316,7 +316,7 @@ impl<C: CongestionControl> Sender<C> {
         let round_trip =
             self.round_trips.acknowledge(first_open, now, |start| ticks(start) == echoed);
         if progress {
-            // RFC 7323, 4.1, where the NIC cannot tell: an ACK of a transmission before the last one.
+            // RFC 7323, 4.1, if the NIC's clock gives no sample: an ACK of a transmission before the last one.
             let sample = round_trip.unwrap_or_else(|| span_of(ticks(now).wrapping_sub(echoed)));
             self.timeout.sample(sample, &self.parameters);
             (self.timer_start, self.tail_start) = (now, now);
@@ -335,7 +335,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Takes a SYN of the other end.
+    /// Handles a SYN of the other end.
     fn accept(&mut self, now: Picos, segment: &TcpSegment) -> Outcome {
         let Handshake::Sent { again } = self.handshake else {
             return Outcome::Stale;
@@ -365,7 +365,7 @@ impl<C: CongestionControl> Sender<C> {
         bytes
     }
 
-    /// Takes SACK blocks: bytes that were not SACKed before. Blocks that name what was never sent mean nothing.
+    /// Applies SACK blocks and returns the newly SACKed bytes. Blocks that name bytes never sent are ignored.
     fn take_sacks(&mut self, segment: &TcpSegment, oldest: u64) -> u64 {
         let mut bytes = 0;
         for &SackBlock { start, end } in segment.sack.as_slice() {
@@ -389,8 +389,8 @@ impl<C: CongestionControl> Sender<C> {
         bytes
     }
 
-    /// Takes note that segments before `first_open` are acknowledged while a probe may be on its way. Whether it has
-    /// repaired a loss, a receiver without DSACK does not say (RFC 8985, 7.4).
+    /// Ends the probe, if one is in flight, once segments before `first_open` are acknowledged. A receiver without
+    /// DSACK does not report whether the probe repaired a loss (RFC 8985, 7.4).
     fn end_probe(&mut self, first_open: u64) {
         match self.probe {
             Probe::Sent { end } if first_open < end => {}
@@ -398,9 +398,9 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Looks for losses, all segments before `first_open` being acknowledged; true if a recovery begins.
+    /// Detects losses once all segments before `first_open` are acknowledged; true if a recovery begins.
     fn detect_loss(&mut self, first_open: u64) -> bool {
-        // What was lost of later round trips begins a recovery of its own, even if it is on its way again.
+        // Losses of later round trips begin a new recovery, even if the lost segments are in flight again.
         let ended = self.recovery_point.filter(|&end| first_open >= end);
         let later_loss = ended.is_some_and(|end| self.scoreboard.has_lost(end));
         if ended.is_some() {
@@ -409,8 +409,8 @@ impl<C: CongestionControl> Sender<C> {
         if !self.scoreboard.has_gaps() {
             return false;
         }
-        // Once all is sent, few more SACKs come: one is enough. RFC 5827 lowers the threshold where fewer than four
-        // segments are in flight, because paths may change their order; those here do not.
+        // Once all is sent, few more SACKs come, so one is enough. RFC 5827 lowers the threshold if fewer than four
+        // segments are in flight, because paths may reorder segments; the paths here do not.
         let all_sent = self.scoreboard.sent() == self.space.segments();
         let threshold = if all_sent { 1 } else { self.parameters.loss_threshold };
         self.scoreboard.find_lost(threshold);
@@ -424,7 +424,7 @@ impl<C: CongestionControl> Sender<C> {
         true
     }
 
-    /// When the timer expires, if it runs.
+    /// Instant at which the timer expires, if it runs.
     pub fn deadline(&self) -> Option<Picos> {
         let timeout = self.timeout.now(&self.parameters);
         let end = self.timer_start + timeout;
@@ -436,8 +436,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// When a probe of the tail is due (RFC 8985, 7.2): two round trips after the last progress, and a delayed ACK more
-    /// if it may be waited for.
+    /// Instant at which a probe of the tail is due (RFC 8985, 7.2): two round trips after the last progress, plus a
+    /// delayed ACK if the receiver may delay it.
     fn probe_deadline(&self) -> Option<Picos> {
         let idle = self.probe == Probe::Idle
             && self.recovery_point.is_none()
@@ -451,7 +451,7 @@ impl<C: CongestionControl> Sender<C> {
         Some(self.tail_start + Picos(smoothed.0.saturating_mul(2)) + delayed)
     }
 
-    /// Takes note that the timer has expired.
+    /// Handles an expiry of the timer.
     pub fn expire(&mut self, now: Picos) -> Expiry {
         if self.handshake == Handshake::Done
             && now < self.timer_start + self.timeout.now(&self.parameters)
@@ -465,7 +465,7 @@ impl<C: CongestionControl> Sender<C> {
             self.handshake = Handshake::Due { again: true };
             return Expiry::Timeout;
         }
-        // RFC 6675, 5.1: no recovery begins before what was sent until now is acknowledged.
+        // RFC 6675, 5.1: no recovery begins before all segments sent so far are acknowledged.
         self.scoreboard.lose_all();
         self.recovery_point = Some(self.scoreboard.sent());
         self.must_repair = false;

@@ -13,7 +13,7 @@ pub struct SequenceSpace {
 }
 
 impl SequenceSpace {
-    /// Of a flow of `bytes` in segments of at most `payload` bytes.
+    /// Sequence space of a flow of `bytes` in segments of at most `payload` bytes.
     pub fn new(initial: u32, bytes: u64, payload: u16) -> Self {
         Self { segmentation: Segmentation::new(bytes, payload.into()), initial }
     }
@@ -60,8 +60,8 @@ impl SequenceSpace {
         self.initial.wrapping_add(1).wrapping_add(place as u32)
     }
 
-    /// The place in the flow that a sequence number means, if it is within 2^31 of that of segment `near`; one past the
-    /// flow's end is that of FIN.
+    /// Byte offset in the flow of a sequence number, if within 2^31 of segment `near`. One past the flow's end is the
+    /// offset of FIN.
     #[inline]
     pub fn place(&self, sequence: u32, near: u64) -> Option<u64> {
         let origin = self.bytes_before(near);
@@ -69,7 +69,7 @@ impl SequenceSpace {
         origin.checked_add_signed(distance.into())
     }
 
-    /// How many whole segments lie before `place`. The last one ends behind FIN.
+    /// Whole segments before byte offset `place`. The last segment ends behind FIN.
     #[inline]
     pub fn segments_before(&self, place: u64) -> u64 {
         let last = self.segments() - 1;

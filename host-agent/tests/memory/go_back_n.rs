@@ -52,7 +52,7 @@ fn coalesced_acks_are_one_per_interval_and_one_at_the_end() {
 #[test]
 fn any_single_loss_is_repaired() {
     type Matches = fn(&Packet) -> bool;
-    // What, which of its kind, how many timeouts it takes to repair.
+    // Description, matching packets, index among them, timeouts until repaired.
     let losses: [(&str, Matches, usize, u64); 7] = [
         ("first data packet", |packet| opcode(packet) == Opcode::WriteFirst, 0, 0),
         ("middle data packet", |packet| opcode(packet) == Opcode::WriteMiddle, 7, 0),

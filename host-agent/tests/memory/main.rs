@@ -1,4 +1,4 @@
-//! Two hosts in memory: what the public interface of a host promises.
+//! Two hosts in memory: tests of a host's public interface.
 
 mod go_back_n;
 mod nic;

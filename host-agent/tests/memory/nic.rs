@@ -144,7 +144,7 @@ fn a_lost_cnp_costs_a_cut_and_nothing_else() {
     testbed.assert_delivered(&[(0, 1, 100_000)]);
 }
 
-/// The answer goes ahead of data that is ready, pauses or not, and its stamp is when its last bit leaves.
+/// The response goes ahead of data that is ready, paused or not, and its stamp is the departure of its last bit.
 #[test]
 fn a_question_for_the_link_delay_is_answered_first() {
     let mut config = config(0);

@@ -30,7 +30,7 @@ fn is_ack(packet: &Packet) -> bool {
     roce(packet).aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::Ack)
 }
 
-/// What is lost, timeouts and packets again that the repair takes.
+/// Rows: the lost packet, then timeouts and retransmissions until repaired.
 #[test]
 fn any_single_loss_is_repaired() {
     type Matches = fn(&Packet) -> bool;

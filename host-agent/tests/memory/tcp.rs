@@ -75,7 +75,7 @@ fn a_connection_opens_carries_its_flow_and_ends() {
     assert_eq!(repairs(&testbed), [0, 0]);
 }
 
-/// The first round trip ends within the second of the segments; a third is of none.
+/// The first round trip ends within the second of the segments; the third is not part of it.
 #[test]
 fn segments_of_the_first_round_trip_are_marked_and_acks_if_asked() {
     for (acknowledgements, of_acks) in [(false, 0), (true, 2)] {
@@ -102,17 +102,17 @@ fn without_a_handshake_data_goes_at_once() {
     assert!(is_data(&testbed.sent[0].2));
 }
 
-/// Each packet of a short flow is lost in turn. Where SACK can tell, no timeout is needed, and nothing is sent again
-/// that has arrived: an ordered path.
+/// Each packet of a short flow is lost in turn. If SACK can report the loss, no timeout is needed. No segment that has
+/// arrived is sent again, because the path keeps the order.
 #[test]
 fn each_packet_of_a_short_flow_is_lost_in_turn() {
     for nth in 0..20 {
         let lost = LosingWire { inner: IdealWire, matches: is_data, nth };
-        // Nothing comes behind the last one that could tell.
+        // No segment follows the last one, so no SACK can report its loss.
         let expected = if nth == 19 { [1, 1] } else { [0, 1] };
         assert_eq!(repairs(&run(TCP, lost, 20_000)), expected, "segment {nth}");
         let lost = LosingWire { inner: IdealWire, matches: is_ack, nth };
-        // The next ACK says the same and more.
+        // The next ACK covers the lost one.
         let expected = if nth == 19 { [1, 1] } else { [0, 0] };
         assert_eq!(repairs(&run(TCP, lost, 20_000)), expected, "ACK {nth}");
     }
@@ -219,7 +219,7 @@ fn an_ack_may_wait_for_a_second_segment() {
     assert_eq!(repairs(&testbed), [0, 0]);
 }
 
-/// DCTCP's ACKs have ECE exactly where segments were marked, delayed or not, and the sender says that it has reacted.
+/// DCTCP's ACKs have ECE exactly if segments were marked, delayed or not, and the sender reports its reaction.
 #[test]
 fn marks_come_back_as_they_were() {
     for delayed_ack in [Picos::ZERO, Picos(40_000_000)] {

@@ -25,7 +25,7 @@ fn with_room(telemetry_hops: u8) -> Transport {
     Transport { telemetry_hops, ..ROCE }
 }
 
-/// A host that has room for three stamps and sends three packets, and one that receives them.
+/// A host that has room for three stamps and sends three packets, and a host that receives them.
 fn pair() -> (Host, Host) {
     pair_over(with_room(3))
 }
@@ -111,7 +111,7 @@ fn packets_that_answer_nothing_have_no_telemetry() {
     assert_eq!(answers.iter().map(|(answer, _)| answer.telemetry).collect::<Vec<_>>(), [None]);
 }
 
-/// Connections that are open, under HPCC, whose ACKs wait so long for a second segment.
+/// Open connections under HPCC, whose ACKs wait up to `delayed_ack` for a second segment.
 fn connected(delayed_ack: Picos) -> (Host, Host) {
     let hpcc = hpcc::Parameters {
         fast_reaction: true,
@@ -137,7 +137,7 @@ fn segments(host: &mut Host, at: u64) -> Vec<(TcpSegment, Vec<Stamp>)> {
     packets.collect()
 }
 
-/// The same segment with its stamps of so many hops.
+/// The segment with telemetry and stamps of `hops` hops.
 fn stamped(segment: TcpSegment, hops: u8) -> (TcpSegment, Vec<Stamp>) {
     let telemetry = Some(TelemetryFields { room: 3, hops, echo: false, exceeded: false });
     let stamps = (0..hops).map(|hop| stamp(u64::from(10 * hops + hop))).collect();
@@ -163,7 +163,7 @@ fn acks_of_segments_echo_their_stamps_unless_they_have_sack_blocks() {
         [(echo(1), stamped(data[0], 1).1), (None, vec![]), (echo(3), stamped(data[1], 3).1)];
     assert_eq!(told, expected);
     assert_eq!(acks[1].0.sack.as_slice().len(), 1);
-    // What comes back as an echo is of another path, and goes no further.
+    // Telemetry that arrives as an echo belongs to another path, and is not echoed.
     let (mut another, mut receiver) = connected(Picos::ZERO);
     let (segment, _) = segments(&mut another, 1)[0];
     receiver.handle_segment(Picos(1), &TcpSegment { telemetry: echo(0), ..segment }, &[]);

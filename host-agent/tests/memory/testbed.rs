@@ -20,7 +20,7 @@ pub const LINE_RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 pub const PROPAGATION: Picos = Picos(1_000_000);
 pub const OVERHEAD: u64 = 24;
 
-/// What a wire does to a packet.
+/// A wire, which may change or lose a packet.
 pub trait Wire {
     /// The packet as it arrives, if it does.
     fn carry(&mut self, packet: Packet) -> Option<Packet>;
@@ -35,7 +35,7 @@ impl Wire for IdealWire {
     }
 }
 
-/// Loses packets at random, the same ones for the same seed.
+/// Loses packets at random, reproducibly for a seed.
 pub struct LossyWire<W> {
     pub inner: W,
     pub per_million: u64,
@@ -217,7 +217,7 @@ impl Testbed {
         self.hosts[host].start_flow(self.now, &request);
     }
 
-    /// The same with a trace.
+    /// Starts a traced flow.
     pub fn start_traced(&mut self, host: usize, flow: u32, priority: u8, bytes: u64) {
         let request = self.open(host, flow, priority, bytes);
         self.hosts[host].start_traced_flow(self.now, &request);
@@ -295,7 +295,7 @@ impl Testbed {
         }
     }
 
-    /// Sends what `host` may send now; its next deadline.
+    /// Sends packets that `host` may send now, and returns its next deadline.
     fn pump(&mut self, host: usize) -> Option<Picos> {
         let now = self.now;
         while let Some(event) = self.hosts[host].poll_event() {

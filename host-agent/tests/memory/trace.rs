@@ -1,4 +1,4 @@
-//! What a traced flow tells, and that nobody else notices.
+//! Events of a traced flow. Tracing changes nothing else.
 
 use host_agent::congestion_control::{Algorithm, dcqcn};
 use host_agent::{HostEvent, Protocol, SenderState, Transport};
@@ -28,7 +28,7 @@ fn traced(transport: Transport, marks: u64) -> Testbed {
     run(transport, marks, |testbed| testbed.start_traced(0, FLOW, 3, BYTES))
 }
 
-/// What was told, and when.
+/// Traced states with their instants.
 fn trace(testbed: &Testbed) -> Vec<(Picos, SenderState)> {
     let told = |event: &HostEvent| match *event {
         HostEvent::SenderChanged { flow: FLOW, at, state } => Some((at, state)),
@@ -48,7 +48,7 @@ fn a_cut_and_what_makes_up_for_it_are_told_at_their_instants() {
         outstanding: Bytes(0),
     };
     assert_eq!(rows[0], (Picos::ZERO, first));
-    // Alpha is 1 at the first CNP, so the rate halves; then it rises by half of what is left every 55 us.
+    // Alpha is 1 at the first CNP, so the rate halves; then the rate closes half of the rest of the gap every 55 us.
     let (cut_at, cut) = rows[1];
     assert_eq!(cut.rate, BitsPerSecond(50_000_000_000));
     assert!(cut.outstanding > Bytes(20_000) && cut.round_trip.is_none(), "{cut:?}");
@@ -96,7 +96,7 @@ fn nobody_notices_a_trace_and_without_one_nothing_is_told() {
     }
 }
 
-/// The time stamps tell which transmission an ACK answers, to a microsecond.
+/// The time stamps identify the transmission that an ACK answers, to a microsecond.
 #[test]
 fn a_retransmission_has_a_round_trip_over_tcp() {
     let transport =

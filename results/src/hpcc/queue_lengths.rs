@@ -1,7 +1,7 @@
 //! Histograms of queue lengths, sampled without an event for each sample: a queue that changes counts once for all
 //! samples since its last change.
 //!
-//! Each switch counts its own ports ([`QueueLengths`]). When a dump is due, [`Dumps`] writes what all have counted.
+//! Each switch counts its own ports ([`QueueLengths`]). When a dump is due, [`Dumps`] writes the counts of all.
 
 use std::io::{self, Write};
 
@@ -9,30 +9,30 @@ use units::{Nanos, Picos};
 
 use super::HpccNode;
 
-/// When queues are looked at. Times are emulated, without an offset.
+/// Instants at which queues are sampled. Times are emulated, without an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSampling {
     /// The first sample.
     pub start: Nanos,
-    /// The first sample at or after this is the last; `None` goes on to the run's end.
+    /// The first sample at or after this instant is the last; `None`: samples until the run's end.
     pub stop: Option<Nanos>,
     /// From one sample to the next, above zero.
     pub interval: Nanos,
     /// Histograms are written where the time is a multiple of this; a multiple of `interval`.
     pub dump_interval: Nanos,
-    /// No sample is at or after this: the scenario's duration.
+    /// End of sampling, exclusive: the scenario's duration.
     pub before: Nanos,
 }
 
 impl QueueSampling {
-    /// How many samples there are, unless the run's end decides.
+    /// Number of samples; `None` if it depends on the run's end.
     fn count(self) -> Option<u64> {
         let until_stop = self.stop?.0.saturating_sub(self.start.0).div_ceil(self.interval.0) + 1;
         let within = self.before.0.saturating_sub(self.start.0).div_ceil(self.interval.0);
         Some(until_stop.min(within))
     }
 
-    /// How many samples come before `now`.
+    /// Number of samples before `now`.
     fn before(self, now: Picos) -> u64 {
         let since = now.0.saturating_sub(self.start.0 * 1000);
         let past = since.div_ceil(self.interval.0 * 1000);
@@ -55,7 +55,7 @@ impl QueueSampling {
 struct PortLengths {
     /// Bytes that wait now.
     waiting: u64,
-    /// When the first sample is that is not counted yet.
+    /// Instant of the first sample that is not counted yet.
     next: Picos,
     /// Samples that are counted.
     samples: u64,
@@ -108,20 +108,20 @@ impl PortLengths {
     }
 }
 
-/// When histograms are written, and of which ports.
+/// Instants and ports of the histograms.
 #[derive(Clone, Debug)]
 pub struct Dumps {
     sampling: QueueSampling,
     time_offset: Nanos,
     /// Ids, interfaces, and the numbers of switches and ports, in the order of ids and interfaces.
     ports: Vec<(u32, u32, usize, usize)>,
-    /// The sample of the next dump; none is `u64::MAX`.
+    /// Sample of the next dump; `u64::MAX` for no dump.
     next: u64,
     last: Option<u64>,
 }
 
 impl Dumps {
-    /// None is written; `switches` are in the order of their numbers.
+    /// Creates dumps of which none is written; `switches` are in the order of their numbers.
     pub fn new(switches: &[&HpccNode], sampling: QueueSampling, time_offset: Nanos) -> Self {
         let of_switch = |(number, switch): (usize, &&HpccNode)| {
             let of_port = |(port, interface): (usize, &u32)| (switch.id, *interface, number, port);
@@ -145,7 +145,7 @@ impl Dumps {
         (self.next != u64::MAX && is_taken).then(|| Picos(self.sampling.due(self.next).0 + 1))
     }
 
-    /// Writes what was to be written before `now`; `lengths` are in the order of switches' numbers.
+    /// Writes the dumps due before `now`; `lengths` are in the order of switches' numbers.
     pub fn write_due(
         &mut self,
         now: Picos,
@@ -155,7 +155,7 @@ impl Dumps {
         self.write_to(self.sampling.before(now), lengths, out)
     }
 
-    /// Writes what is left when the run ends at `end`: from there on nothing changes.
+    /// Writes the dumps that are left when the run ends at `end`, after which nothing changes.
     pub fn finish(
         &mut self,
         end: Picos,
@@ -270,7 +270,7 @@ mod tests {
             dumps(sampling(0, Some(500), 200), 2_000_000_100),
             [2_000_000_200, 2_000_000_400, 2_000_000_600]
         );
-        // No sample is at a multiple: the last one alone is written.
+        // No sample is at a multiple: only the last one is written.
         assert_eq!(dumps(sampling(50, Some(500), 200), 0), [550]);
         // To the run's end, and no further than the duration.
         assert_eq!(dumps(sampling(0, None, 1000), 0), [0, 1000]);

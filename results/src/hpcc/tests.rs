@@ -25,7 +25,7 @@ fn options() -> HpccOptions {
     }
 }
 
-/// What `fill` leaves in `fct.txt`, `pfc.txt` and `qlen.txt`.
+/// Contents of `fct.txt`, `pfc.txt` and `qlen.txt` after `fill`.
 fn files(fill: impl FnOnce(&mut HpccFiles)) -> [String; 3] {
     let temp = tempfile::tempdir().unwrap();
     let names = HpccFiles::FILES.into_iter().chain([Manifest::FILE]);

@@ -1,4 +1,4 @@
-//! What a record is told in numbers: peaks between samples, and counters of ports.
+//! Numbers that the engine adds to a record: peaks between samples, and counters of ports.
 
 use units::Nanos;
 
@@ -17,13 +17,14 @@ impl Record {
         series.raise(since, now, peak);
     }
 
-    /// Whether PFC frames or discarded frames were counted at a (node, port, priority), or it was to be paused.
+    /// Returns true if PFC frames or discarded frames were counted at a (node, port, priority), or it was paused or to
+    /// be paused.
     pub fn has_counted(&self, node: &str, port: u16, priority: u8) -> bool {
         let key = (port, priority);
         self.counters.has(node, key) || self.pause_times.has(node, key)
     }
 
-    /// Adds what the engine has counted of each (node, port, priority), in the order of rows.
+    /// Adds the engine's counters of each (node, port, priority), in the order of rows.
     pub fn counters(&mut self, counted: Vec<PortCounters>) {
         self.counters.take(counted);
     }

@@ -1,4 +1,4 @@
-//! What a record is made with.
+//! Options and inputs of a record.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::size_class::SizeClasses;
 use crate::throughput::ThroughputMeter;
 use crate::window::Window;
 
-/// What a record follows.
+/// Options of a record.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is something that is followed")]
 pub struct RecordOptions {
@@ -17,30 +17,30 @@ pub struct RecordOptions {
     pub flow_size_bins: Vec<Bytes>,
     /// Classes of flow sizes in the summary.
     pub size_classes: SizeClasses,
-    /// What the buffer of each switch can hold, by the switch's name.
+    /// Capacity of each switch's buffer, by the switch's name.
     pub capacities: BTreeMap<String, Bytes>,
-    /// A part of the run to look at by itself.
+    /// The part of the run to report separately as well.
     pub window: Option<Window>,
-    /// Where switches pause single queues: the time between two samples of their flows.
+    /// Time between two samples of a port's flows, if switches pause single queues.
     pub flow_queues: Option<Nanos>,
-    /// Whether rows of OFC's tables are counted.
+    /// True to count rows of OFC's tables.
     pub flow_tables: bool,
-    /// Whether mean queue lengths of ports are.
+    /// True to compute mean queue lengths of ports.
     pub port_queues: bool,
-    /// Whether ports have states.
+    /// True if ports have states.
     pub port_states: bool,
-    /// Whether switches have a watchdog.
+    /// True if switches have a watchdog.
     pub watchdog: bool,
-    /// Counts what receivers get, if there is a folder to write it to.
+    /// Counts the payload that receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
 
-/// What a record cannot know by itself.
+/// Facts about a run that the engine does not report.
 #[derive(Clone, Debug)]
 pub struct RunDescription<'a> {
     /// The resolved scenario.
     pub scenario_toml: &'a str,
-    /// What the run was made with.
+    /// Inputs of the run.
     pub manifest: &'a Manifest,
     /// See [`RunReport::fabric`](crate::RunReport::fabric).
     pub fabric: String,

@@ -380,7 +380,7 @@ fn a_trace_is_cut_at_its_bound_and_the_summary_says_so() {
     assert!(report.summary.truncated.is_empty(), "no file, nothing cut");
 }
 
-/// Only a run with a watchdog says something of storms.
+/// Only a run with a watchdog reports storms.
 #[test]
 fn storms_are_summed_up_where_there_is_a_watchdog() {
     let finish = |watchdog: bool, storms: u32| {

@@ -8,22 +8,23 @@ use crate::link_priority::LinkPriorityRow;
 use crate::measurements::Measurements;
 
 impl Record {
-    /// Adds what faults have done, if the scenario has some. Totals come by [`Summary::faults`](crate::Summary::faults).
+    /// Adds the effects of faults, if the scenario has some. The totals are in
+    /// [`Summary::faults`](crate::Summary::faults).
     pub fn faults(&mut self, rows: &[FaultRow]) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
     }
 
-    /// Adds what each wire has carried.
+    /// Adds the frames and bytes of each wire.
     pub fn links(&mut self, rows: &[LinkRow]) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
     }
 
-    /// Adds what each wire has carried of each priority.
+    /// Adds the frames and bytes of each priority on each wire.
     pub fn link_priorities(&mut self, rows: &[LinkPriorityRow]) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
     }
 
-    /// Adds what was measured of headroom, if it was.
+    /// Adds the measurements of headroom, if there are any.
     pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }

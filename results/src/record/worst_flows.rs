@@ -4,12 +4,13 @@ use crate::flow::FlowRow;
 use crate::report::{ReportedFlow, TABLE_ROWS};
 use crate::slowdown::Slowdown;
 
-/// As many flows as the table has rows: those that are not done, and those with the largest slowdowns.
+/// Worst flows of a run, at most as many as the table has rows: incomplete flows, then those with the largest
+/// slowdowns.
 #[derive(Default)]
 pub(super) struct WorstFlows(pub(super) Vec<ReportedFlow>);
 
 impl WorstFlows {
-    /// Takes a flow in, if it is one of the worst so far.
+    /// Adds a flow, if it is one of the worst so far.
     pub(super) fn add(&mut self, row: &FlowRow) {
         let place = self.0.partition_point(|other| rank(other) <= row_rank(row));
         if place < TABLE_ROWS {

@@ -1,4 +1,4 @@
-//! Why frames were lost.
+//! Reasons of lost frames.
 
 use super::quantity;
 use crate::drop::DropTotals;

@@ -1,4 +1,4 @@
-//! A buffer over time as a bar chart: what pools hold at the bottom, headroom on top.
+//! A buffer over time as a bar chart: bytes in pools at the bottom, headroom on top.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Where results lie, and the line that opens the capture.
+//! Locations of the results, and the command that opens the capture.
 
 use std::fmt::{self, Write};
 use std::path::Path;

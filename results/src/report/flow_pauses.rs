@@ -7,7 +7,7 @@ use units::Nanos;
 use super::{Style, quantity};
 use crate::flow_pause::{FlowPauseTotals, UnresumedFlow};
 
-/// How many there were, and what flow tables had no room for.
+/// Section on pauses of flows, and on packets without an entry of a flow table.
 pub(super) fn flow_pauses(out: &mut String, totals: &FlowPauseTotals, style: Style) -> fmt::Result {
     let FlowPauseTotals { pause_frames, flows, resume_frames, .. } = *totals;
     let FlowPauseTotals { class_pauses, unnamed_packets, .. } = *totals;

@@ -1,4 +1,4 @@
-//! What was lost, why, and what is wrong with the run.
+//! Losses with their reasons, and defects of the run.
 
 use std::fmt::{self, Write as _};
 

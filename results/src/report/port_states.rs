@@ -7,7 +7,7 @@ use units::Nanos;
 use super::{Style, quantity};
 use crate::port_state::PortStateTotals;
 
-/// How often ports were victims, how long, and which of them paused.
+/// Section on ports as victims: times, durations, and pauses by state.
 pub(super) fn port_states(out: &mut String, totals: &PortStateTotals, style: Style) -> fmt::Result {
     let PortStateTotals { victims, ports, victim_ns, .. } = *totals;
     let PortStateTotals { pauses_of_victims, pauses_of_normal, of_queues, .. } = *totals;

@@ -8,7 +8,7 @@ use super::{Style, quantity};
 use crate::flow_queue::FlowQueueTotals;
 use crate::queue_pause::QueuePauseTotals;
 
-/// How many there were, and how long.
+/// Section on pauses of single queues: numbers and durations.
 pub(super) fn queue_pauses(
     out: &mut String,
     totals: &QueuePauseTotals,

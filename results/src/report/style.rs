@@ -1,6 +1,6 @@
-//! How a report is coloured.
+//! Colours of a report.
 
-/// Whether a report carries terminal escapes. The caller decides, by terminal and `NO_COLOR`.
+/// Choice of terminal escapes in a report. The caller decides, by terminal and `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     ansi: bool,
@@ -22,12 +22,12 @@ impl Style {
         self.wrap("1", text)
     }
 
-    /// What is right.
+    /// Text in the colour for good results.
     pub fn good(self, text: &str) -> String {
         self.wrap("32", text)
     }
 
-    /// What is wrong.
+    /// Text in the colour for defects.
     pub fn bad(self, text: &str) -> String {
         self.wrap("31", text)
     }

@@ -28,7 +28,7 @@ pub struct TextTable<const N: usize> {
 impl<const N: usize> TextTable<N> {
     const GAP: &'static str = "  ";
 
-    /// No rows yet.
+    /// A table without rows.
     pub fn new(columns: [Head; N]) -> Self {
         Self { columns, rows: Vec::new() }
     }
@@ -137,7 +137,7 @@ mod tests {
         };
         assert_eq!(lines(&["a", &long(WIDTH - 2)], ""), [WIDTH]);
         assert_eq!(lines(&["a", &long(WIDTH - 1)], ""), [1, WIDTH + 1]);
-        // Room for the joint is kept, whether the line is broken or not.
+        // Room for the joint is kept, broken line or not.
         assert_eq!(lines(&["a", &long(WIDTH - 4)], " \\"), [WIDTH - 2]);
         assert_eq!(lines(&["a", &long(WIDTH - 3)], " \\"), [3, WIDTH - 1]);
         assert_eq!(lines(&["a", &long(WIDTH - 4), "b"], " \\"), [WIDTH, 3]);

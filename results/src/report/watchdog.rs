@@ -7,7 +7,7 @@ use units::{Bytes, Nanos};
 use super::{Style, quantity};
 use crate::watchdog::WatchdogTotals;
 
-/// How many there were, and what became of packets.
+/// Section on PFC storms, and on the packets that they affected.
 pub(super) fn storms(out: &mut String, totals: &WatchdogTotals, style: Style) -> fmt::Result {
     writeln!(out, "\n{}", style.heading("PFC storms"))?;
     let WatchdogTotals { storms, restored, storm_ns, .. } = *totals;

@@ -1,4 +1,4 @@
-//! A machine to oneself: a `/run` and a network in which nobody else makes fabrics.
+//! An isolated machine: a `/run` and a network without other users' fabrics.
 
 use std::ffi::CString;
 use std::fs;
@@ -10,27 +10,27 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-/// Looks for a fabric before it counts as missing.
+/// Checks for a fabric before it counts as missing.
 const LOOKS: u32 = 5000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Gives the calling thread, and all that it starts from now on, a `/run` and a network of its own.
-/// Everything that appears there is then the doing of the test, and goes with it.
+/// Gives the calling thread, and all processes that it starts from now on, a private `/run` and
+/// network. All that appears there is then due to the test, and is removed with it.
 pub fn isolate() {
     // SAFETY: takes flags only, and changes only the calling thread's view.
     let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWNET) };
     assert_eq!(unshared, 0, "this test needs root: {}", io::Error::last_os_error());
     let root = Path::new("/");
     mount(root, None, libc::MS_REC | libc::MS_PRIVATE, None).expect("mounts can be made private");
-    // The copies of what others have mounted by now would keep their namespaces alive.
+    // Copies of other processes' mounts would keep their namespaces alive.
     while unmount(Path::new("/run/netns")).is_ok() {}
     mount(Path::new("/run"), Some("tmpfs"), 0, None).expect("a file system can be mounted");
     let added = ip(&["link", "add", "own0", "type", "veth", "peer", "name", "own1"]);
     assert!(added.is_empty(), "{added}");
 }
 
-/// What a run could leave: names of namespaces, locks, mounts, and what `ip` says of the interfaces
-/// that were there before.
+/// Traces that a run could leave: names of namespaces, locks, mounts, and `ip`'s output on the
+/// interfaces that existed before.
 pub fn traces() -> Vec<String> {
     let mut traces = names("/run/netns");
     traces.extend(names("/run/xoff"));
@@ -65,7 +65,7 @@ pub fn mount_small_disk(folder: &Path, bytes: u64) {
     mount(folder, Some("tmpfs"), 0, Some(&size)).expect("a file system can be mounted");
 }
 
-/// Takes away what is mounted on `folder`, if anything is.
+/// Unmounts everything on `folder`, if anything is mounted there.
 pub fn unmount(folder: &Path) -> io::Result<()> {
     let path = c_path(folder);
     // SAFETY: the path is a zero-terminated string that outlives the call.

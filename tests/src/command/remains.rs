@@ -1,4 +1,4 @@
-//! What a process leaves when it dies: its guardian, and what it had in the kernel.
+//! Remains of a process that dies: its guardian, and its objects in the kernel.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use aya::maps::loaded_maps;
 use aya::programs::loaded_programs;
 
-/// Looks for something before it counts as missing, or as left.
+/// Checks of a condition before it counts as failed.
 const LOOKS: u32 = 5000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Waits until `done`, or fails: `what` is what is waited for.
+/// Waits until `done`, or fails with `what`, the description of the condition.
 #[track_caller]
 pub fn await_that(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..LOOKS {
@@ -25,8 +25,8 @@ pub fn await_that(what: &str, mut done: impl FnMut() -> bool) {
     panic!("waited in vain: {what}");
 }
 
-/// Removes what an interrupted run left at `out`: nothing, or a whole folder that says that the run was interrupted.
-/// Returns whether there was one.
+/// Removes the output of an interrupted run at `out`: nothing, or a complete folder that records the interruption.
+/// Returns true if there was a folder.
 #[track_caller]
 pub fn take_interrupted(out: &str) -> bool {
     let folder = Path::new(out);
@@ -88,7 +88,7 @@ pub fn bpf_objects_of(process: u32) -> BpfObjects {
     objects
 }
 
-/// Waits until the kernel has none of these any more; it removes interfaces some time after their namespace.
+/// Waits until the kernel has unloaded all of these. It removes interfaces some time after their namespace.
 #[track_caller]
 pub fn await_unloaded(objects: &BpfObjects) {
     await_that("BPF programs and maps of a dead process go", || loaded_of(objects).is_empty());

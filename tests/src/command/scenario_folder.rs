@@ -1,11 +1,11 @@
-//! Scenario files as a person has them: those that ship, and changed copies of them.
+//! Scenario files as a user has them: shipped files, and changed copies of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// A folder for one test's files; it goes with the test.
+/// A folder for one test's files, removed at the test's end.
 #[derive(Debug)]
 pub struct ScenarioFolder(TempDir);
 

@@ -1,4 +1,4 @@
-//! What holds of every run: its tables agree with each other, with the summary and with the wires.
+//! Properties of every run: its tables agree with each other, with the summary and with the wires.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +94,7 @@ fn assert_drops(run: &Run) {
     assert_eq!(by_reason, run.summary.drops.by_reason);
 }
 
-/// A switch's decisions, as intervals, are what `pause_time.csv` says, and the frames what the summary says.
+/// A switch's decisions, as intervals, agree with `pause_time.csv`, and its frames with the summary.
 fn assert_pauses(run: &Run) {
     let (pauses, summary) = (run.pauses(), &run.summary);
     let mut by_port: BTreeMap<(String, u64, u64), Decisions> = BTreeMap::new();
@@ -144,8 +144,7 @@ impl Decisions {
     }
 }
 
-/// Samples are at most what the counters have as their greatest, and levels followed event by event
-/// exactly that.
+/// Samples are at most the counters' max values, and levels followed event by event reach them exactly.
 fn assert_buffers(run: &Run) {
     let (queues, occupancy) = (run.table("queues.csv"), run.table("occupancy.csv"));
     let maxima =
@@ -160,7 +159,7 @@ fn assert_buffers(run: &Run) {
     }
 }
 
-/// The frames on all wires, by kind, against what hosts and switches counted.
+/// The frames on all wires, by kind, agree with the counters of hosts and switches.
 fn assert_frames(run: &Run) {
     let (frames, summary) = (run.frames(), &run.summary);
     assert_eq!(frames.len() as u64, summary.packet_hops);

@@ -47,8 +47,8 @@ pub(super) fn assert_paired(run: &Run) {
     assert!(paused.values().all(|paused| !paused), "a queue is paused at the end");
 }
 
-/// Two flows of the left cross to one host at the right, to which a third sends, and another flow of theirs goes elsewhere: it has
-/// what they leave of the link between the switches, because only their queues are paused.
+/// Two flows from the left go to one host at the right, to which a third host sends, and another flow from the left
+/// goes elsewhere: it gets the rest of the link between the switches, because only their queues are paused.
 pub fn no_head_of_line_blocking(run: Runner) {
     let flows = flow("h0", "h4", 1000, 3)
         + &flow("h1", "h4", 1000, 3)
@@ -68,7 +68,7 @@ pub fn no_head_of_line_blocking(run: Runner) {
     let times = [&alone, &one_queue].map(time);
     assert!(times[0] < 5 * ideal / 2, "{times:?}");
     assert!(times[1] > 3 * ideal, "in one queue with others it waits for them: {times:?}");
-    // Queues stay short: a threshold, and what comes in until the pause binds.
+    // Queues stay short: a threshold, plus arrivals until the pause takes effect.
     let longest = |run: &Run| {
         let queues = run.table("egress_queues.csv");
         queues.rows().iter().map(|row| row.number("bytes")).max().expect("samples")
@@ -76,8 +76,8 @@ pub fn no_head_of_line_blocking(run: Runner) {
     assert!(longest(&alone) < 60_000, "{} B", longest(&alone));
 }
 
-/// Of the same flows: each pause tells which it holds where it comes in, and in one queue that is also the one that goes
-/// elsewhere.
+/// For these flows, each pause names the flows that it holds at the paused node. In a single queue, these include the
+/// flow that goes elsewhere.
 pub fn pauses_tell_what_they_hold(run: Runner) {
     let sources = ["h0", "h1", "h5", "h6"];
     let flows: String = sources.iter().map(|source| flow(source, "h4", 1000, 3)).collect();
@@ -209,8 +209,8 @@ pub fn random_losses_are_made_up_for(run: Runner) {
     }
 }
 
-/// All flows complete without a timeout, and not much later than in a run that loses nothing: a lost resume costs at
-/// most a bitmap period.
+/// All flows complete without a timeout, and not much later than in a run without losses: a lost resume costs at most a
+/// bitmap period.
 fn assert_goes_on(lossy: &Run, whole: &Run, about: &str) {
     const BITMAP_PERIOD: u64 = 10_000;
     let (summary, other) = (&lossy.summary, &whole.summary);
@@ -236,8 +236,8 @@ pub fn nics_that_obey_nothing(run: Runner) {
     assert!(!run.table("queue_pauses.csv").rows().is_empty(), "s1 pauses s0");
 }
 
-/// Four switches in a ring whose routes all lead one way round, under BFC in a lossy buffer, with one queue a port, which
-/// the flows to both switches behind it share.
+/// Four switches in a ring whose routes all lead one way round, under BFC in a lossy buffer, with one queue a port,
+/// which the flows to both following switches share.
 const RING: &str = include_str!("../../../scenarios/deadlock-ring.toml");
 const ONE_LOSSY_QUEUE: [&str; 4] = [
     "stop=done",
@@ -247,8 +247,8 @@ const ONE_LOSSY_QUEUE: [&str; 4] = [
 ];
 const PREVENTED: &str = "switch.backpressure.prevent_deadlocks=true";
 
-/// Each switch's pause waits for that of the next, for ever. Where one switch of the ring does not pause for packets that
-/// go on round it, all flows complete.
+/// Each switch's pause waits for the next switch's pause, for ever. If one switch of the ring does not pause for
+/// packets that go on round it, all flows complete.
 pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
     let between =
         |row: &&Row| row.text("node").starts_with('s') && row.text("peer").starts_with('s');
@@ -280,7 +280,7 @@ pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
     let pauses = freed.table("queue_pauses.csv");
     let pausing = pauses.rows().iter().filter(between).map(|row| row.text("node"));
     let pausing: BTreeSet<&str> = pausing.collect();
-    // s2 is the lowest switch: what comes from s1 and goes on to s3 comes down and goes up again.
+    // s2 is the lowest switch: packets from s1 to s3 come down and go up again.
     assert!(!pausing.contains("s2") && pausing.contains("s1"), "{pausing:?}");
     assert!(!freed.summary.lossless, "what is not paused may be lost");
 }

@@ -11,14 +11,15 @@ fn completion(run: &Run, label: &str) -> u64 {
     run.flows().only("label", label).number("fct_ns")
 }
 
-/// An entry of `[[flows]]` with a label of its own.
+/// An entry of `[[flows]]` with its own label.
 fn labelled(label: &str, src: &str, dst: &str, kilobytes: u64, priority: u8) -> String {
     flow(src, dst, kilobytes, priority)
         .replace(&format!("label = \"{src}\""), &format!("label = \"{label}\""))
 }
 
-/// Three flows of other lengths share the link to h4: the shortest is done first, and each has all of the link while it is
-/// the shortest. Packets say what is left, and the NIC of h0 has a short flow go ahead of a long one, too.
+/// Three flows of different lengths share the link to h4: the shortest finishes first, and each has all of the link
+/// while it is the shortest. Packets carry the remaining bytes, and the NIC of h0 also sends a short flow ahead of a
+/// long one.
 pub fn shortest_remaining_first(run: Runner) {
     let flows = labelled("long", "h0", "h4", 800, 3)
         + &labelled("middle", "h1", "h4", 400, 3)
@@ -38,7 +39,7 @@ pub fn shortest_remaining_first(run: Runner) {
     };
     assert!(slowdown(&srf, "short") < 110, "{}", slowdown(&srf, "short"));
     assert!(slowdown(&srf, "tiny") < 110, "{}", slowdown(&srf, "tiny"));
-    // After 200 kB of the short one: three halves of its own time.
+    // After 200 kB of the short flow: three halves of its own time.
     assert!((145..165).contains(&slowdown(&srf, "middle")), "{}", slowdown(&srf, "middle"));
     assert!(slowdown(&turns, "short") > 150, "others go between: {}", slowdown(&turns, "short"));
     let left = |frame: &super::capture::CapturedFrame| frame.data().map(|packet| packet.remaining);
@@ -77,8 +78,8 @@ pub fn strict_classes(run: Runner) {
     assert!(completion(&run, "low") > *last, "it waits for all of them");
 }
 
-/// An incast of more flows than there are queues, and a flow beside it to the same host: with labels the incast has one
-/// queue, so the flow has half of the link, and its packets are not told apart from those of others by their DSCP.
+/// An incast of more flows than there are queues, and another flow to the same host: with labels the incast has one
+/// queue, so the flow has half of the link, and its packets are not told apart from others by their DSCP.
 pub fn labelled_incasts(run: Runner) {
     let incast = "[[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\", \"h5\", \"h6\", \"h7\"]\n\
                   receiver = \"h4\"\nbytes = \"200kB\"\n";
@@ -114,7 +115,7 @@ pub fn labelled_incasts(run: Runner) {
     }
 }
 
-/// A switch that counts half of the packets still pauses, and what reordering loses is sent again.
+/// A switch that counts half of the packets still pauses, and packets lost to reordering are sent again.
 pub fn sampled_departures(run: Runner) {
     let flows: String = (0..4)
         .flat_map(|source| (0..6).map(move |_| flow(&format!("h{source}"), "h4", 100, 3)))

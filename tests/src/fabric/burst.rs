@@ -1,5 +1,5 @@
-//! Generated bursts: small fabrics whose buffers hold little beyond what is reserved, and more traffic in
-//! more classes than they can forward.
+//! Generated bursts: small fabrics whose buffers hold little beyond their reserves, and more traffic in more classes
+//! than they can forward.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ pub struct Burst {
     pub fabric_link: Option<&'static str>,
     /// Gigabits a second of hosts' links; links between switches have `fabric_gigabits`.
     pub gigabits: u64,
-    /// The same for links between switches.
+    /// Gigabits a second of links between switches.
     pub fabric_gigabits: u64,
     /// Propagation delay of all links.
     pub delay_ns: u64,
@@ -38,7 +38,7 @@ pub struct Burst {
     pub xon_offsets: (u64, u64),
     /// Private buffer of a queue.
     pub private: u64,
-    /// Flows, all at about the same time.
+    /// Flows, all starting at about the same time.
     pub flows: Vec<BurstFlow>,
 }
 
@@ -51,9 +51,9 @@ pub struct BurstFlow {
     pub distance: u8,
     /// Modulo the number of lossless classes.
     pub class: u8,
-    /// Its size.
+    /// Size of the flow.
     pub kilobytes: u64,
-    /// When it starts.
+    /// Start of the flow.
     pub start_ns: u64,
 }
 
@@ -133,7 +133,7 @@ impl Burst {
         self.run_with(run, headroom, &[])
     }
 
-    /// The same with more settings.
+    /// Runs it with this headroom and more settings.
     pub fn run_with(&self, run: Runner, headroom: &str, more: &[&str]) -> Run {
         let (text, headroom) = (self.text(), self.headroom(headroom));
         let overrides = [headroom.clone(), "switch.buffer=1GB".to_owned()];

@@ -16,7 +16,7 @@ const OPTION_IF_NAME: u16 = 2;
 /// `opt_comment`, an option of any block.
 const OPTION_COMMENT: u16 = 1;
 
-/// What a captured frame is.
+/// Content of a captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A RoCEv2 packet.
@@ -36,19 +36,19 @@ pub enum Content {
 pub struct CapturedFrame {
     /// The wire that it crossed.
     pub wire: WireId,
-    /// When its last bit arrived.
+    /// Arrival of its last bit.
     pub arrival_ns: u64,
-    /// When its first bit was sent; exact on wires whose times are whole nanoseconds.
+    /// Start of its first bit; exact on wires whose times are whole nanoseconds.
     pub start_ns: u64,
-    /// Its length without FCS.
+    /// Length without FCS.
     pub length: u64,
-    /// What it is.
+    /// Content of the frame.
     pub content: Content,
     stamps: Stamps,
 }
 
 impl CapturedFrame {
-    /// What a packet with telemetry says of its stamps.
+    /// Telemetry fields of a packet, if it has any.
     pub fn telemetry(&self) -> Option<TelemetryFields> {
         match self.content {
             Content::Roce(packet) => packet.telemetry,
@@ -57,7 +57,7 @@ impl CapturedFrame {
         }
     }
 
-    /// The stamps of a packet with telemetry; none of another frame.
+    /// Stamps of a packet with telemetry; empty for other frames.
     pub fn stamps(&self) -> &[HopTelemetry] {
         &self.stamps[..self.telemetry().map_or(0, |telemetry| usize::from(telemetry.hops))]
     }
@@ -99,7 +99,7 @@ pub fn read(bytes: &[u8], fabric: &Fabric) -> Vec<CapturedFrame> {
     read_commented(bytes, fabric).into_iter().map(|(frame, _)| frame).collect()
 }
 
-/// The same with the comment of each.
+/// Reads the frames with their comments.
 pub fn read_commented(bytes: &[u8], fabric: &Fabric) -> Vec<(CapturedFrame, Option<String>)> {
     let mut interfaces = Vec::new();
     let mut frames = Vec::new();

@@ -1,4 +1,4 @@
-//! Captures of drops: every frame that goes no further, with the reason, where it went no further.
+//! Captures of drops: every dropped frame, with the reason, at the place of the drop.
 
 use std::fs;
 
@@ -11,8 +11,8 @@ use super::one_switch::{flow, star};
 /// A frame that went no further: when, on which wire, its length and why.
 type Dropped = (u64, WireId, u64, String);
 
-/// What is dropped because a lossy queue is full, or when its turn comes, and what wires lose or damage, PAUSE frames among it, is
-/// captured: as many frames, at the same times and of the same lengths as `drops.csv` has rows.
+/// Captures contain all packets that a lossy queue drops, when full or at their turn, and all frames, PAUSE included,
+/// that wires lose or damage. Their number, times and lengths agree with the rows of `drops.csv`.
 pub fn all_are_captured_with_their_reason(run: Runner) {
     for (lossy, reason) in [
         ("kind = \"dt\"", "lossy-threshold"),

@@ -1,4 +1,4 @@
-//! How thresholds are computed, and how DCQCN shares a bottleneck.
+//! Periodic thresholds, and DCQCN's shares of a bottleneck.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::capture::{CapturedFrame, wire_named};
 use super::one_switch::{flow, star};
 use super::{CAPTURE_ALL, Run, Runner};
 
-/// Thresholds that the control plane computes every 10 us: nothing is lost, and it is not the same as a
-/// threshold evaluated at every packet.
+/// Thresholds that the control plane computes every 10 us: nothing is lost, and the results differ from a threshold
+/// evaluated at every packet.
 pub fn periodic_thresholds(run: Runner) {
     let senders = ["h1", "h2", "h3"].map(|host| flow(host, "h0", 200, 3)).concat();
     let dynamic = "switch.threshold={ kind = \"dt\", alpha = \"1/2\" }";
@@ -24,7 +24,7 @@ pub fn periodic_thresholds(run: Runner) {
     }
     let decisions = |run: &Run| run.pauses().numbers("time_ns");
     assert_ne!(decisions(&per_packet), decisions(&periodic));
-    // Between two computations a threshold stays what it was.
+    // A threshold is constant between two computations.
     let mut by_period: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for row in periodic.pauses().with("event", "xoff") {
         let thresholds = by_period.entry(row.number("time_ns") / 10_000).or_default();
@@ -36,8 +36,8 @@ pub fn periodic_thresholds(run: Runner) {
     }
 }
 
-/// Two flows of one bottleneck, the second one later. The profile's step of increase is what it is; times
-/// and rates are scaled so that some hundred steps fit into the run.
+/// Two flows of one bottleneck, the second one later. The profile's step of increase is fixed; times and rates are
+/// scaled so that some hundred steps fit into the run.
 fn two_flows(link: &str, kilobytes: u64, profile: &str, more: &str, ecn: &str) -> String {
     format!(
         r#"
@@ -92,8 +92,8 @@ pub fn paper_profile_is_fair(run: Runner) {
     assert_fair(run, &two_flows("10Gbps", 16_000, "paper", "", ecn), 10_000);
 }
 
-/// Two switches in a row, each of which is congested and marks: what the run counts is the packets that
-/// arrive marked, also those that both have marked.
+/// Two switches in a row, each of which is congested and marks: the run counts the packets that arrive marked,
+/// including packets that both switches have marked.
 pub fn marked_packets_count_once(run: Runner) {
     let link =
         |a, b, rate| format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{rate}\", delay = \"1us\" }}");

@@ -47,7 +47,7 @@ time = \"whole-nanoseconds\"
     let pauses = run.pauses();
     let first = pauses.with("event", "xoff").next().expect("1596 B are above 1500 B");
     assert_eq!((first.number("time_ns"), first.number("occupancy_bytes")), (1209, 1596));
-    // What crosses the wires is what it is.
+    // Frames on the wires keep their own lengths.
     let lengths: Vec<u64> = run.frames().iter().map(|frame| frame.length).collect();
     assert!([1074, 1058, 558, 62, 60].iter().all(|length| lengths.contains(length)), "{lengths:?}");
 }

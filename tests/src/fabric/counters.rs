@@ -7,7 +7,7 @@ use results::{RunEnd, Summary};
 use super::one_switch::{flow, funnel, loss, two_to_one};
 use super::{CAPTURE_ALL, Run, Runner};
 
-/// The value of each counter by (node, port, counter); those that are zero have none.
+/// Value of each counter by (node, port, counter). Zero counters have no entry.
 type Counters = BTreeMap<(String, u64, String), u64>;
 
 const QUEUES: &str = "results.queue_counters=true";
@@ -39,7 +39,7 @@ fn sum(run: &Run, name: &str) -> u64 {
     counters(run).iter().filter(|((.., counter), _)| is(counter)).map(|(_, value)| value).sum()
 }
 
-/// What holds of every run that captures everything, and is drained unless it ended in a deadlock.
+/// Checks counters of a run that captures everything, and is drained unless it ended in a deadlock.
 pub fn assert_counters(run: &Run) {
     let fabric = run.scenario.fabric();
     let counters = counters(run);
@@ -123,7 +123,7 @@ pub fn counters_are_those_of_other_tables(run: Runner) {
     }
 }
 
-/// One sender, so that what the switch holds at most is what its only group of packets holds.
+/// One sender, so that the switch's max equals the max of its only group of packets.
 pub fn watermarks_are_exact(run: Runner) {
     for mark_at in ["enqueue", "dequeue"] {
         let marking = MARKING.replace("MARK", mark_at);
@@ -185,7 +185,7 @@ pub fn storms_are_counted(run: Runner) {
     assert!(by_h3.is_some_and(|frames| *frames > 1), "{by_h3:?}");
 }
 
-/// Tables that are left out are not there, whatever asks for them; the rest is as it would be.
+/// Omitted tables are not written, whatever requests them; all other files are unchanged.
 pub fn tables_are_left_out(run: Runner) {
     let all = ["results.occupancy=true", "results.throughput={ interval = \"10us\" }", QUEUES];
     let whole = run(&two_to_one(3), &all);

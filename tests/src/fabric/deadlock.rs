@@ -1,4 +1,4 @@
-//! Queues that wait for each other in a circle.
+//! Queues that wait for each other in a cycle.
 
 use results::{DeadlockTotals, RunEnd};
 
@@ -34,7 +34,7 @@ fn circles(run: &Run) -> Vec<(u64, Option<u64>, Option<u64>, String)> {
     circles.rows().iter().map(row).collect()
 }
 
-/// The first circle closes at the same instant whether the run stops there or not; what differs is how it ends.
+/// The first cycle closes at the same instant whether the run stops there or not; only the end differs.
 pub fn figure_16(run: Runner) {
     let first = (31_724, Some(33_120), None, BACK.to_owned());
     let second = (43_415, Some(54_724), None, FORWARD.to_owned());
@@ -86,9 +86,9 @@ pub fn under_dsh(run: Runner) {
     assert_eq!((run.summary.ended, run.summary.flows_completed), (RunEnd::Deadlock, 0));
 }
 
-/// Traffic between leaf0 and leaf3 has priority 3, between leaf1 and leaf2 priority 5. At each switch of the
-/// circle one of them turns and the other leaves it, so that queues alone never wait in a circle. Under
-/// DSH the ports do: what is stuck in one priority keeps the port OFF and with it the other.
+/// Traffic between leaf0 and leaf3 has priority 3, between leaf1 and leaf2 priority 5. At each switch of the cycle one
+/// of them turns and the other leaves it, so that queues alone never wait in a cycle. Under DSH the ports do: packets
+/// stuck in one priority keep the port OFF, and with it the other priority.
 pub fn of_ports(run: Runner) {
     let (outer, inner) = DEADLOCK.split_once("label = \"1 to 2\"").expect("the incasts in order");
     let of_class = |text: &str, class: u8| {
@@ -127,8 +127,8 @@ pub fn of_ports(run: Runner) {
     assert_eq!((by_queue.summary.ended, by_queue.summary.flows_completed), (RunEnd::Drained, 16));
 }
 
-/// Without shared headroom, what a queue that is OFF has in insurance stays there until a packet of it
-/// departs. Behind a circle none does, so its port never resumes, however much room others make.
+/// Without shared headroom, the insurance bytes of a queue that is OFF stay there until a packet of it departs. Behind
+/// a cycle no packet departs, so its port never resumes, however much room others make.
 pub fn insurance_that_stays(run: Runner) {
     let bytes = "bytes = \"400kB\"";
     let mut text = DEADLOCK.to_owned();
@@ -156,7 +156,7 @@ pub fn insurance_that_stays(run: Runner) {
     let circle = &table.rows()[1];
     assert_eq!(circle.text("priorities"), "3 5 5 3");
     assert_eq!(circle.text("levels"), "port queue port queue");
-    // It lasts, with every pause renewed.
+    // The deadlock lasts, with every pause renewed.
     let on = run(&text, &[&settings[..], &["stop=done", "duration=2ms"]].concat());
     assert_eq!(circles(&on), circles(&stopped));
     assert_eq!(on.summary.ended, RunEnd::Duration);
@@ -167,7 +167,7 @@ pub fn insurance_that_stays(run: Runner) {
     assert_eq!((shared.summary.ended, shared.summary.flows_completed), (RunEnd::Drained, 12));
 }
 
-/// PAUSE alone is no deadlock: not where routes have no cycle, and not where queues wait in a line.
+/// PAUSE alone does not make a deadlock: not if routes have no cycle, and not if queues wait in a line.
 pub fn pauses_without_a_circle(run: Runner) {
     for overrides in [
         ["topology.failed_links=[]", "switch.buffer=600kB"],
@@ -183,7 +183,7 @@ pub fn pauses_without_a_circle(run: Runner) {
     }
 }
 
-/// A circle from which a packet can leave is no deadlock: it dissolves, and the run goes on.
+/// A cycle from which a packet can leave is not a deadlock: it dissolves, and the run goes on.
 pub fn a_passing_circle(run: Runner) {
     let run = run(DEADLOCK, &["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"]);
     run.assert_lossless();
@@ -194,7 +194,7 @@ pub fn a_passing_circle(run: Runner) {
     assert!(onset < end);
 }
 
-/// Pauses come and go faster than the watch hears of them: each circle is found once.
+/// Pauses come and go faster than the watch is notified: each cycle is found once.
 pub fn circles_of_short_pauses(run: Runner) {
     for buffer in ["900kB", "1200kB", "1500kB"] {
         let buffer = format!("switch.buffer={buffer}");
@@ -236,7 +236,7 @@ pub fn a_queue_is_tested_when_its_pause_is_renewed(run: Runner) {
     assert_eq!(totals("refresh"), at_refresh);
 }
 
-/// A deadlock whose PAUSEs are lost dissolves when the quanta run out.
+/// A deadlock whose PAUSE frames are lost dissolves when the quanta run out.
 pub fn a_deadlock_without_refreshes(run: Runner) {
     let refreshes: Vec<String> = (5..60).map(|number: u32| number.to_string()).collect();
     let fault = loss("leaf1->spine1", "pause", &format!("nth = [{}]", refreshes.join(", ")));

@@ -1,4 +1,4 @@
-//! FIFOs below egress queues: what is sent stays as it was, and what sees the egress queues sees less.
+//! FIFOs below egress queues: departures stay as before, and functions that read the egress queues see less.
 
 use super::Runner;
 use super::one_switch::two_to_one;
@@ -7,7 +7,7 @@ const LOSSY: &str = "switch.lossless=[]";
 /// Half of the packets that wait when two flows of 200 packets meet.
 const ROOM: &str = "switch.device_queue=100";
 
-/// One queue, no losses and no marks: the order and the times of all frames are those of one long queue.
+/// One queue, no losses and no marks: order and times of all frames are as with one long queue.
 pub fn order(run: Runner) {
     let text = two_to_one(1);
     let [plain, below] = [&[LOSSY][..], &[LOSSY, ROOM]].map(|settings| {
@@ -22,7 +22,7 @@ pub fn order(run: Runner) {
     assert_eq!(most(&plain) - most(&below), 100 * 1058);
 }
 
-/// Marks at departure and drops see the egress queue alone, which is shorter by what is below it.
+/// Marks at departure and drops see the egress queue alone, which is shorter by the packets below it.
 pub fn what_sees_queues(run: Runner) {
     let text = two_to_one(1);
     let marks = |settings: &[&str]| {

@@ -80,7 +80,7 @@ pub fn assert_tshark_agrees(run: &Run) {
 }
 
 /// Asserts that tshark follows the TCP connections of a capture: right checksums, nothing malformed, and no analysis
-/// flag, which would tell of a gap, a segment sent again or a full window.
+/// flag, which would report a gap, a retransmission or a full window.
 pub fn assert_tshark_follows_tcp(run: &Run) {
     let fields =
         ["tcp.checksum.status", "_ws.malformed", "tcp.analysis.flags", "ip.checksum.status"];
@@ -138,8 +138,8 @@ pub fn assert_selective_naks_agree(run: &Run) -> usize {
     expected.len()
 }
 
-/// Asserts that the dissector that ships reads what packets of a capture say of their flow as our own reader does, and
-/// finds no fault with any. How many say something.
+/// Asserts that the shipped dissector and our own reader agree on the flow hints of a capture's packets, and that the
+/// dissector reports no error. Returns the number of packets with hints.
 pub fn assert_flow_hints_agree(run: &Run) -> usize {
     let names = [
         "_ws.malformed",
@@ -212,8 +212,7 @@ pub fn assert_dissected_telemetry(run: &Run) -> usize {
     count
 }
 
-/// What the dissector that ships prints of hop control frames: for each the line that sums it up, or what is wrong
-/// with it.
+/// Output of the shipped dissector on hop control frames: for each frame its summary line, or the error found.
 pub fn dissected_hop_control(frames: &[Vec<u8>]) -> Vec<String> {
     // A classic pcap file: the header with the link type of Ethernet, then each frame behind its two lengths.
     let header = [0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 0xffff, 1];
@@ -241,7 +240,7 @@ fn dissector() -> String {
     format!("lua_script:{}", script.display())
 }
 
-/// What tshark prints of these fields of a capture, a line for each frame.
+/// tshark's output of these fields of a capture, a line for each frame.
 fn tshark(capture: &Path, options: &[&str], fields: impl Iterator<Item = String>) -> String {
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(capture).args(options).args(["-T", "fields"]);
@@ -287,8 +286,7 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
             let _ = write!(line, "1\t{opcode}\t{qp}\t{psn}\t{pad}\t{syndrome}\t\t");
             line.push_str(&"\t".repeat(8));
         }
-        // tshark itself knows the EtherType and nothing else of it.
-        // `assert_tshark_follows_tcp` looks at segments.
+        // tshark itself knows only the EtherType. `assert_tshark_follows_tcp` checks segments.
         Content::Tcp(_) | Content::LinkDelay(_) | Content::HopControl(_) => {
             line.push_str(&"\t".repeat(15));
         }
@@ -310,7 +308,7 @@ fn syndrome(syndrome: Syndrome) -> String {
     }
 }
 
-/// How many frames of each BTH opcode a capture holds, by our own reader.
+/// Frames in a capture by BTH opcode, by our own reader.
 pub fn opcodes(run: &Run) -> BTreeMap<u8, u64> {
     let mut counts = BTreeMap::new();
     for packet in run.frames().iter().filter_map(CapturedFrame::roce) {
@@ -319,7 +317,7 @@ pub fn opcodes(run: &Run) -> BTreeMap<u8, u64> {
     counts
 }
 
-/// What scapy says of the ICRCs of a capture: how many are right by BTH opcode, or what is wrong.
+/// Result of scapy's check of a capture's ICRCs: right ICRCs by BTH opcode, or the error.
 pub fn scapy_icrcs(capture: &Path) -> Result<BTreeMap<u8, u64>, String> {
     let python = std::env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".into());
     require_scapy(&python);

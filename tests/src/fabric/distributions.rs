@@ -1,5 +1,5 @@
-//! `distributions.csv`, against numbers worked out by hand: 1058 B of a frame take 1082 ns on the wire with
-//! what surrounds them, the first one (with a RETH) 1098 ns.
+//! `distributions.csv`, compared with numbers computed by hand: 1058 B of a frame take 1082 ns on the wire with
+//! preamble, FCS and gap, the first frame (with a RETH) 1098 ns.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Run, Runner};
 
 const ON: &str = "results.distributions=true";
 
-/// One PAUSE, one queue: what of h1's is on its way to h0 lies in headroom.
+/// One PAUSE, one queue: the packets of h1 on their way to h0 lie in headroom.
 pub fn one_pause(run: Runner) {
     let run = run(&funnel(&flow("h1", "h0", 30, 3)), &[ON]);
     run.assert_lossless();
@@ -34,7 +34,7 @@ pub fn one_pause(run: Runner) {
     assert_eq!(run.text("distributions.csv"), expected);
 }
 
-/// The same with an outlet of half the rate: a frame leaves every 2164 ns, four in 8120 ns.
+/// An outlet of half the rate: a frame leaves every 2164 ns, four in 8120 ns.
 pub fn a_queue_that_drains(run: Runner) {
     let text = funnel(&flow("h1", "h0", 52, 3)).replace("80Mbps", "4Gbps");
     let run = run(&text, &[ON]);
@@ -46,7 +46,7 @@ pub fn a_queue_that_drains(run: Runner) {
     assert_eq!(table.only("measure", "departure-rate").number("value"), 4168);
 }
 
-/// What one port does alone, its switch does, of three times the headroom.
+/// The switch's numbers are those of its only active port, with three times the headroom.
 pub fn queues_of_a_port(run: Runner) {
     let flows: String = [1, 2].map(|class| flow("h1", "h0", 60, class)).concat();
     let headroom = "switch.headroom={ kind = \"sih\", bytes = \"60kB\" }";
@@ -65,7 +65,7 @@ pub fn queues_of_a_port(run: Runner) {
     assert_eq!(measured("port-headroom", 3), measured("switch-headroom", 1));
 }
 
-/// A port that pauses its three priorities does so once, whatever its queues do.
+/// A port that pauses its three priorities does so once, independent of its queues.
 pub fn a_port(run: Runner) {
     let flows: String = [1, 2, 3].map(|class| flow("h1", "h0", 60, class)).concat();
     let dsh = "switch.headroom={ kind = \"dsh\", port_xon_offset = \"2kB\" }";
@@ -88,7 +88,7 @@ pub fn a_port(run: Runner) {
     assert_eq!(values.max(), Some(1), "all that pauses comes in by one port");
 }
 
-/// Two queues that are paused together count as two; lossy ones and runs that do not ask leave nothing.
+/// Two queues that are paused together count as two. Lossy queues, and runs without the setting, write nothing.
 pub fn queues_and_those_who_do_not_ask(run: Runner) {
     let flows = flow("h1", "h0", 200, 3) + &flow("h2", "h0", 200, 3);
     let asked = run(&star(3, &flows), &[ON]);
@@ -105,8 +105,8 @@ pub fn queues_and_those_who_do_not_ask(run: Runner) {
     assert_eq!(silent.flows().numbers("fct_ns"), asked.flows().numbers("fct_ns"));
 }
 
-/// A flow of a low priority and one of another go through a bottleneck: G-PFC counts what both hold, so a departure of either
-/// may resume both.
+/// A flow of a low priority and a flow of another go through a bottleneck. G-PFC counts the bytes of both, so a
+/// departure of either may resume both.
 const GUARDED: &str = r#"
 name = "guarded"
 duration = "5ms"
@@ -146,8 +146,8 @@ pub fn a_queue_that_others_resume(run: Runner) {
     assert!(assert_pause_durations(&run) > 100);
 }
 
-/// Asserts that the pauses of queues in `distributions.csv` are those of `pauses.csv`, and returns their number. Under DSH
-/// a queue that turns OFF while its port is OFF has no row.
+/// Asserts that the pauses of queues in `distributions.csv` agree with `pauses.csv`, and returns their number. Under
+/// DSH a queue that turns OFF while its port is OFF has no row.
 pub fn assert_pause_durations(run: &Run) -> usize {
     if matches!(run.scenario.switch.headroom, Headroom::Dsh(_)) {
         let rows = run.pauses();

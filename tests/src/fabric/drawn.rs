@@ -18,7 +18,7 @@ pub use rendering::{PLAIN, Rendering};
 /// A scenario.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// Nodes and who is linked with whom.
+    /// Nodes and their links.
     pub shape: Shape,
     /// Hosts' links.
     pub host_link: Link,
@@ -32,7 +32,7 @@ pub struct Drawn {
     pub telemetry_hops: Option<u8>,
     /// The priorities, all lossless unless BFC is without PFC; the first of them carries ACKs, the last CNPs.
     pub lossless: Vec<u8>,
-    /// Whether those of them that carry neither ACKs nor CNPs are lossy, without BFC, too.
+    /// True if the inner priorities, which carry neither ACKs nor CNPs, are lossy, with or without BFC.
     pub loses: bool,
     /// The keys of `switch.lossy`, if it is there.
     pub lossy: Option<&'static str>,
@@ -42,9 +42,9 @@ pub struct Drawn {
     pub victims: Option<&'static str>,
     /// The keys of `switch.pause_rule`, times of slopes and low priorities apart, if it is there.
     pub pause_rule: Option<&'static str>,
-    /// How often the control plane computes thresholds, in nanoseconds, if it does.
+    /// Period of the control plane's threshold computation, in nanoseconds, if it computes thresholds.
     pub threshold_period: Option<u64>,
-    /// How headroom is set aside.
+    /// Headroom scheme.
     pub headroom: Headroom,
     /// BFC, if switches run it.
     pub backpressure: Option<Backpressure>,
@@ -54,7 +54,7 @@ pub struct Drawn {
     pub shared: u64,
     /// Private buffer of a queue.
     pub private: u64,
-    /// How it is filled.
+    /// Fill rule of the private buffer.
     pub private_fill: &'static str,
     /// The keys of `switch.scheduler`.
     pub scheduler: &'static str,
@@ -62,7 +62,7 @@ pub struct Drawn {
     pub ecn: Option<&'static str>,
     /// The keys of `host.transport` beside its kind.
     pub congestion_control: &'static str,
-    /// What other flows have: keys of TCP.
+    /// Keys of TCP for other flows.
     pub beside: Option<&'static str>,
     /// Flows.
     pub flows: Vec<DrawnFlow>,
@@ -79,25 +79,25 @@ pub enum Shape {
     LeafSpine,
     /// 16 hosts, 20 switches.
     FatTree,
-    /// So many switches in a circle, each with two hosts: PFC may deadlock.
+    /// A ring of this many switches, each with two hosts: PFC may deadlock.
     Ring(u32),
 }
 
 /// Rate in megabits a second and delay in nanoseconds.
 pub type Link = (u64, u64);
 
-/// How headroom is set aside.
+/// Headroom scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headroom {
     /// For each queue.
     Sih,
-    /// As links are measured.
+    /// By measured links.
     Adaptive,
     /// For each port.
     Dsh,
     /// Without shared headroom.
     DshInsuranceAlone,
-    /// Less than what queues may need: the only kind that may lose packets.
+    /// Less than queues may need: the only kind that may lose packets.
     Oversubscribed,
 }
 
@@ -110,20 +110,21 @@ pub struct DrawnFlow {
     pub distance: u32,
     /// Modulo the number of lossless priorities.
     pub class: u8,
-    /// Its size.
+    /// Size of the flow.
     pub bytes: u64,
-    /// When it starts.
+    /// Start of the flow.
     pub start_ns: u64,
 }
 
-/// Who sends to whom.
+/// Pairs of senders and receivers.
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
-    /// As each flow was drawn.
+    /// As drawn for each flow.
     Any,
-    /// All to host 0.
+    /// All flows to host 0.
     Incast,
-    /// Each to the fourth host after it: on a ring two switches further on, where pauses may close a circle.
+    /// Each flow to the fourth host after its sender: on a ring two switches further on, where pauses may close a
+    /// cycle.
     Circle,
 }
 
@@ -138,7 +139,7 @@ const BESIDE: [&str; 7] = [
     "congestion_control = \"hpcc\", delayed_ack = \"50us\"",
 ];
 
-/// Whether a transport's keys name a congestion control that lives on telemetry.
+/// Returns true if a transport's keys name a congestion control that needs telemetry.
 pub fn needs_telemetry(keys: &str) -> bool {
     ["\"hpcc\"", "\"powertcp\""].iter().any(|name| keys.contains(name))
 }
@@ -164,10 +165,10 @@ pub fn scenarios() -> impl Strategy<Value = Drawn> {
     drawn(rates, congestion_control.boxed(), &BESIDE)
 }
 
-/// Scenarios in which every instant is a whole number of nanoseconds, also if all times are twice as long:
-/// a byte takes 1 to 4 ns on every link. DCQCN is left out, because its rates are rounded, and adaptive
-/// headroom, because measured delays are, to a nanosecond whatever the rate. So is BFC, where flows that find no empty
-/// queue get one by the instant.
+/// Scenarios in which every instant is a whole number of nanoseconds, even if all times are twice as long: a byte takes
+/// 1 to 4 ns on every link. DCQCN is left out, because its rates are rounded, and adaptive headroom, because measured
+/// delays have a resolution of a nanosecond at any rate. BFC is left out because the instant decides the queue of flows
+/// that find no empty queue.
 pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
     let none = Just("congestion_control = \"none\"").boxed();
     let any = drawn(vec![2000, 4000, 8000], none, &[]);
@@ -325,8 +326,8 @@ fn victims(flow: &DrawnFlow, headroom: Headroom, has_bfc: bool) -> Option<&'stat
     Some(KEYS[usize::try_from(flow.start_ns % kinds).expect("three kinds")])
 }
 
-/// A rule of the PFC family, in half of the scenarios that may have one. Nothing is drawn for it, so that other scenarios stay as
-/// they were. Thresholds are between those of the static kind.
+/// A rule of the PFC family, in half of the scenarios that may have one. No random number is drawn for it, so that
+/// other scenarios stay the same. Thresholds are between those of the static kind.
 fn pause_rule(flow: &DrawnFlow, headroom: Headroom, has_scheme: bool) -> Option<&'static str> {
     const KEYS: [&str; 6] = [
         "\"capfc\", xlow = \"8kB\", xegress = \"4kB\"",
@@ -342,7 +343,7 @@ fn pause_rule(flow: &DrawnFlow, headroom: Headroom, has_scheme: bool) -> Option<
 }
 
 impl Shape {
-    /// How many hosts there are.
+    /// Number of hosts.
     pub const fn hosts(self) -> u32 {
         match self {
             Self::Star | Self::Dumbbell | Self::LeafSpine => 6,
@@ -353,8 +354,8 @@ impl Shape {
 }
 
 impl Drawn {
-    /// With OFC, in half of the scenarios that may have it: fixed thresholds, static headroom, nothing else beside, and no
-    /// ring, whose pauses of flows may wait for each other in a circle. Nothing is drawn for it either.
+    /// Adds OFC to half of the scenarios that may have it: fixed thresholds, static headroom, no other scheme, and no
+    /// ring, whose pauses of flows may wait for each other in a cycle. No random number is drawn for it either.
     fn perhaps_with_ofc(self) -> Self {
         let beside = self.backpressure.is_some()
             || self.victims.is_some()
@@ -378,7 +379,8 @@ impl Drawn {
         run(&text, &[&[&*buffer], more].concat())
     }
 
-    /// Its text, and the setting of its buffer, which depends on the reserves that it needs with more settings.
+    /// Text of the scenario, and the setting of its buffer, which depends on the reserves that it needs with more
+    /// settings.
     pub fn file(&self, rendering: Rendering, more: &[&str]) -> (String, String) {
         let text = self.text(rendering);
         let large: Vec<String> =

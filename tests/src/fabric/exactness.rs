@@ -1,4 +1,4 @@
-//! Flows on idle paths take what the closed form says, to the nanosecond.
+//! Completion times of flows on idle paths equal the closed form, to the nanosecond.
 
 use super::lone_flow::LonePath;
 use super::{Runner, recurrence};
@@ -46,7 +46,7 @@ pub fn leaf_spine(host: (&str, &str), fabric: (&str, &str), payload: u64) -> Str
     scenario(&format!("{shape}\n{links}"), "h3", payload)
 }
 
-/// A chain whose links all differ: fast to slow, or, the other way, slow to fast.
+/// A chain whose links all differ: fast to slow or slow to fast.
 pub fn chain(payload: u64, slow_first: bool) -> String {
     let (near, far) = if slow_first { ("25Gbps", "400Gbps") } else { ("400Gbps", "25Gbps") };
     let link = |a, b, rate, delay| {
@@ -62,7 +62,7 @@ pub fn chain(payload: u64, slow_first: bool) -> String {
     scenario(&format!("kind = \"custom\"\n{nodes}\nlinks = [{}]", links.join(", ")), "h1", payload)
 }
 
-/// Asserts that each flow took what the recurrence and the product's closed form say.
+/// Asserts that each flow's time equals the recurrence and the product's closed form.
 pub fn assert_exact(run: Runner, text: &str) {
     let run = run(text, &[]);
     run.assert_lossless();

@@ -1,4 +1,5 @@
-//! `[[expect]]` against sums, extremes and counts that the tests make of the same tables.
+//! `[[expect]]`, compared with sums, extremes and counts that the tests compute from the same
+//! tables.
 
 use std::fmt::Write;
 use std::path::Path;

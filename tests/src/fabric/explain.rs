@@ -1,4 +1,4 @@
-//! Why a flow was slow: scenarios whose cause is known, and that the parts of any flow add up.
+//! Explanations of slow flows: scenarios with a known cause, and the check that the parts of every flow add up.
 
 use ::xoff::explain::journey::What;
 use ::xoff::explain::{Explainer, Explanation, Part};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 const LOGGED: &str = "results.explain=true";
 
-/// How many flows waited, in a run whose explanations add up.
+/// Flows that waited, in a run whose explanations add up.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     /// Flows with a part beyond their own packets.
@@ -33,8 +33,8 @@ fn scenario(name: &str) -> String {
     shipped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(name))
 }
 
-/// Of each flow the spans follow each other from its start to its end, and so add up to its completion time; and nothing but what lies
-/// beyond its own packets makes it longer than that.
+/// Asserts for each flow that its spans follow each other from its start to its end, and so add up to its completion
+/// time, and that its own time and the explained parts add up to this time.
 pub fn assert_adds_up(run: &Run) -> Held {
     let explainer = explainer(run);
     let mut found = Held { held: 0, paused: 0 };
@@ -60,7 +60,7 @@ pub fn assert_adds_up(run: &Run) -> Held {
         found.held += usize::from(!explanation.parts.is_empty());
         found.paused += usize::from(explanation.parts.iter().any(|part| part.cause == "paused"));
     }
-    // Whatever the tables say, too.
+    // Independent of the tables.
     let overview = explainer.overview();
     assert!(overview.flows.len() <= ::xoff::explain::FLOWS_TOLD);
     found
@@ -91,7 +91,8 @@ fn flow(label: &str, from: &str, to: &str, bytes: &str, start: &str) -> String {
     )
 }
 
-/// Four senders fill the queue to one receiver, which pauses all of them: the cause is their own, and nobody is a victim.
+/// Four senders fill the queue to one receiver, which pauses all of them: they cause it themselves, and no flow is a
+/// victim.
 pub fn incast(run: Runner) {
     let flows: String = (1..5)
         .map(|host| flow(&format!("f{host}"), &format!("h{host}"), "h0", "400kB", "0us"))
@@ -158,7 +159,7 @@ pub fn storm(run: Runner) {
     assert!(told.victim_ps > 4_000_000_000, "{told}");
 }
 
-/// The same where the watchdog drops what waits for the host: it waited before that.
+/// The watchdog drops the packets that wait for the host: the flow waited before that.
 pub fn dropped_by_a_watchdog(run: Runner) {
     let run = run(&super::storm::scenario(), &[LOGGED]);
     let told = of_label(&run, "victim");
@@ -192,7 +193,7 @@ for = "20us"
     assert!(slow.is_some() || told.own_ps > told.ideal_ps, "{told}");
 }
 
-/// Queues of a port that BFC pauses by themselves: each is explained by what it waits for.
+/// Single queues of a port, paused by BFC: each is explained by the cause of its wait.
 pub fn one_queue(run: Runner) {
     let text = r#"
 name = "explained"
@@ -274,7 +275,7 @@ transport = { kind = "roce-rc", congestion_control = "none" }
     }
 }
 
-/// A sender whose congestion control is slower than its way.
+/// A sender whose congestion control is slower than its path.
 pub fn slow_sender(run: Runner) {
     let window = "host.transport.window=8kB";
     let run =
@@ -320,7 +321,7 @@ pub fn short_headroom(run: Runner) {
     }
 }
 
-/// A circle of pauses: whoever waits at one of its wires when the run ends waits for the deadlock.
+/// A cycle of pauses: all flows that wait at its wires when the run ends wait for the deadlock.
 pub fn deadlock(run: Runner) {
     let run = run(&scenario("deadlock.toml"), &[LOGGED]);
     let deadlocks = run.deadlocks();

@@ -1,4 +1,4 @@
-//! Faults on wires: what they do to flows is what the arithmetic says, and what they take is named.
+//! Faults on wires: their effects on flows agree with arithmetic, and lost frames are reported by name.
 
 use super::capture::CapturedFrame;
 use super::one_switch::{PACKET_NS, flow, star};
@@ -31,12 +31,12 @@ fn times(run: &Run) -> (u64, u64) {
     (flows.rows()[0].number("fct_ns"), flows.rows()[0].number("ideal_ns"))
 }
 
-/// What a column of `faults.csv` has, row by row.
+/// Values of a column of `faults.csv`, row by row.
 fn told(run: &Run, column: &str) -> Vec<u64> {
     run.table("faults.csv").numbers(column)
 }
 
-/// A loss takes frames whose transmission begins while it lasts, and none else.
+/// A loss takes exactly the frames whose transmission begins while it lasts.
 pub fn losses_in_a_span(run: Runner) {
     let keys = "match = \"data\", rate = 1, at = \"5us\", for = \"5us\"";
     let run = alone(run, &[fault("loss", "h1->s0", keys)]);
@@ -49,14 +49,15 @@ pub fn losses_in_a_span(run: Runner) {
     assert_ne!(run.summary.retransmitted_packets, 0);
 }
 
-/// The receiver's MAC drops what is damaged, by name, and go-back-N sends it again.
+/// The receiver's MAC drops damaged frames, by name, and go-back-N sends them again.
 pub fn damage_is_recovered(run: Runner) {
     let run = alone(run, &[fault("corrupt", "s0->h0", "match = \"data\", nth = [5]")]);
     run.assert_drops_only("corrupted");
     let drops = run.drops();
     let row = &drops.rows()[0];
     assert_eq!((row.text("node"), row.text("port"), row.text("class")), ("h0", "0", "injected"));
-    // Its last bit arrives like that of the fifth packet of a run without faults: all wait behind the first, longer one.
+    // Its last bit arrives like the last bit of the fifth packet of a run without faults: all wait behind the first,
+    // longer one.
     let arrival = FIRST_PACKET_NS + 1000 + FIRST_PACKET_NS + 4 * PACKET_NS + 1000;
     assert_eq!((row.number("time_ns"), row.number("priority")), (arrival, 3));
     let faults = run.summary.faults.expect("the scenario has one");
@@ -178,7 +179,7 @@ retransmission_timeout = "1ms"
     )
 }
 
-/// When data packets crossed a wire.
+/// Instants at which data packets crossed a wire.
 fn crossings(run: &Run, wire: &str) -> Vec<u64> {
     let is_there = |frame: &&CapturedFrame| {
         run.scenario.fabric().wire(frame.wire).name == wire && frame.data().is_some()
@@ -186,7 +187,7 @@ fn crossings(run: &Run, wire: &str) -> Vec<u64> {
     run.frames().iter().filter(is_there).map(|frame| frame.arrival_ns).collect()
 }
 
-/// Switches that hear of it at once use the other spine; what they had queued is lost and sent again.
+/// Switches that are notified at once use the other spine; their queued packets are lost and sent again.
 pub fn routes_around_a_dead_link(run: Runner) {
     let down = |keys: &str| {
         let keys = format!("at = \"50us\", reroute = true{keys}");
@@ -202,19 +203,20 @@ pub fn routes_around_a_dead_link(run: Runner) {
     let other = crossings(&for_good, "leaf0->spine1");
     assert!(other.iter().any(|&at| at > 60_000), "the other spine carries all");
     assert_eq!(for_good.summary.faults.expect("it has one").reroutes, 1);
-    // It comes up again, and is used again.
+    // The link comes up again, and is used again.
     let for_a_while = down(", for = \"100us\"");
     let after = crossings(&for_a_while, "leaf0->spine0").into_iter().filter(|&at| at > 150_000);
     assert_ne!(after.count(), 0);
     assert_eq!(for_a_while.summary.faults.expect("it has one").reroutes, 2);
-    // Switches that hear of it later go on sending there.
+    // Switches that are notified later go on sending there.
     let late = down(", reroute_after = \"100us\"");
     let sent_in_vain = |run: &Run| run.summary.drops.by_reason["link-down"];
     let (soon, later) = (sent_in_vain(&for_good), sent_in_vain(&late));
     assert!(later > soon + 20, "{soon} and {later}");
 }
 
-/// A host whose only link is down cannot be reached: its packets are dropped by name at the switch, and no limit is to blame.
+/// A host whose only link is down cannot be reached: its packets are dropped by name at the switch, without a report of
+/// a limit.
 pub fn no_route_is_left(run: Runner) {
     let keys = "at = \"5us\", for = \"200us\", reroute = true";
     let run = alone(run, &[fault("down", "h0-s0", keys)]);
@@ -289,7 +291,7 @@ pub fn all_at_once(run: Runner) {
     }
 }
 
-/// The example of the documentation runs, and does what it says there.
+/// The example of the documentation runs, with the documented effect.
 pub fn documented_example(run: Runner) {
     let (_, rest) = EXAMPLE.split_once("```toml\n").expect("it has an example");
     let (text, _) = rest.split_once("```").expect("it ends");

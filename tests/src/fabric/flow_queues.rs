@@ -8,7 +8,7 @@ use super::one_switch::flow;
 use super::pause_obedience::assert_obeyed;
 use super::{CAPTURE_ALL, Run, Runner};
 
-/// `switch.flow_queues` with so many queues of priority 3.
+/// `switch.flow_queues` with `queues` queues for priority 3.
 fn of_priority_3(queues: u32) -> String {
     format!("switch.flow_queues=[{{ priority = 3, queues = {queues} }}]")
 }
@@ -35,8 +35,8 @@ queue_period = "2us"
     )
 }
 
-/// Sums of `egress_queues.csv` are what `queues.csv` has of the priority, at every sample. Returns the queues that
-/// the table names, and the most of them that held packets of one port at once.
+/// Sums of `egress_queues.csv` equal the values of `queues.csv` for the priority, at every sample. Returns the queues
+/// that the table names, and the max number of queues that held packets of one port at once.
 fn assert_samples_add_up(run: &Run) -> (BTreeSet<u64>, usize) {
     let (table, sums) = (run.table("egress_queues.csv"), run.table("queues.csv"));
     let mut bytes: BTreeMap<(String, u64), BTreeMap<u64, u64>> = BTreeMap::new();
@@ -60,8 +60,8 @@ fn assert_samples_add_up(run: &Run) -> (BTreeSet<u64>, usize) {
     (queues, most)
 }
 
-/// A short flow that comes behind the packets of two long ones: in one queue it waits for all of them, with flow
-/// queues it gets a third of the link.
+/// A short flow behind the packets of two long ones: in one queue it waits for all of them, with flow queues it gets a
+/// third of the link.
 pub fn short_flows_do_not_wait(run: Runner) {
     let flows = flow("h0", "h3", 600, 3)
         + &flow("h1", "h3", 600, 3)
@@ -77,7 +77,7 @@ pub fn short_flows_do_not_wait(run: Runner) {
     let [[_, _, waited], [long, other_long, short]] = times;
     // 300 kB wait when it starts, and a packet of 1000 bytes takes 1082 ns and then some.
     assert!(waited > 300 * 1082, "{times:?}");
-    // Twenty packets, one in three of those that leave.
+    // Twenty packets, a third of the departures.
     assert!((60 * 1082..75 * 1082).contains(&short), "{times:?}");
     assert!(long.abs_diff(other_long) < 5 * 1082, "{times:?}");
     assert!(!one.has("egress_queues.csv"), "only with flow queues");
@@ -85,7 +85,7 @@ pub fn short_flows_do_not_wait(run: Runner) {
     assert!(most == 3 && queues.iter().all(|queue| (0..32).contains(queue)), "{queues:?}");
 }
 
-/// What crosses from s0 to s1 is paused there; all queues of the priority are, and those of another go on.
+/// Packets from s0 to s1 are paused there, in all queues of the priority; other priorities go on.
 fn paused_together(run: Runner, queues: u32) -> BTreeSet<u64> {
     let across = (0..160).map(|number| flow(&format!("h{}", number % 4), "h4", 10, 3));
     let beside = flow("h5", "h4", 400, 3) + &flow("h6", "h4", 400, 3);
@@ -149,8 +149,8 @@ pub fn two_priorities(run: Runner) {
     }
 }
 
-/// A circle is found whichever queues hold its packets. Its onset goes by the packet that came first, which may be
-/// in any queue of the class: that of the first queue came 212 ns later.
+/// A cycle is found whichever queues hold its packets. Its onset depends on the packet that came first, which may be in
+/// any queue of the class: the first packet of the first queue came 212 ns later.
 pub fn deadlock(run: Runner) {
     let text = include_str!("../../../scenarios/deadlock.toml");
     let run = run(text, &["switch.threshold.alpha=\"1/64\"", "seed=2", &of_priority_3(8)]);

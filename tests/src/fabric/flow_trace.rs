@@ -1,4 +1,4 @@
-//! `flow_trace.csv`, against what the algorithms do.
+//! `flow_trace.csv`, compared with the algorithms.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ pub fn dcqcn_cuts_by_half_of_alpha(run: Runner) {
             let [old, new] = [before, after].map(|row| row.number("rate_bps"));
             let time = after.number("time_ns");
             if new < old {
-                // Alpha is told in whole millionths.
+                // Alpha is reported in whole millionths.
                 let expected = old - old / 2 * after.number("congestion") / 1_000_000;
                 assert!(new.abs_diff(expected) <= old / 1_000_000, "{before:?} {after:?}");
                 assert!(cuts == 0 || time - last_cut.0 >= 50_000, "at most one in 50 us");
@@ -103,7 +103,7 @@ pub fn dctcp_cuts_by_half_of_alpha(run: Runner) {
                 if new < old {
                     cuts += 1;
                     let expected = old - old * after.number("congestion") / 2_000_000;
-                    // A window that is not used is cut to a part of what is.
+                    // A window that is not fully used is cut to a fraction of the used part.
                     let good =
                         if paced { new.abs_diff(expected) <= 2 } else { new <= expected + 2 };
                     assert!(new == 1000 || good, "{before:?} {after:?}");
@@ -115,7 +115,7 @@ pub fn dctcp_cuts_by_half_of_alpha(run: Runner) {
     }
 }
 
-/// Labels choose; without the key there is no file; and nothing else is another one for it.
+/// Labels choose the flows; without the key no file is written; and all other files are unchanged.
 pub fn a_trace_changes_nothing(run: Runner) {
     const DCTCP: &str = "kind = \"roce-rc\", congestion_control = \"dctcp\"";
     let plain = traced(run, DCTCP, &[]);
@@ -129,7 +129,7 @@ pub fn a_trace_changes_nothing(run: Runner) {
     assert_eq!(fields(by_flow(&second)), fields(expected));
 }
 
-/// The trace ends, the run does not, and the summary names what is missing.
+/// The trace ends, the run goes on, and the summary names the missing rows.
 pub fn a_trace_has_a_bound(run: Runner) {
     const DCTCP: &str = "kind = \"tcp\", congestion_control = \"dctcp\"";
     let whole = traced(run, DCTCP, &[TRACE]).text("flow_trace.csv");

@@ -26,8 +26,8 @@ fn ideal(run: &Run) -> u64 {
     run.flows().rows()[0].number("ideal_ns")
 }
 
-/// Packets that arrived at the first switch or were lost before are those of the flows and those that the
-/// results call retransmitted.
+/// Packets that arrived at the first switch or were lost before are the flows' packets plus the retransmissions that
+/// the results count.
 fn assert_retransmissions_are_seen(run: &Run) {
     let mut first = BTreeMap::new();
     let mut again = 0;
@@ -49,8 +49,8 @@ fn from_host(run: &Run, wire: topology::WireId) -> bool {
     run.scenario.fabric().wire(wire).name.starts_with('h')
 }
 
-/// One data packet is lost on the second wire. The next one that arrives calls for a NAK, and by the time the
-/// NAK is back the sender has sent for a round trip: all that is sent again.
+/// One data packet is lost on the second wire. The next one that arrives triggers a NAK. When the NAK arrives, the
+/// sender has sent for a round trip, and sends all of it again.
 pub fn single_data_loss(run: Runner) {
     for lost in [1, 2, 10, PACKETS - 1] {
         let run = alone(run, &loss("s0->h0", "data", &format!("nth = [{lost}]")));
@@ -99,7 +99,7 @@ pub fn nak_loss(run: Runner) {
     assert!(fct(&run) > TIMEOUT_NS);
 }
 
-/// CNPs are advice: what is lost of them is neither repeated nor missed.
+/// CNPs are advice: lost CNPs are neither repeated nor missed.
 pub fn cnp_loss(run: Runner) {
     let flows = flow("h1", "h0", 300, 3) + &flow("h2", "h0", 300, 3);
     let settings = [
@@ -142,7 +142,7 @@ pub fn random_loss(run: Runner, rate: &str) {
     assert_retransmissions_are_seen(&run);
 }
 
-/// A wire that loses everything: the flow never completes, and the run says so.
+/// A wire that loses everything: the flow never completes, and the run reports it.
 pub fn total_loss(run: Runner) {
     let text = star(2, &flow("h1", "h0", PACKETS, 3));
     let run = run(&text, &[&loss("h1->s0", "data", "rate = 1.0"), "duration=50ms"]);
@@ -151,6 +151,6 @@ pub fn total_loss(run: Runner) {
     assert!(run.flows().rows()[0].text("fct_ns").is_empty());
     let uplink = wire_named(run.scenario.fabric(), "h1->s0");
     assert!(run.frames().iter().all(|frame| frame.wire != uplink));
-    // Two timeouts: what was sent at first, and the same again each time.
+    // Two timeouts: the first transmission, and two retransmissions of all packets.
     assert_eq!(run.summary.drops.injected, 3 * PACKETS);
 }

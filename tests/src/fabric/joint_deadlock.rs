@@ -1,10 +1,10 @@
-//! Deadlocks in which pauses by PFC have a part beside those of queues or flows.
+//! Deadlocks of pauses by PFC together with pauses of queues or flows.
 
 use results::RunEnd;
 
 use super::{Run, Runner};
 
-/// Four racks exchange bursts over spines that are up and down to each other's leaves: BFC pauses no queue in a circle.
+/// Four racks exchange bursts over spines that are up and down to each other's leaves: BFC pauses no queue in a cycle.
 const PREVENTED: &str = r#"name = "prevented-but-deadlocked"
 duration = "3ms"
 flows = [
@@ -116,7 +116,7 @@ fn levels(run: &Run) -> Vec<String> {
     levels.unwrap_or_default().split(' ').map(str::to_owned).collect()
 }
 
-/// BFC prevents circles of pauses of queues, and not those that PFC closes.
+/// BFC prevents cycles of pauses of queues, but not cycles that PFC closes.
 pub fn queues_and_classes(run: Runner) {
     let stands = run(PREVENTED, &[]);
     let mut levels = levels(&stands);
@@ -131,8 +131,8 @@ pub fn queues_and_classes(run: Runner) {
     assert!(stopped.summary.emulated_ns < 1_000_000, "{}", stopped.summary.emulated_ns);
 }
 
-/// On long links more of a class arrives after a switch has named its flows than lies between the thresholds: PFC pauses, and
-/// deadlocks where flows of two links do not on short ones.
+/// On long links more of a class arrives after a switch has named its flows than lies between the thresholds: PFC
+/// pauses, and deadlocks, although flows over two links do not deadlock on short links.
 pub fn a_ring_with_long_links(run: Runner) {
     let run = run(RING, &[]);
     assert!(run.summary.lossless);

@@ -1,4 +1,4 @@
-//! Headroom by measured links: what exchanges tell, and that it is enough.
+//! Headroom by measured links: results of exchanges, and proof that the headroom is enough.
 
 use super::results::Row;
 use super::{Run, Runner};
@@ -28,7 +28,7 @@ bytes = "200kB"
 start = "20us"
 "#;
 
-/// Delay of a link of [`CHAIN`] by the name of who measures and whom.
+/// Delay of a link of [`CHAIN`], by the names of the measuring node and its peer.
 fn delay_ns(row: &Row) -> u64 {
     match (row.text("node"), row.text("peer")) {
         ("s0", "h0") => 1000,
@@ -58,8 +58,8 @@ pub fn by_hand(run: Runner) {
     assert_eq!(first("s1", "h1"), [408, 137, 100, 470 + 3378]);
 }
 
-/// What waits at a busy port is not the link's: every exchange tells the same, to a nanosecond, and
-/// headroom is never less than what the link asks for.
+/// Queueing at a busy port does not affect the link's delay: every exchange measures the same, to a nanosecond, and
+/// headroom is never below the link's requirement.
 pub fn under_load(run: Runner) {
     let run = run(CHAIN, &["flows.0.bytes=2MB", "flows.0.start=0ns"]);
     run.assert_lossless();
@@ -107,15 +107,14 @@ pub fn lost_frames(run: Runner) {
     }
 }
 
-/// After ten responses in a row that did not come the port has again what was configured, until it can
-/// measure.
+/// After ten missing responses in a row the port has its configured headroom again, until it can measure.
 pub fn link_that_does_not_answer(run: Runner) {
     let fault = losing("3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14");
     let run = run(CHAIN, &[&fault, "flows.0.bytes=1MB"]);
     run.assert_sound();
     let rows = of_h0(&run);
     let known = (Some(1000), 26_275 + 3378);
-    // The request after the tenth that was lost, the two after it, and what comes then.
+    // The request after the tenth lost one, the two after it, and the following one.
     let expected = [known, known, (None, 60_000), (None, 60_000), (None, 60_000), known];
     assert_eq!(rows[..6], expected, "{rows:?}");
 }

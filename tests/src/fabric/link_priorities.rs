@@ -7,14 +7,14 @@ use fabric_core::wire::Ecn;
 use super::one_switch::{corrupt, flow, loss, star};
 use super::{CAPTURE_ALL, Run, Runner};
 
-/// What a wire has carried of a priority; an empty one stands for frames that have none.
+/// Counts of a wire by priority; an empty string stands for frames without a priority.
 type Counted = BTreeMap<(String, String), [u64; 3]>;
 
 const ASKED: &str = "results.link_priorities=true";
 const MARKING: &str =
     "switch.ecn={ kmin = \"10kB\", kmax = \"10kB\", pmax = 1.0, mark_at = \"enqueue\" }";
 
-/// What holds of every run: the rows of a wire add up to what it carried, and those of all wires to what was dropped.
+/// Checks of every run: the rows of a wire add up to its totals, and the drops of all wires to the run's drops.
 pub fn assert_adds_up(run: &Run) {
     let columns = ["frames", "bytes", "wire_bytes", "lost", "damaged"];
     let rows = run.table("link_priorities.csv");
@@ -41,7 +41,7 @@ pub fn assert_adds_up(run: &Run) {
     assert_eq!(dropped, by_switches.count() as u64);
 }
 
-/// Frames, bytes and marks are those of the capture, where nothing is lost on wires.
+/// Frames, bytes and marks agree with the capture, if no frame is lost on wires.
 fn assert_captured(run: &Run) {
     let fabric = run.scenario.fabric();
     let mut captured = Counted::new();

@@ -9,7 +9,7 @@ use proptest::sample::select;
 pub struct LonePath {
     /// Links from host to host; at least two.
     pub chain: Vec<Link>,
-    /// Links of another way round the middle of the chain, as many as that has; or none.
+    /// Links of a detour round the middle of the chain, as many as in the middle; or none.
     pub detour: Vec<Link>,
     /// Payload of a packet.
     pub payload: u64,
@@ -22,7 +22,7 @@ pub struct LonePath {
 /// Rate in megabits a second and delay in nanoseconds.
 pub type Link = (u64, u64);
 
-/// When a flow starts after the one before it: later than any of them is done.
+/// Time between the starts of flows, longer than any flow takes.
 const SPACING_MS: u64 = 500;
 
 /// Any path.

@@ -1,4 +1,5 @@
-//! Buffer management of lossy priorities in whole fabrics: what `lossy_queues.csv` says, pools apart, and drops by cause.
+//! Buffer management of lossy priorities in whole fabrics: rows of `lossy_queues.csv`, separate pools, and drops by
+//! cause.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,7 @@ fn at(counter: &BTreeMap<u64, u64>, time: u64) -> u64 {
     counter.range(..=time).next_back().map_or(0, |(_, bytes)| *bytes)
 }
 
-/// Each row of `lossy_queues.csv` is what the formula makes of the free buffer at its instant.
+/// Each row of `lossy_queues.csv` agrees with the formula for the free buffer at its instant.
 pub fn thresholds_are_what_formulas_say(run: Runner) {
     for (lossy, drop) in [
         ("kind = \"dt\"", "lossy-threshold"),
@@ -137,7 +138,7 @@ pub fn a_pool_of_their_own(run: Runner) {
     assert!(of_switch.p99 <= of_switch.p999 && of_switch.p999 <= of_switch.max);
 }
 
-/// A larger alpha of first round trips lets through what would be dropped.
+/// A larger alpha of first round trips admits packets that would otherwise be dropped.
 pub fn first_round_trips(run: Runner) {
     let marks = "host.transport={ kind = \"roce-rc\", congestion_control = \"none\", first_rtt_marks = \"1MB\" }";
     for kind in ["abm", "bshare"] {
@@ -152,7 +153,7 @@ pub fn first_round_trips(run: Runner) {
     }
 }
 
-/// BFC pauses queues in lossy priorities, and what does not fit is dropped by the buffer management.
+/// BFC pauses queues in lossy priorities, and the buffer management drops packets that do not fit.
 pub fn beneath_bfc(run: Runner) {
     for kind in ["dt", "bshare", "abm"] {
         let lossy = format!("switch.lossy={{ kind = \"{kind}\" }}");

@@ -60,8 +60,8 @@ fn down(link: &str, at: &str) -> String {
     format!("[[faults]]\nkind = \"down\"\nwire = \"{link}\"\nat = \"{at}\"\nfor = \"300us\"\n")
 }
 
-/// A flow that waits for a RESUME which a wire has lost is named, whether a NIC or a switch holds it back. Repeated pauses make
-/// up for it.
+/// A flow that waits for a RESUME lost on a wire is reported, whether a NIC or a switch holds it. Repeated pauses
+/// repair the loss.
 pub fn a_lost_resume_is_named(run: Runner) {
     for (text, wire, number, node, by) in
         [(STAR, "s0->h1", 2, "h1", "s0"), (TWO_SWITCHES, "s1->s0", 3, "s0", "s1")]
@@ -90,7 +90,7 @@ pub fn a_lost_resume_is_named(run: Runner) {
     }
 }
 
-/// A link that goes down ends the pauses that were made through it, at a NIC and at a switch: all flows complete.
+/// A link that goes down ends the pauses sent through it, at a NIC and at a switch: all flows complete.
 pub fn a_link_that_goes_down_ends_pauses(run: Runner) {
     for (text, link, at) in [(STAR, "h1-s0", "50us"), (TWO_SWITCHES, "s0-s1", "60us")] {
         let run = run(&(text.to_owned() + &down(link, at)), &[]);

@@ -13,7 +13,7 @@ use super::{CAPTURE_ALL, CapturedFrame, Run, Runner};
 const INTERVAL_NS: u64 = 10_000;
 const THROUGHPUT: &str = "results.throughput={ interval = \"10us\" }";
 
-/// What each receiver got in each interval, by (start, flow).
+/// Payload that each receiver got in each interval, by (start, flow).
 fn throughput(run: &Run) -> BTreeMap<(u64, u64), u64> {
     let table = run.table("throughput.csv");
     let key = |row: &Row| (row.number("start_ns"), row.number("flow"));
@@ -25,8 +25,7 @@ fn throughput(run: &Run) -> BTreeMap<(u64, u64), u64> {
     table.rows().iter().map(|row| (key(row), row.number("bytes"))).collect()
 }
 
-/// Each packet counts where it arrived; what comes twice or out of order does not; flows are chosen
-/// by label.
+/// Each packet counts at its arrival. Duplicates and packets out of order do not count. Flows are chosen by label.
 pub fn throughput_is_what_arrived(run: Runner) {
     let whole = run(&two_to_one(3), &[THROUGHPUT]);
     let fabric = whole.scenario.fabric();
@@ -57,7 +56,7 @@ pub fn throughput_is_what_arrived(run: Runner) {
     assert_eq!(of_h2, arrived);
 }
 
-/// Each wire has carried what was captured on it, and what was lost there; a damaged frame is captured nowhere.
+/// Each wire's counts agree with its captured and lost frames. A damaged frame is in no capture.
 pub fn links_carry_what_arrived(run: Runner) {
     for faults in [vec![], vec![loss("h1->s0", "data", "rate = 0.1")], vec![corrupt("h2->s0")]] {
         let faults: Vec<&str> = faults.iter().map(String::as_str).collect();
@@ -132,7 +131,7 @@ pub fn pause_time_is_what_senders_received(run: Runner) {
     }
 }
 
-/// PAUSE frames that never arrive stop nobody: what was ordered is not what the sender lived through.
+/// PAUSE frames that never arrive stop no sender: ordered time differs from the time in effect at the sender.
 pub fn pauses_that_are_lost_stop_nobody(run: Runner) {
     let lost = loss("s0->h1", "pause", "rate = 1.0");
     let run =
@@ -146,7 +145,7 @@ pub fn pauses_that_are_lost_stop_nobody(run: Runner) {
     assert!(run.summary.pause_ordered_ns > run.summary.paused_ns);
 }
 
-/// The mean is that of the packets' stays in the switch, and the highest level is its counters'.
+/// The mean equals the mean of the packets' stays in the switch, and the highest level equals the counters' max.
 pub fn occupancy_is_how_long_packets_stayed(run: Runner) {
     let run = run(&two_to_one(3), &["results.occupancy=true"]);
     let fabric = run.scenario.fabric();
@@ -198,8 +197,8 @@ dst = "h1"
 bytes = "200kB"
 "#;
 
-/// Each frame counts in the window in which a switch began to send it, with 24 bytes that a wire takes besides, by what is at
-/// the wire's other end.
+/// Each frame counts in the window in which a switch began to send it, with 24 additional bytes on the wire, by the
+/// node at the wire's other end.
 pub fn link_bytes_are_what_switches_sent(run: Runner) {
     let asked = "results.link_bytes=true";
     for (scenario, window) in
@@ -217,7 +216,7 @@ pub fn link_bytes_are_what_switches_sent(run: Runner) {
         let is_host = |node| matches!(fabric.node(node).kind, NodeKind::Host(_));
         let frames = run.frames();
         for switch in (0..fabric.switch_count()).map(|it| fabric.switch(SwitchId(it))) {
-            // To hosts, and to switches: what was sent, and what the links carry.
+            // To hosts, and to switches: bytes sent, and capacity of the links.
             let expected = [true, false].map(|to_hosts| {
                 let ports = || switch.ports.iter().map(|wire| fabric.wire(*wire));
                 let wires: Vec<_> = ports().filter(|wire| is_host(wire.to) == to_hosts).collect();

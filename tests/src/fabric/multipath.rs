@@ -51,7 +51,7 @@ fn joined_by(delays: &[&str], flows: &str) -> String {
     };
     let hosts =
         (0..8).map(|host| link(&format!("h{host}"), if host < 4 { "s0" } else { "s1" }, "1us"));
-    // Whichever end a file names first, the wires have the same names.
+    // The wires have the same names whichever end a file names first.
     let pairs = delays.iter().zip([["s0", "s1"], ["s1", "s0"]].iter().cycle());
     let between = pairs.map(|(delay, [a, b])| link(a, b, delay));
     let links = hosts.chain(between).collect::<Vec<_>>().join(", ");
@@ -76,7 +76,7 @@ queue_period = "10us"
 
 const ALL_TO_ALL: &str = "[[flows]]\nkind = \"all-to-all\"\nbytes = \"1kB\"\n";
 
-/// What follows `s0->s1` in the names of the wires that data crossed.
+/// Suffixes behind `s0->s1` in the names of the wires that data crossed.
 fn links_used(run: &Run, wires: &BTreeMap<WireId, u32>) -> Vec<String> {
     let names = wires.keys().map(|&wire| &run.scenario.fabric().wire(wire).name);
     names.filter_map(|name| name.strip_prefix("s0->s1")).map(str::to_owned).collect()
@@ -93,7 +93,7 @@ pub fn parallel_links(run: Runner) {
     assert_eq!(links_used(&failed, &assert_paths(&failed)), ["", "#2"]);
 }
 
-/// A flow alone takes what the closed form says of the link that it is on.
+/// A single flow takes the closed form's time for the link that it uses.
 pub fn parallel_links_are_exact(run: Runner) {
     let pairs = (0..4).flat_map(|a| (4..8).map(move |b| [a, b]));
     let start = |number: usize| format!("start = \"{number}ms\"\n");
@@ -122,8 +122,8 @@ pub fn parallel_links_pause(run: Runner) {
     assert_eq!(of_pair.map(|row| row.number("port")).collect::<Vec<_>>(), [4, 5]);
 }
 
-/// The fabric of DSH's Fig. 16(a) with two links in place of each between a leaf and a spine: a circle of paused
-/// queues closes, some of which are on second links.
+/// The fabric of DSH's Fig. 16(a) with two links in place of each between a leaf and a spine: a cycle of paused queues
+/// closes, some of which are on second links.
 pub fn parallel_links_deadlock(run: Runner) {
     let (head, flows) = DEADLOCK.split_once("[[flows]]").expect("it has flows");
     let (before, topology) = head.split_once("[topology]").expect("it has a topology");
@@ -157,7 +157,7 @@ pub fn parallel_links_deadlock(run: Runner) {
     assert!(queues.iter().any(|queues| queues.contains("#2")), "{queues:?}");
 }
 
-/// What is lost on the second link is lost there alone.
+/// Losses on the second link affect that link alone.
 pub fn parallel_links_fail_apart(run: Runner) {
     let text = joined_by(&["1us", "1us"], ALL_TO_ALL);
     let lossy = run(&text, &[CAPTURE_ALL, &loss("s0->s1#2", "data", "nth = [1, 2]")]);
@@ -171,8 +171,8 @@ pub fn parallel_links_fail_apart(run: Runner) {
     assert_eq!(names.collect::<BTreeSet<_>>(), ["s0->s1#2", "s1->s0#2"].into());
 }
 
-/// Asserts that the data packets of flows of one packet crossed the wires that `paths` predicts, and no others.
-/// Returns how many data packets crossed each wire.
+/// Asserts that the data packets of flows of one packet crossed exactly the wires that `paths` predicts. Returns the
+/// data packets of each wire.
 fn assert_paths(run: &Run) -> BTreeMap<WireId, u32> {
     let mut expected = BTreeMap::new();
     for flow in run.scenario.flows() {

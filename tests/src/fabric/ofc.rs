@@ -15,7 +15,7 @@ fn completion(run: &Run, label: &str) -> u64 {
 /// F0 is not paused by OFC, and is by PFC; nothing is lost or sent again.
 pub fn a_flow_passes_paused_ones(run: Runner) {
     let ofc = run(FIG01, &[CAPTURE_ALL]);
-    // By the same thresholds.
+    // With the same thresholds.
     let pfc = run(&FIG01.replace("backpressure = ", "# backpressure = "), &[]);
     let by_hosts = run(FIG01, &["host.flow_pauses=false"]);
     for run in [&ofc, &pfc, &by_hosts] {
@@ -31,7 +31,7 @@ pub fn a_flow_passes_paused_ones(run: Runner) {
     for peer in ["sb", "sa", "h0"] {
         assert!(pauses(&pfc).iter().any(|it| it == peer), "PFC pauses {peer}");
     }
-    // Hosts that obey PFC only are paused by it, F1's too; the switches still tell each other of flows.
+    // Hosts that obey only PFC are paused by it, including F1's; the switches still pause flows at each other.
     assert!(pauses(&by_hosts).iter().all(|peer| peer.starts_with(['b', 'h'])));
     let [with, without] = [&ofc, &pfc].map(|run| completion(run, "F0"));
     assert!(4 * with < 3 * without, "F0 takes {with} ns under OFC, {without} ns under PFC");
@@ -39,8 +39,8 @@ pub fn a_flow_passes_paused_ones(run: Runner) {
     assert!(with == 0 && without > 0, "{with}, {without}");
 }
 
-/// Forty flows cross two switches, to two hosts of which one is overwhelmed: tables of four flows are soon full, those of 512
-/// are not. Packets wait in all queues, and come in order.
+/// Forty flows cross two switches to two hosts, one of which is overwhelmed: tables of four flows are soon full, tables
+/// of 512 are not. Packets wait in all queues, and arrive in order.
 pub fn more_flows_than_entries(run: Runner) {
     let flows: String = (0..40)
         .map(|number| {
@@ -113,8 +113,9 @@ transport = {{ kind = "roce-rc", congestion_control = "none" }}
     }
 }
 
-/// Of Fig. 1's flows all are paused once: at the rate of their links F0 and F1 overwhelm sa as well. One from r0 to b2 shares
-/// no egress port with them, and is not. Means are those of `queues.csv`; tables are counted while they have rows.
+/// Of Fig. 1's flows all are paused once: at the rate of their links F0 and F1 overwhelm sa as well. A flow from r0 to
+/// b2 shares no egress port with them, and is not paused. Means agree with `queues.csv`; tables are counted while they
+/// have rows.
 pub fn measures_tell_congested_flows_apart(run: Runner) {
     let apart = "[[flows]]\nkind = \"one\"\nlabel = \"apart\"\nsrc = \"r0\"\ndst = \"b2\"\nbytes = \"300kB\"\n";
     let scenario = FIG01.to_owned() + "\n" + apart;
@@ -148,7 +149,7 @@ pub fn measures_tell_congested_flows_apart(run: Runner) {
 
         let (from, to) = window.unwrap_or((0, run.summary.emulated_ns));
         let queues = run.summary.port_queues.as_ref().unwrap();
-        // F0 leaves sa, sb and sc by three ports, F1 by three, of which two are the same; bursts by one of F1's.
+        // F0 leaves sa, sb and sc by three ports, F1 by three, two of which it shares with F0; bursts by one of F1's.
         let ports = ["F0", "F1", "bursts", "apart"].map(|label| queues.labels[label].ports);
         assert_eq!((ports, queues.all.ports), ([3, 3, 1, 1], 5));
         let mean = |node: &str, port: u64| -> u64 {
@@ -163,7 +164,7 @@ pub fn measures_tell_congested_flows_apart(run: Runner) {
             }
             (sum + bytes * (to - since)) / (to - from)
         };
-        // sc's port to r1 comes after those to sb and r0, sa's to sb after those to its hosts.
+        // sc's port to r1 comes after its ports to sb and r0, sa's to sb after its ports to hosts.
         let found = [queues.labels["bursts"].mean, queues.switches["sa"].mean];
         for (found, expected) in found.into_iter().zip([mean("sc", 2), mean("sa", 2)]) {
             assert!(expected > 10_000 && found.abs_diff(expected) <= 1, "{found}, {expected}");

@@ -16,7 +16,7 @@ pub fn star(hosts: u32, flows: &str) -> String {
     )
 }
 
-/// h1 at 8 Gbit/s and h0 at a hundredth of it, so that what h1 sends to h0 stays long in the switch.
+/// h1 at 8 Gbit/s and h0 at a hundredth of it, so that packets from h1 to h0 stay long in the switch.
 pub fn funnel(flows: &str) -> String {
     let link = |host, rate| {
         format!("{{ a = \"{host}\", b = \"s0\", rate = \"{rate}\", delay = \"1us\" }}")
@@ -49,7 +49,7 @@ pub fn flow(src: &str, dst: &str, kilobytes: u64, priority: u8) -> String {
     )
 }
 
-/// h1 and h2 to h0, 200 kB each: twice what h0's link carries.
+/// h1 and h2 to h0, 200 kB each: twice the capacity of h0's link.
 pub fn two_to_one(priority: u8) -> String {
     star(3, &(flow("h1", "h0", 200, priority) + &flow("h2", "h0", 200, priority)))
 }

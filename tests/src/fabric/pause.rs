@@ -1,4 +1,4 @@
-//! PAUSE and RESUME between a switch and its senders: refresh, expiry, and what happens when they are lost.
+//! PAUSE and RESUME between a switch and its senders: refresh, expiry, and their loss.
 
 use super::burst::Burst;
 use super::capture::wire_named;
@@ -12,14 +12,14 @@ fn stops_of_h1(run: &Run) -> Vec<Stop> {
     assert_obeyed(run).into_iter().filter(|stop| stop.wire == wire && stop.priority == 3).collect()
 }
 
-/// When data frames of priority 3 began on h1's link.
+/// Starts of data frames of priority 3 on h1's link.
 fn starts_of_h1(run: &Run) -> Vec<u64> {
     let wire = wire_named(run.scenario.fabric(), "h1->s0");
     let data = |frame: &super::capture::CapturedFrame| frame.wire == wire && frame.data().is_some();
     run.frames().into_iter().filter(data).map(|frame| frame.start_ns).collect()
 }
 
-/// The first stop's frames: the last one that began before it, and the first one after.
+/// Frames around the first stop: the last one that began before it, and the first one after it.
 fn around(run: &Run, stop: &Stop) -> (u64, u64) {
     let starts = starts_of_h1(run);
     let after = starts.partition_point(|start| *start < stop.binds_ns);
@@ -50,8 +50,8 @@ pub fn refreshed_while_congested(run: Runner) {
     }
 }
 
-/// A NIC obeys within its response time, which may be shorter than the standard's, and goes on at the
-/// instant at which RESUME arrives.
+/// A NIC obeys within its response time, which may be shorter than the standard's, and goes on at the arrival of
+/// RESUME.
 pub fn response_time(run: Runner) {
     for response in [RESPONSE_NS, 2000, 0] {
         let setting = format!("host.pause_response={response}ns");
@@ -66,8 +66,8 @@ pub fn response_time(run: Runner) {
     }
 }
 
-/// PAUSE that nobody renews ends by itself after its quanta, to the nanosecond; the next refresh that gets
-/// through stops the sender again. Headroom holds what came between.
+/// A PAUSE without renewal ends after its quanta, to the nanosecond; the next refresh that gets through stops the
+/// sender again. Headroom holds the packets in between.
 pub fn quanta_expire(run: Runner) {
     let text = funnel(&flow("h1", "h0", 300, 3));
     let lost = loss("s0->h1", "pause", "nth = [2, 3, 4]");
@@ -88,8 +88,7 @@ pub fn quanta_expire(run: Runner) {
     assert!(second.received_ns.abs_diff(stop.received_ns + 2000 * QUANTUM_NS) < 2 * 84);
 }
 
-/// Without room for what comes after the expiry, packets are lost for lack of headroom, and go-back-N
-/// repairs it.
+/// Without room for packets after the expiry, packets are lost for lack of headroom, and go-back-N repairs it.
 pub fn quanta_expire_without_headroom(run: Runner) {
     let text = funnel(&flow("h1", "h0", 300, 3));
     let lost = loss("s0->h1", "pause", "nth = [2, 3, 4]");
@@ -102,8 +101,8 @@ pub fn quanta_expire_without_headroom(run: Runner) {
     assert!(run.summary.retransmitted_packets >= drops.policy);
 }
 
-/// The first PAUSE is lost. The sender goes on until the refresh; a refresh after a tenth of the quanta comes
-/// in time for headroom of 100 kB, and too late for that of a PAUSE which arrives.
+/// The first PAUSE is lost. The sender goes on until the refresh. A refresh after a tenth of the quanta comes in time
+/// for headroom of 100 kB, and too late for the headroom of a PAUSE that arrives.
 pub fn lost_pause(run: Runner) {
     let text = funnel(&flow("h1", "h0", 300, 3));
     let lost = loss("s0->h1", "pause", "nth = [1]");
@@ -137,7 +136,7 @@ pub fn lost_pause(run: Runner) {
     }
 }
 
-/// Every RESUME to h1 is lost: it waits until its quanta expire, and then goes on. Nothing is lost but time.
+/// Every RESUME to h1 is lost: it waits until its quanta expire, and then goes on. Only time is lost.
 pub fn lost_resume(run: Runner) {
     let settings = ["switch.pause_quanta=1000"];
     let unharmed = run(&two_to_one(3), &settings);
@@ -173,8 +172,8 @@ pub fn through_a_fabric(run: Runner) {
     }
 }
 
-/// Switches that obey at once, and of whose generated frames some begin in the nanosecond in which a PAUSE
-/// comes in: at the same picosecond, which was theirs first, or earlier. The auditor accuses none.
+/// Switches that obey at once. Some of their generated frames begin in the nanosecond in which a PAUSE arrives: at an
+/// earlier picosecond, or at the same one but before it. The auditor reports none of them.
 pub fn obeyed_at_once(run: Runner) {
     for burst in [13, 25].map(Burst::of_seed) {
         let at_once = ["switch.pause_response=0ns"];
@@ -206,7 +205,7 @@ receiver = "h0"
 bytes = "100kB"
 "#;
 
-/// A queue or port pauses because of what it holds, the packet that came and what is in headroom included.
+/// A queue or port pauses because of its bytes, including the packet that came and the bytes in headroom.
 #[track_caller]
 pub fn assert_pauses_exceed(run: &Run) {
     for row in run.pauses().with("event", "xoff") {
@@ -215,8 +214,8 @@ pub fn assert_pauses_exceed(run: &Run) {
     }
 }
 
-/// Where X_off is more than the shared pool has room for, that room is the limit that a pause tells: under
-/// static thresholds, under DT with a large alpha, and of ports under DSH with shared headroom or without.
+/// If X_off is above the room of the shared pool, a pause reports that room as the limit: under static thresholds,
+/// under DT with a large alpha, and for ports under DSH with and without shared headroom.
 pub fn beyond_the_pool(run: Runner) {
     let senders = ["h1", "h2", "h3"].map(|host| flow(host, "h0", 100, 3)).concat();
     let large = "switch.threshold={ kind = \"dt\", alpha = \"64\" }";

@@ -16,17 +16,17 @@ pub struct Stop {
     pub wire: WireId,
     /// The priority.
     pub priority: u8,
-    /// When the PAUSE arrived.
+    /// Arrival of the PAUSE.
     pub received_ns: u64,
-    /// When it binds: later by the response time.
+    /// Instant at which it takes effect: later by the response time.
     pub binds_ns: u64,
-    /// When a RESUME arrived, or the quanta expired.
+    /// Arrival of a RESUME, or expiry of the quanta.
     pub ends_ns: u64,
     /// PAUSE frames that arrived meanwhile.
     pub renewals: u32,
 }
 
-/// How long `quanta` pause a port of this rate, in nanoseconds.
+/// Time for which `quanta` pause a port of this rate, in nanoseconds.
 pub fn pause_ns(quanta: u16, rate: BitsPerSecond) -> u64 {
     rate.serialise(u64::from(quanta) * QUANTUM_BYTES).to_nanos().0
 }

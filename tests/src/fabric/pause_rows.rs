@@ -1,4 +1,4 @@
-//! Rows of `pauses.csv`: each pause has its end, and they add up to what `pause_time.csv` and `summary.json` say.
+//! Rows of `pauses.csv`: each pause has its end, and they add up to `pause_time.csv` and `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ struct Open {
     level: (String, u64),
 }
 
-/// Time paused by level, as docs/results.md says to add rows up.
+/// Time paused by level, added up as docs/results.md describes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
     pauses: u64,
@@ -63,7 +63,7 @@ impl Sums {
     }
 }
 
-/// Adds up the rows of a run, each (switch, port, priority) by itself.
+/// Adds up the rows of a run, separately for each (switch, port, priority).
 fn sums(run: &Run) -> BTreeMap<[String; 3], Sums> {
     let mut all = BTreeMap::<_, (Option<Open>, Sums)>::new();
     for row in run.pauses().rows() {

@@ -1,4 +1,4 @@
-//! How long BFC's pauses leave a bottleneck without packets of a flow (Goyal et al., NSDI 2022, Appendix C).
+//! Times in which BFC's pauses leave a bottleneck without packets of a flow (Goyal et al., NSDI 2022, Appendix C).
 
 use super::Runner;
 use super::backpressure::assert_paired;
@@ -6,15 +6,15 @@ use super::backpressure::assert_paired;
 /// Rate of h0's link in Mbit/s; delay of both links.
 const UPSTREAM: f64 = 100_000.0;
 const DELAY_NS: f64 = 5000.0;
-/// Bytes of a packet, an ACK and a pause on a link: without preamble and gap (`switch.wire_overhead`), so that what a queue
-/// holds is what its link carries.
+/// Bytes of a packet, an ACK and a pause on a link: without preamble and gap (`switch.wire_overhead`), so that a
+/// queue's bytes are the bytes on its link.
 const PACKET: f64 = 1058.0;
 const ACK: f64 = 62.0;
 const PAUSE: f64 = 60.0;
-/// Of the flow.
+/// Packets of the flow.
 const PACKETS: f64 = 10_000.0;
 
-/// A bottleneck of so many Mbit/s, and Th in HRTT of it.
+/// A bottleneck in Mbit/s, and Th in units of its HRTT.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     bottleneck: f64,
@@ -32,8 +32,9 @@ fn hop_round_trip() -> f64 {
 }
 
 impl Case {
-    /// h0 sends one flow to h1 over one switch, whose link to h1 is the slower one. So h0 always has packets of it, which
-    /// a switch in its place would run out of as its own pauses end. The NIC obeys at once: what it still sends is in HRTT.
+    /// h0 sends one flow to h1 over one switch, whose link to h1 is the slower one. So h0 always has packets of the
+    /// flow, whereas a switch in its place would run out of them as its own pauses end. The NIC obeys at once: HRTT
+    /// accounts for the packets that it still sends.
     fn text(self) -> String {
         let threshold = (self.round_trips * hop_round_trip()).round();
         let bottleneck = self.bottleneck;
@@ -78,15 +79,15 @@ bytes = "10MB"
         (x - 1.0) / (self.round_trips * x + (x * x - 1.0))
     }
 
-    /// Eq. 4 for packets, of which the flow is no fluid: the least and the largest part.
+    /// Eq. 4 for packets, because the flow is not a fluid: min and max fraction.
     ///
-    /// - Phase 3 begins when the last packet's transmission does, for then it leaves its queue and the resume goes out. So
-    ///   the link is idle for a packet's time less than HRTT. The resume may wait for one ACK.
-    /// - Phase 1 ends at the first packet with which the queue holds more than Th, itself counted and the one in transmission
-    ///   not. That takes up to one packet of queue more than Th and one packet's arrival, beside the first packet, which
-    ///   does not wait.
-    /// - The pause stops h0 at the end of a packet, so HRTT has up to a packet's time too much in it, and it may wait for
-    ///   an ACK. Packets are whole: one more or less comes in meanwhile.
+    /// - Phase 3 begins when the last packet's transmission does, because it then leaves its queue and the resume goes
+    ///   out. So the link is idle for a packet's time less than HRTT. The resume may wait for one ACK.
+    /// - Phase 1 ends at the first packet with which the queue exceeds Th; the packet itself counts, the packet in
+    ///   transmission does not. That takes up to one packet of queue more than Th and one packet's arrival, beside the
+    ///   first packet, which does not wait.
+    /// - The pause stops h0 at the end of a packet, so HRTT is up to a packet's time too long, and the pause may wait
+    ///   for an ACK. Packets are whole: one more or less arrives meanwhile.
     /// - The flow ends anywhere in a cycle, so up to one idle phase is missing.
     fn bounds(self) -> [f64; 2] {
         let (drain, arrival) = (time(PACKET, self.bottleneck), time(PACKET, UPSTREAM));
@@ -99,8 +100,8 @@ bytes = "10MB"
         [part(PACKETS / most - 1.0, round_trip - drain), part(PACKETS / fewest, round_trip + ack)]
     }
 
-    /// Part of the time in which the switch has nothing of the flow to send: by how much its completion takes longer than
-    /// the ideal, which has no pause, over that time and the packets' on the link.
+    /// Fraction of the time in which the switch has no packet of the flow to send: the excess of its completion time
+    /// over the ideal, which has no pause, divided by the sum of this excess and the packets' time on the link.
     fn measured(self, run: Runner) -> f64 {
         let run = run(&self.text(), &[]);
         run.assert_lossless();

@@ -1,4 +1,4 @@
-//! The PFC family in a whole fabric: which queues pause, and because of what.
+//! The PFC family in a whole fabric: queues that pause, and the causes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn scenario() -> String {
 const XOFF: u64 = 75_000;
 const LOW: u64 = 68_000;
 
-/// PFC alone: the rule asks for more than the buffer ever holds.
+/// PFC alone: the rule's thresholds are above all that the buffer ever holds.
 const PFC: &str = "\"capfc\", xlow = \"75kB\", xegress = \"2MB\"";
 
 fn run_of(run: Runner, rule: &str) -> Run {
@@ -33,7 +33,7 @@ fn pauses(run: &Run, look: impl Fn(&Row) -> bool) -> usize {
     run.pauses().with("event", "xoff").filter(|row| look(row)).count()
 }
 
-/// Which threshold a PAUSE is because of, as a whole.
+/// Number of PAUSEs with exactly this threshold.
 fn by_threshold(run: &Run, bytes: u64) -> usize {
     pauses(run, |row| row.number("threshold_bytes") == bytes)
 }
@@ -108,7 +108,8 @@ pub fn old_slopes_hold_nobody_back(run: Runner) {
     }
 }
 
-/// What priority 4 holds of h1's port makes priority 3 pause earlier, and ahead of priority 4, which pauses at X_off of the port.
+/// Priority 4's bytes from h1's port make priority 3 pause earlier, and before priority 4, which pauses at the port's
+/// X_off.
 pub fn low_priorities_pause_first(run: Runner) {
     let run = run_of(run, "\"g-pfc\", xlow = \"68kB\", low = [3]");
     let pauses = run.pauses();
@@ -117,7 +118,7 @@ pub fn low_priorities_pause_first(run: Runner) {
         let numbers = ["priority", "occupancy_bytes", "threshold_bytes"];
         rows.map(|row| numbers.map(|name| row.number(name)).into()).collect()
     };
-    // Both priorities come from h1: what one holds counts for the other.
+    // Both priorities come from h1: the bytes of each count for the other.
     let (first, second) = (of("h1")[0], of("h1")[1]);
     assert_eq!((first.0, second.0), (3, 4));
     assert!(first.1 < LOW && second.1 < XOFF, "{first:?} {second:?}");
@@ -127,11 +128,11 @@ pub fn low_priorities_pause_first(run: Runner) {
     assert!(of("h4").iter().all(|&(class, _, threshold)| (class, threshold) == (4, XOFF)));
 }
 
-/// X_off far above what GFC's stages end at, 75 kB.
+/// X_off far above the end of GFC's stages, 75 kB.
 const FAR: &str = "switch.threshold={ kind = \"static\", xoff = \"150kB\", xon = \"100kB\" }";
 const GFC: &str = "switch.pause_rule={ kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\" }";
 
-/// GFC pauses nobody where PFC does, although all that its queues hold stays below `B_m`, at which PFC pauses.
+/// GFC sends no pauses where PFC does, and its queues stay below `B_m`, at which PFC pauses.
 pub fn rates_instead_of_pauses(run: Runner) {
     let pfc = run_of(run, PFC);
     assert!(pauses(&pfc, |_| true) > 0);
@@ -157,7 +158,7 @@ pub fn rates_instead_of_pauses(run: Runner) {
     let most = *gfc.summary.buffer_max_bytes.values().max().expect("a switch");
     // The ports of h0 to h4, h1's with two priorities, and a frame that may jump over the end.
     assert!(most <= 6 * (75_000 + 1500), "{most}");
-    // PFC alone, with the same X_off: it pauses, and holds more.
+    // PFC alone, with equal X_off: it pauses, and holds more.
     let alone = "switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"2MB\" }";
     let far = run(&scenario(), &[alone, FAR]);
     assert!(pauses(&far, |_| true) > 0);
@@ -166,7 +167,7 @@ pub fn rates_instead_of_pauses(run: Runner) {
     assert!(pauses(&linear, |_| true) < pauses(&pfc, |_| true));
 }
 
-/// Links of 8 Tbit/s, more than a rate can say: they are as fast as under PFC once nothing waits any more.
+/// Links of 8 Tbit/s, above the max of a rate: they are as fast as under PFC once nothing waits any more.
 pub fn the_fastest_links_are_not_slowed_for_good(run: Runner) {
     let text = "name = \"fast\"\n[topology]\nkind = \"star\"\nhosts = 4\n\
                 host_link = { rate = \"8Tbps\", delay = \"20ns\" }\n[switch]\nbuffer = \"20MB\"\n\
@@ -183,7 +184,8 @@ pub fn the_fastest_links_are_not_slowed_for_good(run: Runner) {
     assert_eq!(later.number("fct_ns"), later.number("ideal_ns"));
 }
 
-/// What a rate does to a switch: the uplink of five times the rate of the receiver's link never gets a PAUSE, nor do hosts.
+/// Effect of a rate on a switch: the uplink of five times the rate of the receiver's link never gets a PAUSE, nor do
+/// hosts.
 pub fn switches_obey_rates(run: Runner) {
     let flow = |src: &str| {
         format!("[[flows]]\nkind = \"one\"\nsrc = \"{src}\"\ndst = \"h5\"\nbytes = \"400kB\"\n")

@@ -11,9 +11,8 @@ use super::{CAPTURE_ALL, Run, Runner};
 const SLOW: &str = "100Gbps";
 const FAST: &str = "400Gbps";
 
-/// One switch; h0 and h1 at 100 Gbit/s, h2 to h4 at 400 Gbit/s, from each of which but h0 a megabyte goes to
-/// h0 or h2. Where `by_rate` says nothing else, queues pause at an eighth of the free buffer, and ports mark
-/// from 30 kB on.
+/// One switch; h0 and h1 at 100 Gbit/s, h2 to h4 at 400 Gbit/s. Each host except h0 sends a megabyte to h0 or h2.
+/// Without an entry in `by_rate`, queues pause at an eighth of the free buffer, and ports mark from 30 kB on.
 fn scenario(of_thresholds: &str, of_marking: &str) -> String {
     let link = |host| {
         let rate = if host < 2 { SLOW } else { FAST };
@@ -43,7 +42,7 @@ queue_period = "10us"
     )
 }
 
-/// What h1 sends comes when everything else is gone: all senders at first are fast.
+/// Delays h1's flow until all others are done, so that all senders at first are fast.
 const H1_LATER: &str = "flows.0.start=1ms";
 
 /// The row of the first PAUSE that a host is sent.
@@ -53,7 +52,7 @@ fn first_pause(run: &Run, host: &str) -> Row {
     stops.next().unwrap_or_else(|| panic!("{host} is never paused")).clone()
 }
 
-/// What was sent to a host, in data packets, before the first one that is marked.
+/// Data packets sent to a host before the first marked one.
 fn before_the_first_mark(run: &Run, host: &str) -> u64 {
     let wire = wire_named(run.scenario.fabric(), &format!("s0->{host}"));
     let frames = run.frames();

@@ -1,4 +1,4 @@
-//! PFC keeps priorities apart: which of them it stops, which it never does, and who goes first.
+//! Separation of priorities by PFC: the stopped priorities, the unaffected priorities, and the order of service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +31,8 @@ fn with_victim(run: Runner, priority: u8) -> Run {
     run
 }
 
-/// PAUSE stops its class and no other: a flow of another lossless priority goes on through the same port,
-/// and one of the same priority waits with it, although its way is free.
+/// PAUSE stops its class and no other: a flow of another lossless priority goes on through the port, and a flow of the
+/// paused priority waits, although its own path is free.
 pub fn pause_stops_only_its_class(run: Runner) {
     let apart = with_victim(run, 4);
     assert_eq!(paused(&apart), [3].into());
@@ -53,7 +53,7 @@ pub fn pause_stops_only_its_class(run: Runner) {
     assert!(blocked > free, "head-of-line blocking: {blocked} against {free}");
 }
 
-/// How long the ACKs of a priority waited at h0 at most, after the last bit of the packet that they answer.
+/// Max time that the ACKs of a priority waited at h0, after the last bit of the packet that they answer.
 fn longest_wait_of_acks(run: &Run, priority: u8) -> u64 {
     let fabric = run.scenario.fabric();
     let (downlink, uplink) = (wire_named(fabric, "s0->h0"), wire_named(fabric, "h0->s0"));
@@ -71,8 +71,8 @@ fn longest_wait_of_acks(run: &Run, priority: u8) -> u64 {
     acks.max().expect("h0 acknowledges data of this priority")
 }
 
-/// h0 is paused in priority 3, in which it sends to h2, and receives in priorities 3 and 4. Its ACKs of priority 3
-/// wait for the RESUME; those of priority 4 wait for the frame on the wire and for earlier ACKs, at most.
+/// h0 is paused in priority 3, in which it sends to h2, and receives in priorities 3 and 4. Its ACKs of priority 3 wait
+/// for the RESUME; its ACKs of priority 4 wait at most for the frame on the wire and for earlier ACKs.
 pub fn pause_stops_only_acks_of_its_class(run: Runner) {
     let into_h0 = flow("h3", "h0", 300, 3) + &flow("h4", "h0", 300, 4);
     let text = star(5, &(flow("h0", "h2", 300, 3) + &flow("h1", "h2", 300, 3) + &into_h0));
@@ -153,8 +153,8 @@ pub fn all_eight_lossless(run: Runner) {
     }
 }
 
-/// Strict: the higher priority has the line to itself, but for the one frame that it may meet; the lower
-/// one has what is left.
+/// Strict: the higher priority has the whole line, except for one frame that may be on the wire; the lower priority
+/// gets the rest.
 pub fn strict_scheduler(run: Runner) {
     let settings = ["switch.lossless=[2, 3]", "switch.scheduler={ kind = \"strict\" }"];
     let run = run(&star(3, &(flow("h1", "h0", 200, 2) + &flow("h2", "h0", 200, 3))), &settings);
@@ -165,7 +165,7 @@ pub fn strict_scheduler(run: Runner) {
     assert_eq!(paused(&run), [2].into(), "only what waits is paused");
 }
 
-/// DWRR: equal shares, whatever the numbers of the priorities and the sizes of the packets are.
+/// DWRR: equal shares, independent of priority numbers and packet sizes.
 pub fn dwrr_scheduler(run: Runner) {
     for priorities in [(2, 3), (0, 7)] {
         let lossless = format!("switch.lossless=[{}, {}]", priorities.0, priorities.1);
@@ -177,7 +177,7 @@ pub fn dwrr_scheduler(run: Runner) {
     }
 }
 
-/// The control priority goes ahead of all others, also of higher ones.
+/// The control priority goes ahead of all others, including higher ones.
 pub fn control_priority(run: Runner) {
     let flows = flow("h1", "h0", 200, 1) + &flow("h2", "h0", 200, 7);
     let text = star(3, &flows);

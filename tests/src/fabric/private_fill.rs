@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::one_switch::{flow, funnel};
 use super::{Run, Runner};
 
-/// Packets of 1058 bytes, of which the first leaves at once and the others stay: the private buffer has 4096 bytes,
-/// and T is an eighth of what is free of 40,000.
+/// Packets of 1058 bytes, of which the first leaves at once and the others stay. The private buffer has 4096 bytes, and
+/// T is an eighth of the free part of 40,000.
 const SETTINGS: [&str; 4] = [
     "switch.private_per_queue=4096B",
     "switch.threshold={ kind = \"dt\", alpha = \"1/8\", xon_offset = \"3072B\" }",
@@ -18,8 +18,8 @@ const SETTINGS: [&str; 4] = [
 /// Packets that come before the sender obeys its PAUSE.
 const PACKETS: u64 = 14;
 
-/// What the private, shared and headroom pools of a switch hold, as they become empty packet by packet, and what the
-/// queue's PAUSE and RESUME say: what it holds beyond its private buffer, and the threshold.
+/// Levels of a switch's private, shared and headroom pools as they become empty packet by packet, and the values of the
+/// queue's PAUSE and RESUME: bytes beyond its private buffer, and the threshold.
 struct Walk {
     fill: &'static str,
     pools: &'static [[u64; 3]],
@@ -52,7 +52,8 @@ const TO_THE_BYTE: Walk = Walk {
     resumed: [1194, 1778],
 };
 
-/// It takes three packets. The seventh that stays leaves 4232 bytes in the shared pool, below a T of 4471.
+/// The private buffer takes three packets. The seventh that stays leaves 4232 bytes in the shared pool, below a T of
+/// 4471.
 const WHOLE_PACKETS: Walk = Walk {
     fill: "packets",
     pools: &[
@@ -93,7 +94,7 @@ pub fn walked(run: Runner) {
     }
 }
 
-/// What the three pools of the only switch hold, sample by sample, from the fullest on; what stays the same once.
+/// Levels of the three pools of the only switch, sample by sample, from the fullest on; equal neighbours once.
 fn levels(run: &Run) -> Vec<[u64; 3]> {
     const POOLS: [&str; 3] = ["private", "shared", "headroom"];
     let mut samples = BTreeMap::new();

@@ -36,8 +36,8 @@ fn paused(run: &Run) -> Vec<String> {
     peers
 }
 
-/// A queue whose headroom is below a frame pauses when it crosses X_off, and loses no more than is on its way then: a PAUSE
-/// takes effect after 400 ns, a frame of each end and 3840 B, which are twelve frames.
+/// A queue whose headroom is below a frame pauses when it crosses X_off, and loses at most the packets in flight: a
+/// PAUSE takes effect after 400 ns, a frame of each end and 3840 B, which are twelve frames.
 pub fn a_queue_without_headroom_pauses(run: Runner) {
     let reason = "headroom-exhausted";
     for bytes in ["0B", "500B", "1058B"] {
@@ -56,7 +56,7 @@ pub fn a_queue_without_headroom_pauses(run: Runner) {
     }
 }
 
-/// With as many quanta as `xoff validate` asks for nothing is lost, with one nearly everything.
+/// With the quanta that `xoff validate` requires nothing is lost, with one quantum nearly everything.
 pub fn a_pause_is_renewed_in_time(run: Runner) {
     run(STAR, &["switch.pause_quanta=37"]).assert_lossless();
     let run = run(STAR, &["switch.pause_quanta=1"]);

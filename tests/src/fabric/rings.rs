@@ -61,7 +61,7 @@ fn flow(from: usize, to: usize, bytes: &str, start: &str) -> String {
     )
 }
 
-/// Why the members of the only circle wait, if there is one; it is a deadlock that has lasted to the end.
+/// Causes of the waits in the only cycle, if there is one; it is a deadlock that has lasted to the end.
 fn deadlock(run: &Run) -> Option<Vec<String>> {
     let table = run.deadlocks();
     match table.rows() {
@@ -77,8 +77,8 @@ fn deadlock(run: &Run) -> Option<Vec<String>> {
     }
 }
 
-/// Flows that cross two links of the ring do not close a circle of pauses of flows: where they are told of, they came in
-/// from their host. Their class does.
+/// Flows that cross two links of the ring do not close a cycle of pauses of flows: the switches that pause them
+/// received them from their hosts. Pauses of their class close a cycle.
 pub fn flows_of_two_links(run: Runner) {
     let by_flows = run(&ring(4, 2, "45kB", OFC), &[]);
     by_flows.assert_lossless();
@@ -121,7 +121,7 @@ pub fn flows_of_three_links(run: Runner) {
     assert_eq!((moves.summary.ended, moves.summary.flows_completed), (RunEnd::Drained, 6));
 }
 
-/// A RESUME is lost. Its flow stays paused, and no switch keeps it so: that is no deadlock.
+/// A RESUME is lost. Its flow stays paused, although no switch keeps it paused: that is not a deadlock.
 pub fn a_lost_resume(run: Runner) {
     let fault = loss("s1->s0", "hop-control", "nth = [2]");
     let run = run(&ring(4, 2, "45kB", OFC), &[&fault, "stop=done"]);
@@ -130,8 +130,8 @@ pub fn a_lost_resume(run: Runner) {
     assert_eq!(deadlock(&run), None);
 }
 
-/// Where pauses are repeated, a lost RESUME is made up for, and a lost PAUSE too; at a switch and at a NIC. Nothing is reordered.
-/// The frames that are lost, one at a time, are `lost` of those on a wire; some are RESUMEs.
+/// Repeated pauses repair the loss of a RESUME or a PAUSE, at a switch and at a NIC. Nothing is reordered. Each frame
+/// of `lost`, by index on a wire, is lost in its own run; some are RESUMEs.
 pub fn lost_frames_and_repeated_pauses(run: Runner, lost: Range<u64>) {
     const REPEAT: &str = "backpressure = { kind = \"ofc\", repeat = \"50us\" }";
     for wire in ["s1->s0", "s1->h1"] {
@@ -149,8 +149,8 @@ pub fn lost_frames_and_repeated_pauses(run: Runner, lost: Range<u64>) {
     }
 }
 
-/// GFC's rates never are zero, and a circle of them is no deadlock, however slow; PFC's PAUSE at X_off is, under GFC as OFC
-/// describes it and where GFC's stages end.
+/// GFC's rates are never zero, so a cycle of them is not a deadlock, however slow. PFC's PAUSE at X_off is one, under
+/// GFC as OFC describes it and at the end of GFC's stages.
 pub fn rates(run: Runner) {
     let gfc = |rule: &str| run(&ring(4, 2, "45kB", &format!("pause_rule = {{ {rule} }}")), &[]);
     let slow = gfc("kind = \"gfc\", b1 = \"50kB\", bm = \"70kB\"");

@@ -1,4 +1,4 @@
-//! Headroom schemes: what pauses whom under DSH, and which schemes lose packets.
+//! Headroom schemes: pauses under DSH, and schemes that lose packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use super::one_switch::{flow, funnel, star};
 use super::pause_obedience::assert_obeyed;
 use super::{Run, Runner};
 
-/// Follows the rows of each port through the states of queues and ports, and asserts that no class is
-/// resumed while its queue or its port is OFF, and that the port's frames speak of all classes.
+/// Follows the rows of each port through the states of queues and ports, and asserts that no class is resumed while its
+/// queue or its port is OFF, and that the port's frames name all classes.
 #[track_caller]
 pub fn assert_levels(run: &Run) {
     let lossless: BTreeSet<u64> = run.scenario.switch.lossless.iter().map(u64::from).collect();
@@ -53,7 +53,7 @@ pub fn assert_levels(run: &Run) {
 
 #[derive(Default)]
 struct PortStates {
-    /// When the port went OFF.
+    /// Instant at which the port went OFF.
     since: Option<u64>,
     /// Classes of which that PAUSE spoke.
     spoken: BTreeSet<u64>,
@@ -111,8 +111,8 @@ pub fn two_levels(run: Runner) {
     assert_eq!(classes(|quanta| quanta != 0), Some(4), "one frame pauses the port");
 }
 
-/// What h1 sends in three classes stays in the switch for long: the port's pause is renewed before its
-/// quanta run out, so that h1 starts nothing meanwhile and insurance holds all that had been sent.
+/// Packets of h1 in three classes stay in the switch for long: the port's pause is renewed before its quanta run out,
+/// so that h1 starts nothing meanwhile and insurance holds all that had been sent.
 pub fn refreshed(run: Runner) {
     let text = funnel(&in_classes(&["h1"], &[1, 2, 3], 60));
     let settings = ["switch.lossless=[1, 2, 3]", "switch.pause_quanta=1000", "switch.buffer=70kB"];
@@ -129,8 +129,8 @@ pub fn refreshed(run: Runner) {
     assert!(of_port("xoff-refresh"));
 }
 
-/// Thresholds that the control plane computes: X_qoff of a queue and X_poff of a port stay what they were
-/// until they are computed again.
+/// Thresholds that the control plane computes: X_qoff of a queue and X_poff of a port are constant until they are
+/// computed again.
 pub fn stale(run: Runner) {
     let text = star(4, &in_classes(&["h1", "h2", "h3"], &[0, 1, 3, 5], 30));
     let settings = ["switch.lossless=[0, 1, 3, 5]", "switch.buffer=270kB", DSH, DT];
@@ -157,9 +157,8 @@ pub fn stale(run: Runner) {
     assert!(repeated > known.len(), "no threshold was used twice");
 }
 
-/// One class of h1 is congested, the other is not. What comes of the first after its PAUSE finds shared
-/// headroom, and the second does not notice; without shared headroom it finds insurance only, and the port is
-/// paused for both.
+/// One class of h1 is congested, the other is not. Packets of the first after its PAUSE find shared headroom, and the
+/// second is not affected. Without shared headroom they find insurance only, and the port is paused for both.
 pub fn without_shared_headroom(run: Runner) {
     let text = funnel(&(flow("h1", "h0", 60, 1) + &flow("h1", "h2", 60, 2)));
     let victim = |shared: bool| {
@@ -209,11 +208,11 @@ fn incast() -> Vec<BurstFlow> {
     (0..8).flat_map(|class| (1..6).map(move |source| flow(source, class))).collect()
 }
 
-/// Seeds of generated bursts, one of each topology. Other bursts come of them when their strategy changes;
-/// of the first 800 seeds of today's, 26 lose in both of the checks below.
+/// Seeds of generated bursts, one of each topology. A change of their strategy gives other bursts; among the first 800
+/// seeds today, 26 lose packets in both of the checks below.
 const LOSING_SEEDS: [u64; 3] = [9, 535, 690];
 
-/// Insurance headroom is what makes DSH lossless: the same generated bursts with it and without.
+/// Insurance headroom makes DSH lossless: equal generated bursts with it and without.
 pub fn without_insurance(run: Runner) {
     for burst in LOSING_SEEDS.map(Burst::of_seed) {
         burst.run(run, "kind = \"dsh\"").assert_lossless();

@@ -1,4 +1,4 @@
-//! Selective repeat: what is lost is sent again, nothing else, and every flow completes with the right bytes.
+//! Selective repeat: only lost packets are sent again, and every flow completes with the right bytes.
 
 use fabric_core::wire::Syndrome;
 use fabric_core::wire::roce::Opcode;
@@ -90,8 +90,8 @@ pub fn each_ack_loss(run: Runner) {
     assert!(fct(&run) < ideal(&run) + RTO_LOW_NS + ROUND_TRIP_NS);
 }
 
-/// Each NAK alone knows of the packet that it reports. The one behind it makes that packet look lost, too: a lost
-/// NAK costs one packet, and no timeout.
+/// Each NAK alone reports its packet. The NAK behind it makes that packet look lost, too: a lost NAK costs one packet,
+/// and no timeout.
 pub fn each_nak_loss(run: Runner) {
     let data = r#"{ kind = "loss", wire = "s0->h0", match = "data", nth = [5] }"#;
     let whole = alone(run, &[&format!("faults=[{data}]")]);
@@ -124,8 +124,7 @@ pub fn tail_loss(run: Runner) {
     assert!(fct(&run) > RTO_HIGH_NS && fct(&run) < RTO_HIGH_NS + ideal(&run) + 6 * ROUND_TRIP_NS);
 }
 
-/// Data packets are lost on every wire at this rate: what is lost is sent again, retransmissions too, and nothing
-/// else.
+/// Data packets are lost on every wire at this rate: only lost packets, including lost retransmissions, are sent again.
 pub fn random_data_loss(run: Runner, rate: &str) {
     let hosts: String = ["h1", "h2", "h3"].map(|host| flow(host, "h0", 800, 3)).concat();
     let text = star(4, &(hosts + &flow("h0", "h1", 800, 4)));

@@ -118,7 +118,7 @@ pub fn ended_by_its_duration(run: Runner) {
     assert_eq!((run.summary.ended, run.summary.emulated_ns), (RunEnd::Duration, 8000));
 }
 
-/// A run that ends before its flows do is not sound, and says why.
+/// A run that ends before its flows do is not valid, and reports why.
 pub fn unfinished(run: Runner) {
     let text = star(3, &(flow("h1", "h0", 200, 3) + &flow("h2", "h0", 20, 3)));
     let run = run(&text, &["duration=60us"]);

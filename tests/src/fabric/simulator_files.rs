@@ -1,4 +1,4 @@
-//! Files in the HPCC simulator's format, against xoff's own of the same run.
+//! Files in the HPCC simulator's format, compared with xoff's own files of the run.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
 }
 
-/// By position, as the simulator's analysis reads them, slowdowns are those of `flows.csv`, and
-/// pauses begin and end when frames arrived.
+/// By position, as the simulator's analysis reads them, slowdowns equal those of `flows.csv`, and
+/// pauses begin and end at the frames' arrivals.
 pub fn columns_agree_with_tables(run: Runner) {
     let run = run(&two_to_one(3), &[FORMAT]);
     let completed: Vec<_> = run.flows().rows().to_vec();
@@ -62,7 +62,7 @@ pub fn columns_agree_with_tables(run: Runner) {
     assert_eq!(decided, BTreeMap::new());
 }
 
-/// Each look is counted once at each port, and long queues where flows meet.
+/// Each sample is counted once at each port, and long queues where flows meet.
 pub fn histograms_count_every_look(run: Runner) {
     let sampling = r#"results.hpcc={ qlen_interval = "1us", qlen_dump_interval = "10us" }"#;
     let run = run(&two_to_one(3), &[sampling]);

@@ -1,4 +1,4 @@
-//! SPFC in whole fabrics: who is a victim when, and who pauses.
+//! SPFC in whole fabrics: victims over time, and pauses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,15 +15,15 @@ pub fn scenario() -> String {
 
 const DT: &str = "switch.threshold={ kind = \"dt\", alpha = 2 }";
 
-/// A switch, its port, and the priority of a queue with a state of its own.
+/// A switch, its port, and the priority of a queue with its own state.
 type Of = (String, u64, String);
 
 fn is(victims: &BTreeMap<Of, bool>, of: &Of) -> bool {
     victims.get(of).copied().unwrap_or_default()
 }
 
-/// Walks through `port_states.csv` and `pauses.csv` at once. A PAUSE of a victim makes it normal at that instant, nobody is
-/// a victim while it pauses its neighbour, and what `pauses.csv` says of a state is what the changes have made it.
+/// Walks through `port_states.csv` and `pauses.csv` together. A PAUSE of a victim makes it normal at that instant, no
+/// port is a victim while it pauses its neighbour, and the states in `pauses.csv` agree with the changes.
 #[track_caller]
 pub fn assert_states(run: &Run) {
     let by_queue = run
@@ -35,15 +35,15 @@ pub fn assert_states(run: &Run) {
         let priority = if by_queue { row.text("priority") } else { "" };
         (row.text("node").to_owned(), row.number("port"), priority.to_owned())
     };
-    // Changes and decisions in the order of time. At one instant: a period ends, then a neighbour is told, then its
-    // consequence.
+    // Changes and decisions in the order of time. At one instant: a period ends, then a neighbour is paused or resumed,
+    // then its consequence.
     let (changes, decisions) = (run.table("port_states.csv"), run.pauses());
     let order = |cause: &str| match cause {
         "slow" => 0,
         "fast" => 1,
         _ => 3,
     };
-    // What RESUMEs of the present instant say of each state.
+    // States that RESUMEs of the present instant report.
     let mut resumed: Vec<(_, bool)> = Vec::new();
     let mut instant = 0;
     let changes = changes.rows().iter().map(|row| (row, order(row.text("cause")), true));
@@ -95,7 +95,7 @@ pub fn assert_states(run: &Run) {
     assert_totals(run);
 }
 
-/// The summary counts what the tables list.
+/// The summary's counts agree with the tables.
 #[track_caller]
 pub fn assert_totals(run: &Run) {
     let totals = run.summary.port_states.expect("ports have states");
@@ -130,7 +130,7 @@ pub fn victims_are_spared(run: Runner) {
     assert!(states.rows().iter().all(|row| row.number("port") == 0), "h0's port is the only one");
 }
 
-/// Without SPFC there is no table of states, and no column.
+/// Without SPFC neither the table nor the column of states is written.
 pub fn others_have_no_states(run: Runner) {
     let run = run(&scenario(), &[DT, "duration=500us"]);
     assert!(!run.has("port_states.csv") && run.summary.port_states.is_none());
@@ -181,7 +181,7 @@ pub fn victims_that_pause(run: Runner) {
     }
 }
 
-/// The same with DSH's headroom: a victim's PAUSE is the port's.
+/// SPFC with DSH's headroom: a victim's PAUSE is the port's.
 pub fn beside_dsh(run: Runner) {
     let dsh = "switch.headroom={ kind = \"dsh\" }";
     let settings = [&*spfc(""), "switch.lossless=[3, 4]", "switch.buffer=150kB", dsh];
@@ -195,8 +195,8 @@ pub fn beside_dsh(run: Runner) {
     assert!(of_victims.any(|row| row.text("level") == "port"), "{}", run.text("pauses.csv"));
 }
 
-/// A victim has filled the buffer with what a storm holds, and has paused its neighbour. The watchdog drops all of it: the
-/// neighbour resumes, and the port is a victim again, to the end of the next period.
+/// A victim has filled the buffer with packets that a storm holds, and has paused its neighbour. The watchdog drops all
+/// of them: the neighbour resumes, and the port is a victim again, to the end of the next period.
 pub fn a_storm_at_a_victims_receiver(run: Runner) {
     let settings = [
         "host.retransmission_timeout=50ms",
@@ -236,8 +236,8 @@ pub fn ports_of_unequal_rate(run: Runner) {
         assert_eq!((row.text("state"), row.text("cause")), ("victim", "fast"));
         row.number("time_ns")
     };
-    // A fifth of what 80 Mbit/s carry in a millisecond is 2 kB: two packets, of 108.2 us each. Of 8 Gbit/s 200 kB:
-    // 185 packets.
+    // A fifth of the bytes of 80 Mbit/s in a millisecond is 2 kB: two packets, of 108.2 us each. For 8 Gbit/s it is 200
+    // kB: 185 packets.
     let slow = first(0);
     assert!((2 * 100 * PACKET_NS..2 * 100 * PACKET_NS + 20_000).contains(&slow), "{slow}");
     let fast = first(2);
@@ -245,7 +245,7 @@ pub fn ports_of_unequal_rate(run: Runner) {
     assert!(states.rows().iter().all(|row| row.text("priority").is_empty()));
 }
 
-/// Rows of kind `threshold`: the whole pool for a victim, alpha of what is free for others.
+/// Rows of kind `threshold`: the whole pool for a victim, alpha times the free buffer for others.
 pub fn thresholds_are_sampled(run: Runner) {
     let run = run(&small(&[3]), &[&*spfc(""), "switch.buffer=220kB", "results.thresholds=true"]);
     let queues = run.table("queues.csv");

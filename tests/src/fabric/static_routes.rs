@@ -40,8 +40,8 @@ fn route(at: &str, frames: &str, via: &str) -> String {
     format!("[[routes]]\nat = \"{at}\"\n{frames}\nvia = [\"{via}\"]\n")
 }
 
-/// Data and ACKs of a pair take different spines, a flow of the same pair another one than the pair, and a
-/// destination's frames theirs.
+/// Data and ACKs of a pair take different spines, one flow of the pair a third path, and a destination's frames a path
+/// of their own.
 fn asymmetric() -> String {
     let start = |number: u32| format!("start = \"{number}ms\"\n");
     let labelled = |label: &str, source: &str, destination: &str, number| {
@@ -102,14 +102,14 @@ pub fn asymmetric_paths(run: Runner) {
     assert_eq!(spines(&run), expected.into());
 }
 
-/// Alone, flows take what the closed form says of their paths and those of their ACKs.
+/// Single flows take the closed form's time for their paths and their ACKs' paths.
 pub fn asymmetric_paths_are_exact(run: Runner) {
     let without_tcp = asymmetric().replace("kind = \"tcp\"", "kind = \"roce-rc\"");
     assert_exact(run, &without_tcp);
 }
 
-/// All flows go the same way round, so the PAUSEs of the ring's four links wait for each other. Without the routes
-/// they do not.
+/// All flows go the same way round, so the PAUSEs of the ring's four links wait for each other. Without the routes they
+/// do not.
 pub fn deadlock_ring(run: Runner) {
     let ring = run(RING, &[]);
     ring.assert_lossless();

@@ -1,12 +1,12 @@
-//! PFC storms, and what the watchdog of a switch makes of them.
+//! PFC storms, and the effects of a switch's watchdog.
 
 use std::path::Path;
 
 use super::{Run, Runner, shipped};
 
-/// Paused queues that wait for each other in a circle.
+/// Paused queues that wait for each other in a cycle.
 const DEADLOCK: &str = include_str!("../../../scenarios/deadlock.toml");
-/// When the storm of the shipped scenario begins and ends, in nanoseconds.
+/// Begin and end of the shipped scenario's storm, in nanoseconds.
 const STORM: [u64; 2] = [1_000_000, 6_000_000];
 /// Its times of detection and restoration; the watchdog looks every [`LOOK`].
 const PATIENCE: u64 = 500_000;
@@ -24,7 +24,7 @@ fn storm(run: &Run) -> super::results::Table {
     table
 }
 
-/// When a flow was done.
+/// Completion of a flow.
 fn end_of(run: &Run, label: &str) -> u64 {
     let flows = run.flows();
     let mut of_label = flows.with("label", label);
@@ -32,7 +32,7 @@ fn end_of(run: &Run, label: &str) -> u64 {
     flow.number("start_ns") + flow.number("fct_ns")
 }
 
-/// How long a sender was paused by its neighbour.
+/// Time that a sender was paused by its neighbour.
 fn paused_ns(run: &Run, node: &str, by: &str) -> u64 {
     let table = run.table("pause_time.csv");
     table
@@ -56,7 +56,8 @@ fn assert_detected(run: &Run, action: &str) {
     assert!(row.number("waiting_packets") > 100);
 }
 
-/// A storm with a watchdog that only tells: it spreads to the spine and to whoever sends, and the victim waits for its end.
+/// A storm with a watchdog that only alerts: it spreads to the spine and to all senders, and the victim waits for its
+/// end.
 pub fn spreads_upstream(run: Runner) {
     let run = run(&scenario(), &["switch.watchdog.action=alert"]);
     run.assert_sound();
@@ -69,7 +70,7 @@ pub fn spreads_upstream(run: Runner) {
     assert!(end_of(&run, "victim") > STORM[1]);
     let totals = run.summary.watchdog.expect("there is a watchdog");
     assert_eq!(totals.egress_dropped_packets + totals.forwarded_packets, 0);
-    // Nobody ends the storm, so the switches upstream see one as well, each a look later at the latest.
+    // Nothing ends the storm, so the switches upstream detect one as well, at most a look later each.
     let table = run.table("watchdog.csv");
     let mut nodes: Vec<&str> = table.rows().iter().map(|row| row.text("node")).collect();
     nodes.sort_unstable();
@@ -88,7 +89,7 @@ pub fn drops(run: Runner) {
     let (detected, restored) = (row.number("detected_ns"), row.number("restored_ns"));
     let earliest = STORM[1] + PATIENCE;
     assert!((earliest..=earliest + LOOK + 2000).contains(&restored), "{restored}");
-    // What was dropped, and when: what waited at once.
+    // Drops by instant: all waiting packets at once.
     let drops = run.drops();
     assert!(drops.rows().iter().all(|drop| drop.text("class") == "watchdog"));
     let dropped = row.number("egress_dropped_packets");
@@ -105,7 +106,7 @@ pub fn drops(run: Runner) {
     assert!(paused_ns(&run, "h1", "leaf0") < PATIENCE + 2 * LOOK);
 }
 
-/// The port sends in spite of the pauses: nothing is lost, and no frame counts as one that broke a pause.
+/// The port sends in spite of the pauses: nothing is lost, and no frame counts as a violation of a pause.
 pub fn forwards(run: Runner) {
     let run = run(&scenario(), &["switch.watchdog.action=forward"]);
     run.assert_lossless();
@@ -161,7 +162,7 @@ pub fn short_storms_are_pauses(run: Runner) {
     assert!(paused_ns(&watched, "h1", "leaf0") > 300_000, "though it holds up the victim");
 }
 
-/// What h3 sends itself in the priority of its storm is dropped, too; what it sends in others is not.
+/// Packets that h3 sends in the priority of its storm are dropped, too; its packets of other priorities are not.
 pub fn drops_what_comes_from_the_storm(run: Runner) {
     let flow = |priority: u8| {
         format!(
@@ -184,7 +185,7 @@ pub fn drops_what_comes_from_the_storm(run: Runner) {
     assert!(drops.with("reason", "watchdog-ingress").all(|drop| drop.number("port") == 1));
 }
 
-/// Storms and what is done about them under every scheme, and where a priority has several queues.
+/// Storms and watchdogs under every scheme, and with several queues per priority.
 pub fn books_close_under_every_scheme(run: Runner) {
     let flow_queues = "switch.flow_queues=[{ priority = 3, queues = 8 }]";
     let bfc = "switch.backpressure={ kind = \"bfc\" }";

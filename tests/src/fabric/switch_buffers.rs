@@ -9,7 +9,7 @@ use super::{Run, Runner};
 /// Serialisation of a full data packet at 8 Gbit/s, and its length.
 const PACKET_NS: u64 = 1082;
 const PACKET: u64 = 1058;
-/// What a queue of either leaf may hold before it shares: two packets, because a third would fill 3000 bytes.
+/// Packets that a queue of either leaf holds before it shares: two, because a third would exceed 3000 bytes.
 const PRIVATE_PACKETS: u64 = 2;
 
 /// Two leaves, each with a sender at 8 Gbit/s and a receiver so slow that a queue only grows until it pauses.
@@ -47,7 +47,7 @@ buffer = "300kB"
     )
 }
 
-/// How many packets a queue holds when it pauses, by the shared pool of its switch.
+/// Packets in a queue when it pauses, for a shared pool of this size.
 fn packets_until_pause(shared_pool: u64) -> u64 {
     let threshold = |packets: u64| (shared_pool - packets * PACKET) / 8;
     let pauses = |packets: &u64| {
@@ -57,7 +57,7 @@ fn packets_until_pause(shared_pool: u64) -> u64 {
     PRIVATE_PACKETS + (1..=shared_pool / PACKET).find(pauses).expect("a pool ends")
 }
 
-/// A leaf with less buffer pauses earlier than its neighbour, by as many packets as its threshold says.
+/// A leaf with less buffer pauses earlier than its neighbour, by as many packets as its threshold predicts.
 pub fn a_leaf_with_less_buffer(run: Runner) {
     let run = run(&scenario(), &[]);
     let first_pauses = [0, 1].map(|leaf| first_pause(&run, leaf));
@@ -87,7 +87,7 @@ pub fn shortest_packets_in_the_larger_buffer(run: Runner) {
     let descriptors = |leaf| slots_for(run.scenario.switch_at(SwitchId(leaf)).buffer);
     assert_eq!([0, 1].map(descriptors), [6666, 200_000]);
     let packets = run.summary.buffer_max_bytes["leaf1"] / 60;
-    // What is free is headroom of the other two ports, and what alpha leaves of the shared pool.
+    // The free buffer is the headroom of the other two ports, and the part of the shared pool that alpha leaves.
     assert!((199_000..=200_000).contains(&packets), "{packets}");
     assert_ne!(run.pauses().with("node", "leaf1").count(), 0);
 }

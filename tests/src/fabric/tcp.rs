@@ -1,4 +1,4 @@
-//! TCP: what is lost is sent again, nothing else, and every flow completes with the right bytes, beside RoCEv2 or alone.
+//! TCP: only lost segments are sent again, and every flow completes with the right bytes, beside RoCEv2 or alone.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,8 @@ pub fn without_loss(run: Runner) {
     }
 }
 
-/// SYN and data are marked until 6360 bytes of payload are sent, what a round trip takes at 8 Gbit/s, and ACKs if asked.
+/// SYN and data are marked until 6360 bytes of payload are sent, the capacity of a round trip at 8 Gbit/s; ACKs if
+/// configured.
 pub fn first_round_trip(run: Runner) {
     for acks in [false, true] {
         let marks = [
@@ -73,8 +74,8 @@ pub fn first_round_trip(run: Runner) {
     }
 }
 
-/// The ACKs of what comes behind it tell of a lost segment: one is sent again, and no timer has a part in it. Nothing
-/// follows the last one, and nothing goes before the SYN is answered. The first frame of data is the SYN.
+/// The ACKs of segments behind it report a lost segment: one is sent again, and no timer is involved. Nothing follows
+/// the last one, and nothing goes before the SYN is answered. The first frame of data is the SYN.
 pub fn each_segment_loss(run: Runner) {
     for lost in 1..=SEGMENTS + 1 {
         let run = alone(run, &[PLAIN, &loss("s0->h0", "data", &format!("nth = [{lost}]"))]);

@@ -1,4 +1,4 @@
-//! In-band telemetry: what stamps say is what the wires show.
+//! In-band telemetry: stamps agree with the wires.
 
 use std::collections::BTreeMap;
 
@@ -79,12 +79,13 @@ fn identity(packet: &RocePacket) -> Identity {
 /// A frame that left a port.
 struct Departure {
     start_ns: u64,
-    /// When it came to the switch, if it came from elsewhere.
+    /// Arrival at the switch, if it came from elsewhere.
     came_ns: Option<u64>,
     frame: CapturedFrame,
 }
 
-/// The last stamp of each packet, where a switch has put it, is what the captures of all wires say of the port.
+/// The last stamp of each packet, at the place where a switch put it, agrees with the captures of all wires at the
+/// port.
 pub fn stamps_tell_what_the_wires_show(run: Runner) {
     let run = run(INCAST, &[CAPTURE_ALL, "host.telemetry_hops=3"]);
     run.assert_lossless();
@@ -120,7 +121,7 @@ pub fn stamps_tell_what_the_wires_show(run: Runner) {
     assert!(longest > 5000, "a queue forms: {longest}");
 }
 
-/// What each switch port has sent, in order.
+/// Departures of each switch port, in order.
 fn by_port(run: &Run) -> Vec<Vec<Departure>> {
     let fabric = run.scenario.fabric();
     let mut frames = run.frames();
@@ -142,7 +143,7 @@ fn by_port(run: &Run) -> Vec<Vec<Departure>> {
     ports.into_values().collect()
 }
 
-/// With room for all hops, for some, and for one: every stamp that fits is there, and what does not fit is named.
+/// With room for all hops, for some, and for one: every stamp that fits is there, and missing stamps are indicated.
 pub fn each_hop_stamps_until_the_room_is_used_up(run: Runner) {
     for room in [1u8, 2, 3, 8] {
         let hops = format!("host.telemetry_hops={room}");
@@ -181,7 +182,7 @@ pub fn each_hop_stamps_until_the_room_is_used_up(run: Runner) {
     }
 }
 
-/// Losses, and answers to what is out of order.
+/// Losses, and answers to packets out of order.
 pub const LOSSY: &str = r#"
 name = "stamped-losses"
 [topology]

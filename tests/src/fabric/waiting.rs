@@ -14,12 +14,12 @@ pub const MEASURED: [&str; 3] =
 
 /// Kind, port and priority of a switch's counter; empty text for a missing part.
 type Counter = (String, String, String);
-/// The counters of a switch at a sample; one that is missing is 0.
+/// The counters of a switch at a sample; a missing counter is 0.
 type Sample = BTreeMap<Counter, u64>;
 /// Bytes of a (node, port, priority, queue).
 type Queues = BTreeMap<[String; 4], u64>;
 
-/// Asserts that all tables of a run with the settings [`MEASURED`] agree on what waited.
+/// Asserts that all tables of a run with the settings [`MEASURED`] agree on waiting packets.
 pub fn assert_adds_up(run: &Run) {
     let mut fabric = Fabric::default();
     let (queues, own) = (run.table("queues.csv"), own_tables(run));
@@ -47,7 +47,7 @@ pub fn assert_adds_up(run: &Run) {
     fabric.assert_mean(run);
 }
 
-/// Tables that have queues one by one, of those priorities that have one.
+/// Tables with single queues, for the priorities that have one.
 fn own_tables(run: &Run) -> Vec<Table> {
     let names = ["egress_queues.csv", "lossy_queues.csv"];
     names.into_iter().filter(|name| run.has(name)).map(|name| run.table(name)).collect()
@@ -61,7 +61,7 @@ struct Fabric {
     now: u64,
     /// Bytes times nanoseconds by (node, port).
     integrals: BTreeMap<[String; 2], u128>,
-    /// The most that was sampled by (node, port, priority).
+    /// Max sample by (node, port, priority).
     most: BTreeMap<[String; 3], u64>,
 }
 
@@ -174,7 +174,7 @@ fn by_priority<'a>(sample: &'a Sample, wanted: &str) -> BTreeMap<&'a str, u64> {
     sums
 }
 
-/// Two hosts send to a third in a priority whose first packets join the queue of another one.
+/// Two hosts send to a third in a priority whose first packets join the queue of another priority.
 const PRIORITISED: &str = r#"
 name = "prioritised"
 [topology]

@@ -1,4 +1,4 @@
-//! A part of a run by itself: from when the fabric has filled until the traffic thins out.
+//! A separately reported part of a run: from the filled fabric until the traffic thins out.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub fn a_run_ends_with_the_flows_of_its_window(run: Runner) {
     assert_eq!((summary(&run).flows.flows, summary(&run).flows.completed), (all, all));
 }
 
-/// Pauses count as long as they last in the window, by what `pauses.csv` says of them. Under DSH ports pause, too.
+/// Pauses count for their time in the window, by `pauses.csv`. Under DSH ports pause, too.
 pub fn pauses_count_while_they_last_in_the_window(run: Runner) {
     for headroom in ["sih", "dsh"] {
         let headroom = format!("switch.headroom={{ kind = \"{headroom}\" }}");
@@ -132,7 +132,7 @@ fn ordered(run: &Run, window: Window) -> PausedByLevel {
     sum
 }
 
-/// Without `stop` the run goes on, and what it says of the window is the same.
+/// Without `stop` the run goes on, and its numbers for the window are the same.
 pub fn a_window_does_not_depend_on_what_comes_after(run: Runner) {
     let stopped = run(TRAFFIC, &SETTINGS);
     let whole = run(TRAFFIC, &SETTINGS[..2]);

@@ -10,10 +10,10 @@ use super::{Run, Runner};
 
 /// Packets that make the shared pool reach its threshold.
 const PACKETS_TO_THRESHOLD: u64 = 20;
-/// When the sender starts on a link without delay; by then frames go the other way without a gap.
+/// Start of the sender on a link without delay; by then frames go the other way without a gap.
 const START_NS: u64 = 3000;
 
-/// What sends the PAUSE.
+/// Packet that triggers the PAUSE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// A packet that itself found room in the shared pool, after which the dynamic threshold lies below
@@ -33,12 +33,12 @@ pub struct WorstCase {
     pub delay_ns: u64,
     /// Payload of a packet.
     pub payload: u64,
-    /// What sends the PAUSE.
+    /// Packet that triggers the PAUSE.
     pub trigger: Trigger,
 }
 
 impl WorstCase {
-    /// The longest frame, with what it takes of the wire beyond its length: `L_MTU`.
+    /// The longest frame, with its overhead on the wire: `L_MTU`.
     pub fn longest_on_the_wire(&self) -> Bytes {
         Bytes(self.frame() + 16 + 24)
     }
@@ -55,7 +55,7 @@ impl WorstCase {
         self.run_scheme(run, phase_ns, &sih(headroom), &[])
     }
 
-    /// The same with headroom of any kind, and with more settings.
+    /// Runs it with headroom of any kind, and with more settings.
     pub fn run_scheme(
         &self,
         run: Runner,
@@ -112,14 +112,14 @@ impl WorstCase {
         run(&text, &[&[headroom.as_str(), buffer.as_str()], overrides].concat())
     }
 
-    /// A buffer whose shared pool makes packet number [`PACKETS_TO_THRESHOLD`] the last in it.
+    /// A buffer whose shared pool makes packet number [`PACKETS_TO_THRESHOLD`] the last one in it.
     fn buffer(&self, text: &str, headroom: &str) -> u64 {
         let overrides = [headroom.to_owned()];
         let scenario = Scenario::parse(text, "test.toml".as_ref(), &overrides)
             .unwrap_or_else(|error| panic!("{error}"));
         let pools = scenario.buffer_pools(SwitchId(0));
-        // T = B_s - sum, which meets the sum at B_s / 2. The last packet must fit below T, and lift the
-        // sum above T: B_s is a quarter of a packet less than twice what then lies there.
+        // T = B_s - sum, which meets the sum at B_s / 2. The last packet must fit below T, and lift the sum above T:
+        // B_s is a quarter of a packet less than twice the bytes then in the pool.
         let shared = 2 * PACKETS_TO_THRESHOLD * self.frame() - self.frame() / 2;
         pools.headroom.0 + pools.private.0 + shared
     }
@@ -175,13 +175,13 @@ start = "{start}ns"
     }
 }
 
-/// Static headroom of so many bytes, or as by default.
+/// Static headroom of this size, or of the default size.
 fn sih(headroom: Option<u64>) -> String {
     let bytes = headroom.map_or(String::new(), |bytes| format!(", bytes = \"{bytes}B\""));
     format!("kind = \"sih\"{bytes}")
 }
 
-/// How long the first PAUSE to h0 waited for its port, in nanoseconds; of a run that captures.
+/// Time that the first PAUSE to h0 waited for its port, in nanoseconds. The run must capture.
 pub fn pause_wait_ns(run: &Run) -> u64 {
     let decided_ns = run.pauses().rows()[0].number("time_ns");
     let frames = run.frames();

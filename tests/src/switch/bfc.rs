@@ -1,4 +1,4 @@
-//! What a switch under BFC is configured to and keeps, as one plain value.
+//! Configuration and state of a switch under BFC, as one plain value.
 
 use fabric_core::priority;
 use fabric_core::queue::{QueueId, QueueRange};
@@ -9,16 +9,16 @@ use switch_user::tables::SwitchTables;
 use super::PORTS;
 use super::row::BfcFlowRow;
 
-/// BFC's state. Which queues are in use follows from what the egress queues hold.
+/// BFC's state. Queues in use follow from the contents of the egress queues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BfcState {
     /// The settings; the policy has the same options.
     pub settings: bfc::Settings,
-    /// What is kept of each port.
+    /// State of each port.
     pub ports: Vec<BfcPort>,
 }
 
-/// What BFC keeps of a port.
+/// BFC's state of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BfcPort {
     /// Queues that the neighbour has paused, in words.
@@ -27,7 +27,7 @@ pub struct BfcPort {
     pub counters: Vec<(QueueId, u32)>,
     /// Entries of the flow table, by number.
     pub flows: Vec<(u32, BfcFlowRow)>,
-    /// Egress ports to which what comes in here triggers no backpressure, if the options have a table of them.
+    /// Egress ports to which packets from this port trigger no backpressure, if the options have a table of them.
     pub elided: Vec<u32>,
 }
 
@@ -37,8 +37,8 @@ impl BfcState {
         Self { settings, ports: vec![BfcPort::default(); PORTS as usize] }
     }
 
-    /// Writes what ports keep into tables that are configured, whose egress queues are written, and whose scheme lines
-    /// are zero apart from the settings.
+    /// Writes the state of ports into tables that are configured, whose egress queues are written, and whose scheme
+    /// lines are zero apart from the settings.
     pub(super) fn write(&self, tables: &SwitchTables) {
         const ROOM: &str = "the tables have room for the scheme's state";
         let options = self.settings.options;

@@ -35,7 +35,7 @@ use super::{
 };
 
 const SLOTS: u64 = CAPACITY.slots as u64;
-/// How X_off is found, in the order of [`policies`].
+/// Threshold schemes, in the order of [`policies`].
 const THRESHOLDS: [ThresholdScheme; 3] =
     [ThresholdScheme::Dynamic, ThresholdScheme::Static, ThresholdScheme::Stored];
 const MARKINGS: [MarkingScheme; 3] =
@@ -56,16 +56,16 @@ pub fn policies() -> Vec<Policy> {
     THRESHOLDS.into_iter().flat_map(of).chain(lossy::policies(plain)).collect()
 }
 
-/// A switch and what happens to it.
+/// A switch and its events.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Which of [`policies`].
+    /// Index into [`policies`].
     pub policy: usize,
     /// The state before the first step.
     pub state: State,
     /// Time of the first step.
     pub start: u64,
-    /// What happens, in order.
+    /// Events, in order.
     pub steps: Vec<Step>,
 }
 
@@ -74,18 +74,18 @@ pub struct Case {
 pub struct Step {
     /// Nanoseconds since the step before.
     pub wait: u64,
-    /// What happens.
+    /// The event.
     pub action: Action,
 }
 
-/// What happens to a switch.
+/// An event at a switch.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A frame comes in.
     Arrive {
-        /// Where.
+        /// Port of the arrival.
         port: u32,
-        /// Its bytes.
+        /// Bytes of the frame.
         frame: Vec<u8>,
     },
     /// One of the packets that are held departs.
@@ -94,11 +94,11 @@ pub enum Action {
     DepartSlot(u32),
     /// A frame leaves, its transmission having begun `age` before now.
     Audit {
-        /// Where; [`NO_PORT`] too.
+        /// Port of the departure, or [`NO_PORT`].
         port: u32,
         /// Nanoseconds.
         age: u32,
-        /// Its bytes.
+        /// Bytes of the frame.
         frame: Vec<u8>,
     },
     /// The control plane observes the switch under this policy.
@@ -195,7 +195,7 @@ fn link_delay() -> impl Strategy<Value = (u32, Vec<u8>)> {
     )
 }
 
-/// A hop control frame other than PFC, which only BFC takes, and only what is said of queues; now and then its kind is one that there is not.
+/// A hop control frame other than PFC, about queues only, which only BFC accepts; now and then its kind does not exist.
 fn hop_control() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let priority = || (0..PRIORITIES as u8).prop_map(Priority::new);
     let flows = vec(any::<u32>(), 0..=MAX_FLOWS).prop_map(|flows| FlowList::new(&flows));
@@ -339,7 +339,7 @@ fn config() -> impl Strategy<Value = State> {
     )
 }
 
-/// What a switch may have come to before the first step.
+/// State that a switch may have before the first step.
 fn history() -> impl Strategy<Value = History> {
     let class = || (0..PORTS, 0..PRIORITIES as u8).prop_map(|at| class_row(at.0, at.1));
     let ingress = (class(), 0..5000u64, 0..40_000u64, 0..30_000u64);
@@ -373,7 +373,7 @@ fn history() -> impl Strategy<Value = History> {
 
 /// Row, bytes in pools; stored threshold; OFF; time and length of the last measurement, averages, tau.
 type IngressEntry = ((usize, u64, u64, u64), u64, u32, (u64, u32, (i32, u32, u32)));
-/// Port; since when its last queue, and which; whether it is the only one; OFF.
+/// Port; instant and number of its last queue; 1 if that is the only one; OFF.
 type PortEntry = (usize, u64, u32, u32, u32);
 
 #[derive(Clone, Debug)]

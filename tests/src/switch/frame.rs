@@ -18,7 +18,7 @@ pub fn peer_address(port: u32) -> u64 {
     address_to_u64([2, 1, 0, 0, 0, port as u8])
 }
 
-/// What a frame that comes in at `port` carries.
+/// MAC addresses of a frame that comes in at `port`.
 pub fn inbound(port: u32) -> LinkAddresses {
     LinkAddresses {
         source: address_from_u64(peer_address(port)),
@@ -26,7 +26,7 @@ pub fn inbound(port: u32) -> LinkAddresses {
     }
 }
 
-/// What a frame that leaves `port` carries.
+/// MAC addresses of a frame that leaves `port`.
 pub fn outbound(port: u32) -> LinkAddresses {
     LinkAddresses {
         source: address_from_u64(port_address(port)),

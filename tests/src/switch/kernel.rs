@@ -13,11 +13,11 @@ use units::Nanos;
 
 use super::{Arrival, FIRST_INTERFACE, PORTS};
 
-/// What every frame is answered with at XDP.
+/// The program's verdict on every frame at XDP.
 const XDP_DROP: u32 = 1;
-/// The same at TC.
+/// The program's verdict on every frame at TC.
 const TC_ACT_STOLEN: u32 = 4;
-/// What the auditor answers.
+/// Verdict of the auditor.
 const TC_ACT_OK: u32 = 0;
 /// The shortest packet that `BPF_PROG_TEST_RUN` takes whole at XDP: an Ethernet header.
 const ETHERNET_HEADER: usize = 14;
@@ -25,7 +25,7 @@ const ETHERNET_HEADER: usize = 14;
 /// Interfaces beyond the ports: where more switches are attached than one has ports.
 const SPARE_INTERFACES: u32 = 20;
 
-/// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a thread of its own.
+/// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a separate thread.
 pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let end = |port: u32| EndSpec {
         interface: format!("p{port}"),
@@ -44,7 +44,7 @@ pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     deployment.namespace(0).enter(work).expect("the namespace can be entered")
 }
 
-/// How long a program ran.
+/// Run time of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestRunTime {
     /// Mean of the repetitions, as the kernel measured it.
@@ -68,7 +68,7 @@ impl KernelSwitch {
         Self { hook, program, tables }
     }
 
-    /// How many instructions the verifier has followed to accept the arrival program.
+    /// Instructions that the verifier has followed to accept the arrival program.
     pub fn verified_instructions(&mut self) -> u32 {
         self.program.verified_instructions().expect("kernels from 5.16 on say so")
     }
@@ -79,18 +79,18 @@ impl KernelSwitch {
         self.program.attach(FIRST_INTERFACE + port).map_err(|error| error.to_string())
     }
 
-    /// Its tables.
+    /// The switch's tables.
     pub fn tables(&self) -> &SwitchTables {
         &self.tables
     }
 
-    /// Its tables, to be configured.
+    /// The switch's tables, mutable.
     pub fn tables_mut(&mut self) -> &mut SwitchTables {
         &mut self.tables
     }
 
-    /// Runs the program on `frame` as if it came in at `port`, `repeat` times on what the run before
-    /// left of it. XDP takes a frame shorter than an Ethernet header since Linux 6.18.
+    /// Runs the program on `frame` as if it came in at `port`. Each of the `repeat` runs starts from the frame that the
+    /// previous run left. XDP takes a frame shorter than an Ethernet header since Linux 6.18.
     pub fn run(&mut self, port: u32, frame: &[u8], repeat: u32) -> Result<TestRunTime, String> {
         let length = frame.len() as u32;
         let interface = FIRST_INTERFACE.wrapping_add(port);
@@ -124,7 +124,7 @@ impl KernelSwitch {
         Ok(TestRunTime { mean: result.duration })
     }
 
-    /// Takes one frame's records out of the ring; `None` if it is empty.
+    /// Removes one frame's records from the ring; `None` if the ring is empty.
     pub fn take(&mut self) -> Result<Option<Arrival>, String> {
         let (mut queued, mut control) = (None, Vec::new());
         let copy = |header: &Header, bytes: &[u8]| (*header, bytes.to_vec());
@@ -144,7 +144,7 @@ impl KernelSwitch {
         }))
     }
 
-    /// Hands a frame to the program and takes what it left in the ring.
+    /// Hands a frame to the program and removes its records from the ring.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
         self.program.set_clock(now);
         self.run(port, frame, 1)?;

@@ -28,12 +28,12 @@ impl NativeSwitch {
         Self { tables, policy }
     }
 
-    /// Its tables.
+    /// The switch's tables.
     pub fn tables(&self) -> &SwitchTables {
         &self.tables
     }
 
-    /// Its tables, to be configured.
+    /// The switch's tables, mutable.
     pub fn tables_mut(&mut self) -> &mut SwitchTables {
         &mut self.tables
     }
@@ -50,7 +50,7 @@ impl NativeSwitch {
     }
 }
 
-/// What the program around the arrival pipeline does, natively.
+/// Native counterpart of the program around the arrival pipeline.
 pub fn arrive(
     tables: &impl Tables,
     policy: Policy,

@@ -21,13 +21,13 @@ macro_rules! rows {
         }
 
         impl $row {
-            /// What the row holds now.
+            /// Present values of the row.
             pub fn of(row: &$table) -> Self {
                 let $table { $($field),+ } = row;
                 Self { $($field: $field.load()),+ }
             }
 
-            /// Replaces what the row holds.
+            /// Replaces the row's values.
             pub fn store(&self, row: &$table) {
                 $(row.$field.store(self.$field);)+
             }

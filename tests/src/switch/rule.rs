@@ -1,4 +1,4 @@
-//! What a switch of the PFC family or of GFC is configured to, and keeps, as one plain value.
+//! Configuration and state of a switch of the PFC family or of GFC, as one plain value.
 
 use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
 use fabric_core::tables::Tables;
@@ -6,17 +6,17 @@ use switch_user::tables::SwitchTables;
 
 use super::PORTS;
 
-/// The scheme's settings and what its rule keeps.
+/// The scheme's settings and its rule's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleState {
-    /// Of the PFC family or of GFC.
+    /// Settings of the PFC family or of GFC.
     pub settings: SchemeSettings,
-    /// The first words of the lines behind those of the settings; what the list does not reach is zero.
+    /// First words of the lines behind the settings; lines behind the list are zero.
     pub lines: Vec<[u64; 3]>,
 }
 
 impl RuleState {
-    /// Of a switch that has held nothing.
+    /// State of a switch that has held nothing.
     pub const fn fresh(settings: SchemeSettings) -> Self {
         Self { settings, lines: Vec::new() }
     }

@@ -35,12 +35,12 @@ const CLASS_ROWS: usize = CAPACITY.class_rows() as usize;
 /// Rows of a table that has one for each (port, queue).
 const QUEUE_ROWS: usize = CAPACITY.queue_rows() as usize;
 
-/// Every table of a switch of [`CAPACITY`], the clock apart. What a list does not reach is zero.
+/// Every table of a switch of [`CAPACITY`], except the clock. Rows behind the end of a list are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The buffer management of lossy priorities, which writes `LOSSY_LINES`.
     pub lossy: lossy::Settings,
-    /// Whether all egress queues have kept packets for longer than CoDel's target for an interval.
+    /// True if all egress queues have kept packets for longer than CoDel's target for an interval.
     pub is_above_codels_target: bool,
     /// `CONFIG`.
     pub config: SwitchConfig,
@@ -50,32 +50,32 @@ pub struct State {
     pub ports: Vec<PortRow>,
     /// Phi in DSH, of every port.
     pub required_headroom: u64,
-    /// What BFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
+    /// Configuration and state of BFC, if the policy runs it. Nothing of DSH is written then.
     pub bfc: Option<BfcState>,
-    /// What OFC is configured to, if the policy runs it; no flow is known. Nothing of DSH is written then.
+    /// Configuration of OFC, if the policy runs it; no flow is known. Nothing of DSH is written then.
     pub ofc: Option<ofc::Settings>,
-    /// What has a state under SPFC, in the order of its lines, if the policy runs that: alone, or beside DSH if
+    /// Ports or queues with a state under SPFC, in the order of its lines, if the policy runs it: alone, or with DSH if
     /// `dsh.options` has victims.
     pub spfc: Option<(spfc::Options, Vec<SpfcRow>)>,
-    /// What the PFC family or GFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
+    /// Configuration and state of the PFC family or GFC, if the policy runs it. Nothing of DSH is written then.
     pub rule: Option<RuleState>,
-    /// What DSH is configured to, should the policy run it.
+    /// Configuration of DSH, used if the policy runs it.
     pub dsh: dsh::Settings,
-    /// What DSH keeps of each port.
+    /// DSH's state of each port.
     pub dsh_ports: Vec<DshPortRow>,
-    /// What it keeps of each ingress queue.
+    /// DSH's state of each ingress queue.
     pub dsh_queues: Vec<DshQueueRow>,
     /// `INGRESS_QUEUES`.
     pub ingress_queues: Vec<IngressQueueRow>,
     /// `EGRESS_QUEUES`.
     pub egress_queues: Vec<EgressQueueRow>,
-    /// `EGRESS_CLASSES`: what is paused.
+    /// `EGRESS_CLASSES`: pauses.
     pub pauses: Vec<PauseRow>,
     /// `STORMS`.
     pub storms: Vec<StormRow>,
     /// `ROUTES`: the ECMP group of each host.
     pub routes: Vec<Vec<u8>>,
-    /// `POLICY_ROUTES`: the ECMP group of each key, each once. What `config` says of them is replaced.
+    /// `POLICY_ROUTES`: the ECMP group of each key, each once. The entries of `config` about them are replaced.
     pub policies: Vec<(FlowKey, Vec<u8>)>,
     /// `DESCRIPTORS`.
     pub descriptors: Vec<DescriptorRow>,
@@ -83,7 +83,7 @@ pub struct State {
     pub free_slots: Vec<u64>,
     /// `DROPS`.
     pub drops: Vec<u64>,
-    /// `EGRESS_CLASSES`: what the auditor saw.
+    /// `EGRESS_CLASSES`: the auditor's observations.
     pub audit: Vec<AuditRow>,
 }
 
@@ -235,7 +235,7 @@ impl State {
     }
 }
 
-/// Stores `values` into a table's rows, and zero into those after them.
+/// Stores `values` into a table's rows, and zero into the rows after them.
 fn store<'a, T: 'a, V: Default>(
     values: &[V],
     row: impl Fn(u32) -> Option<&'a T>,
@@ -254,7 +254,7 @@ fn drop_counter(tables: &SwitchTables, number: u32) -> Option<&Cell64> {
     DropReason::from_number(number).and_then(|reason| tables.drops(reason))
 }
 
-/// What DSH keeps of the ingress queue in a row.
+/// DSH's state of the ingress queue in a row.
 fn dsh_queue(tables: &SwitchTables, row: u32) -> Option<&dsh_state::QueueLine> {
     let (port, priority) = (row >> 3, row & 7);
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);

@@ -1,5 +1,5 @@
-//! Wrong input to the binary: a message that says what is wrong, where, and what to do; exit code 2.
-//! Needs no privilege.
+//! Wrong input to the binary: a message that names the error, its place, and the remedy; exit code 2. Needs no
+//! privilege.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tests::command::{ScenarioFolder, finish, limit, shipped, without_capabilities, xoff};
 
-/// A part of `incast.toml`, what stands there instead, and words of the message.
+/// A part of `incast.toml`, its replacement, and words of the message.
 type Row = (&'static str, &'static str, &'static [&'static str]);
 
 const WRONG: &[Row] = &[
@@ -119,7 +119,7 @@ fn a_picture_that_cannot_be_written_leaves_no_file() {
     let folder = ScenarioFolder::new();
     let (file, out) = (shipped("incast"), folder.path("fabric.svg"));
     let mut graph = xoff(["graph", &file, "--out", &out]);
-    // As a full disk: the first bytes can be written, and no more.
+    // Like a full disk: the first bytes can be written, and no more.
     let finished = finish(limit(&mut graph, libc::RLIMIT_FSIZE, 1000));
     finished.assert_refused(&["cannot write", &out]);
     assert!(folder.entries().is_empty());
@@ -221,7 +221,7 @@ fn a_sweep_and_a_scenario_are_told_apart() {
         .assert_refused(&["a scenario, not a sweep", "`xoff run`"]);
 }
 
-/// As tutorials teach it, on a file that leaves the transport to its default.
+/// As tutorials show it, on a file that leaves the transport to its default.
 #[test]
 fn a_key_of_a_table_with_a_default_can_be_set_alone() {
     let folder = ScenarioFolder::new();
@@ -329,7 +329,7 @@ fn a_workload_that_cannot_be_is_refused_at_its_place() {
     }
 }
 
-/// The name of a file is easily that of another.
+/// A mistyped path may name another, private file.
 #[test]
 fn the_first_line_of_a_wrong_file_is_not_shown() {
     for (kind, first) in [

@@ -19,7 +19,7 @@ for version in ['1.29', kubernetes_validate.latest_version()]:
 fn sweep(folder: &ScenarioFolder, out: &str, more: &[&str]) -> Finished {
     let (file, out) = (folder.path("sweep.toml"), folder.path(out));
     let mut command = xoff(["sweep", &file, "--out", &out]);
-    // No cluster of this machine is used.
+    // Disables access to any cluster of this machine.
     command.args(more).env("PATH", "/nowhere");
     finish(&mut command)
 }
@@ -56,7 +56,7 @@ fn tables_of_a_half_name_what_is_missing_and_run_nothing() {
     let status = sweep(&folder, "out", &["--status"]).assert_code(0);
     assert!(status.stdout.contains("6 of 12 runs are done"), "{}", status.stdout);
 
-    // Runs of another sweep in the same folder are counted apart.
+    // Runs of another sweep in the same folder are counted separately.
     folder.write("sweep.toml", SWEEP.replace("[1, 2, 3]", "[7]"));
     let other = sweep(&folder, "out", &["--status"]).assert_code(0);
     assert!(
@@ -138,7 +138,7 @@ fn a_manifest_is_what_kubernetes_takes() {
     assert_eq!(json(&many.stdout)["spec"]["completions"], 12, "{}", many.stdout);
     assert!(many.stderr.contains("--tasks 99 is more than there can be"), "{}", many.stderr);
 
-    // Another build than the one that makes the tables runs nothing.
+    // Only the build that makes the tables may run tasks.
     sweep(&folder, "out", &["--part", "0/6", arguments[4]]).assert_code(0);
     let other = sweep(&folder, "out", &["--part", "1/6", "--build=0.1.0-0123"]).assert_code(2);
     assert!(other.stderr.contains("use the same binary in the image and here"), "{}", other.stderr);

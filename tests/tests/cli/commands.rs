@@ -1,4 +1,4 @@
-//! What the binary's commands print, and where. Needs no privilege.
+//! Output of the binary's commands. Needs no privilege.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,9 +11,9 @@ use tests::command::{
     terminal, xoff,
 };
 
-/// Where a run's files grow.
+/// Folder in which a run's files grow.
 const PARTIAL: &str = ".xoff-partial";
-/// What a terminal is told to erase a line.
+/// Terminal sequence that erases a line.
 const ERASE_LINE: &str = "\x1b[2K";
 
 #[test]

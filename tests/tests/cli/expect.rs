@@ -1,4 +1,4 @@
-//! `[[expect]]`: what a run says of it. Needs no privilege.
+//! `[[expect]]`: verdicts of a run. Needs no privilege.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn an_expectation_that_does_not_hold_fails_a_run_and_says_why() {
     ] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
-    // Its tables are there for the expectations only.
+    // Its tables are written for the expectations only.
     assert!(temporary.entries().is_empty(), "{:?}", temporary.entries());
     assert!(!run.stdout.contains("Results in"), "{}", run.stdout);
     let held = incast(&folder, HOLDS);

@@ -1,4 +1,4 @@
-//! `xoff explain` as a person calls it, and what it says of results that explain nothing.
+//! `xoff explain` as a user calls it, and its errors for results that explain nothing.
 
 use std::fs;
 use std::path::Path;

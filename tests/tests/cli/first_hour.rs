@@ -4,7 +4,7 @@ use tests::command::{ScenarioFolder, finish, xoff};
 
 const TEXT: &str = include_str!("../../../docs/first-hour.md");
 
-/// The commands of the document, each with what stands below it.
+/// The commands of the document, each with the output shown below it.
 fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
     for block in TEXT.split("```console\n").skip(1) {

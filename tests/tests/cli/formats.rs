@@ -1,4 +1,4 @@
-//! `--format`: tables as CSV or Parquet, and what reads them again.
+//! `--format`: tables as CSV or Parquet, and their readers.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn run(scenario: &str, out: &str, more: &[&str]) -> Finished {
     finish(&mut xoff(fixed.into_iter().chain(more.iter().copied())))
 }
 
-/// What a command prints in a folder.
+/// Output of a command on a folder.
 fn printed(arguments: &[&str], folder: &str) -> String {
     finish(xoff(arguments.iter().copied()).current_dir(folder)).assert_code(0).stdout
 }

@@ -106,7 +106,8 @@ fn what_xoff_cannot_do_is_refused_unless_accepted() {
     import(&folder, &["--lenient"]).assert_refused(&["small.toml exists", "--out", "--force"]);
 }
 
-/// Files of a fork with links of 1 ms: what a user has to accept is listed, and the scenario runs to its end.
+/// Files of a fork with links of 1 ms: deviations that a user has to accept are listed, and the scenario runs to its
+/// end.
 #[test]
 fn a_fork_with_long_links_runs() {
     let fork = format!("{CONFIG}NIC_TOTAL_PAUSE_TIME 0\nBW_OUTPUT_FILE mix/bw.txt\n");
@@ -142,10 +143,12 @@ fn what_the_scenario_refuses_is_said_of_the_config() {
 }
 
 /// Hosts 1 and 2 send three packets each to host 0, at once, without control: completion times by hand, by the
-/// simulator's rules. At 100 Gbit/s 1048 B take 83 ns, 548 B 43 ns, an ACK of 60 B 4 ns, all cut to a nanosecond.
+/// simulator's rules. At 100 Gbit/s 1048 B take 83 ns, 548 B 43 ns, an ACK of 60 B 4 ns, all rounded down to a
+/// nanosecond.
 ///
-/// Packets of both come to the switch at 1083, 1166 and 1209 ns, and leave it from 1083 to 1501 ns without a gap, in turns.
-/// The last of host 1 is at host 0 at 2458 ns, that of host 2 at 2501 ns. ACKs take 4 + 1000 ns over each of two links.
+/// Packets of both come to the switch at 1083, 1166 and 1209 ns, and leave it from 1083 to 1501 ns without a gap, in
+/// turns. The last packet of host 1 is at host 0 at 2458 ns, host 2's at 2501 ns. ACKs take 4 + 1000 ns over each of
+/// two links.
 #[test]
 fn a_few_packets_take_what_they_take_there() {
     let folder = mix("config.txt", &CONFIG.replace("CC_MODE 1", "CC_MODE 0"));

@@ -1,11 +1,11 @@
-//! `xoff import conweave` and `xoff import ns3-datacenter`, whose files are like those of HPCC's simulator, and what
-//! all imports do with files that are there. Needs no privilege.
+//! `xoff import conweave` and `xoff import ns3-datacenter`, whose files resemble those of HPCC's simulator, and the
+//! handling of existing files by all imports. Needs no privilege.
 
 use std::fs;
 
 use tests::command::{Finished, ScenarioFolder, finish, xoff};
 
-/// As `run.py` writes it, three folders below the one from which the simulator is run.
+/// As `run.py` writes it, three folders below the working folder of the simulator.
 const CONWEAVE: &str = include_str!("../../../fuzz/seeds/conweave/config.txt");
 const DATACENTER: &str = include_str!("../../../fuzz/seeds/ns3-datacenter/config.txt");
 /// Two leaves and two spines, with two hosts each.
@@ -129,13 +129,14 @@ fn load_balancing_and_arguments_are_refused() {
     import(&folder, "conweave", &["--argument", "wien=true"]).assert_refused(&words);
 }
 
-/// Hosts 2 and 3 send three packets each to host 1, so that its port has a queue when the ACK of a packet from host 1 to
-/// host 0 comes there. At 100 Gbit/s 1048 B take 83 ns, 548 B 43 ns, an ACK of 60 B 4 ns, all cut to a nanosecond.
+/// Hosts 2 and 3 send three packets each to host 1, so that its port has a queue when the ACK of a packet from host 1
+/// to host 0 comes there. At 100 Gbit/s 1048 B take 83 ns, 548 B 43 ns, an ACK of 60 B 4 ns, all rounded down to a
+/// nanosecond.
 ///
-/// The packet of host 1 is at the switch at 1083 ns and at host 0 at 2166; its ACK is at the switch at 3170. There packets
-/// of hosts 2 and 3 leave from 3083 and from 3166 on, and two more wait behind the second one. In ConWeave's simulator the
-/// ACK goes next, from 3249 to 3253 ns. In HPCC's it goes behind the two, from 3415 to 3419. The last packets are at host
-/// 1 at 4462 and 4505 ns in both, so their ACKs are back after 4470 and 4513 ns.
+/// The packet of host 1 is at the switch at 1083 ns and at host 0 at 2166; its ACK is at the switch at 3170. There
+/// packets of hosts 2 and 3 leave from 3083 and from 3166 on, and two more wait behind the second one. In ConWeave's
+/// simulator the ACK goes next, from 3249 to 3253 ns. In HPCC's it goes behind the two, from 3415 to 3419. The last
+/// packets are at host 1 at 4462 and 4505 ns in both, so their ACKs are back after 4470 and 4513 ns.
 #[test]
 fn acks_go_ahead_of_data_in_conweaves_switches() {
     let star = "5 1 4\n4\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 4 100Gbps 1000ns 0\n\
@@ -152,7 +153,7 @@ fn acks_go_ahead_of_data_in_conweaves_switches() {
     assert_eq!(completion_times(&folder), [4419, 4470, 4513]);
 }
 
-/// The config of ns3-datacenter as HPCC's simulator takes it, with links of so many Gbit/s.
+/// The config of ns3-datacenter for HPCC's simulator, with links of `gigabits` Gbit/s.
 fn hpcc(mode: &str, gigabits: u32) -> String {
     DATACENTER
         .replace("CC_MODE 3", mode)
@@ -161,12 +162,13 @@ fn hpcc(mode: &str, gigabits: u32) -> String {
         .replace("1 25000000000", &format!("1 {gigabits}000000000"))
 }
 
-/// Hosts 1 and 2 send five packets each at 25 Gbit/s, where one takes 335 ns, to host 0 at 10 Gbit/s, where it takes 838;
-/// host 2 begins 100 ns later. At ports of 10 Gbit/s all are marked above 3000 B. Packets come to the port in turns from
-/// 1335 ns on, every 100 and 235 ns, and leave at 1335, 2173 and 3011 ns, when all are there.
+/// Hosts 1 and 2 send five packets each at 25 Gbit/s, where a packet takes 335 ns, to host 0 at 10 Gbit/s, where it
+/// takes 838 ns; host 2 begins 100 ns later. At ports of 10 Gbit/s all packets are marked above 3000 B. Packets come to
+/// the port in turns from 1335 ns on, every 100 and 235 ns, and leave at 1335, 2173 and 3011 ns, when all are there.
 ///
-/// ns3-datacenter counts a packet that comes in: queues are 1, 1, 2, 3, 4, 5, 5, 6, 7 and 8 packets, so seven are marked.
-/// HPCC's simulator counts what a packet leaves behind: 0, 4, 7, 6, 5, 4, 3, 2, 1 and 0 packets, so six are.
+/// ns3-datacenter counts an arriving packet: queues are 1, 1, 2, 3, 4, 5, 5, 6, 7 and 8 packets, so seven are marked.
+/// HPCC's simulator counts the packets behind a departing one: 0, 4, 7, 6, 5, 4, 3, 2, 1 and 0 packets, so six are
+/// marked.
 #[test]
 fn ns3_datacenter_marks_what_comes_in() {
     let star = "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 25Gbps 1us 0\n2 3 25Gbps 1us 0\n";
@@ -213,7 +215,7 @@ fn an_import_is_replaced_on_request() {
     assert!(read("x.csv").contains("0,h1,h3,1000,3"));
     assert_eq!(folder.entries(), ["ns3", "x.csv", "x.toml"]);
 
-    // Lists that the earlier import named, and the new one does not, go; so does what a killed import left.
+    // Lists that only the earlier import named are removed, and so are the remains of a killed import.
     let other = read("x.toml").replace("x.csv", "y.csv");
     folder.write("x.toml", &(other + "# y.csv\n"));
     fs::rename(folder.path("x.csv"), folder.path("y.csv")).expect("a file can be moved");

@@ -1,4 +1,4 @@
-//! `xoff init`: what it writes, and that what it says to do next works.
+//! `xoff init`: its files, and a test of the next steps that it prints.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ fn command(folder: &ScenarioFolder, arguments: &str) -> Finished {
     finish(command.current_dir(folder.path("")))
 }
 
-/// The steps that an answer names, those as root left out.
+/// The steps that an answer names, without the steps as root.
 fn steps(answer: &str) -> Vec<String> {
     let (_, steps) = answer.split_once("\nnext:\n").expect("what to do next");
     let commands = steps.lines().map(|line| line.trim_start().split("  ").next().unwrap());

@@ -1,4 +1,4 @@
-//! What programs read: `--json`. Needs no privilege.
+//! Output for programs: `--json`. Needs no privilege.
 
 use std::fs;
 
@@ -92,7 +92,7 @@ fn a_text_of_the_user_cannot_pass_for_a_place_or_a_hint() {
     }
 }
 
-/// What a command prints as JSON, alone on standard output.
+/// JSON output of a command, alone on standard output.
 fn answer(folder: &ScenarioFolder, arguments: &[&str], code: i32) -> Value {
     let all = arguments.iter().copied().chain(["--json"]);
     let Finished { stdout, .. } = finish(xoff(all).current_dir(folder.path("."))).assert_code(code);

@@ -33,11 +33,10 @@ fn the_folders_that_a_killed_run_made_go_with_its_guardian() {
     await_that("a guardian removes folders", || folder.entries().is_empty());
 }
 
-/// As a container's first process that reaps nobody would see it: a guardian that its run did not wait for stays
-/// a zombie.
+/// As in a container whose first process does not reap: a guardian that its run did not wait for stays a zombie.
 #[test]
 fn a_run_that_ends_orderly_ends_its_guardian() {
-    // SAFETY: changes only whose children orphans become.
+    // SAFETY: changes only the parent of orphans.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     let folder = ScenarioFolder::new();
     let (run, guardian) = endless(&folder.path("results"));

@@ -9,7 +9,7 @@ use results::{Summary, TABLES, TableFormat, TableReader};
 use tests::command::{ScenarioFolder, finish, shipped, xoff};
 
 const TEXT: &str = include_str!("../../../docs/notebooks.md");
-/// A Python with what the page says to install; `cargo xtask test` sets it.
+/// A Python with the packages that the page requires; `cargo xtask test` sets it.
 const PYTHON_VARIABLE: &str = "XOFF_TOOLS_PYTHON";
 /// Leaves the numbers of a figure as text.
 const EPILOGUE: &str = r#"
@@ -19,7 +19,7 @@ if _frame.columns.nlevels > 1:
 _frame.to_csv("figure.csv", index=False)
 "#;
 
-/// What stands in a fence of the page, and below which heading.
+/// Content of a fence of the page, with its heading.
 struct Block {
     section: &'static str,
     language: &'static str,
@@ -66,7 +66,7 @@ impl Table {
         self.rows.iter().map(move |row| places.map(|place| row[place].as_str()))
     }
 
-    /// Those of the rows that have a number in each of them.
+    /// Rows that have a number in each of the columns.
     fn numbers<const N: usize>(&self, columns: [&str; N]) -> impl Iterator<Item = [f64; N]> {
         self.texts(columns)
             .filter(|row| row.iter().all(|text| !text.is_empty()))
@@ -178,7 +178,7 @@ fn assert_same(section: &str, csv: &Table, parquet: &Table) {
 
 const DEADLOCKS: &str = "Deadlocks in each run of a sweep";
 
-/// Compares a figure with what the tables say by another way.
+/// Compares a figure with a different computation from the tables.
 fn compare(section: &str, figure: &Table, root: &Path) {
     assert!(!figure.rows.is_empty(), "{section}");
     match section {
@@ -255,7 +255,7 @@ fn buffers(figure: &Table, run: &Path) {
     }
 }
 
-/// The longest, and together with the rest what the summary counts.
+/// The longest pauses, which together with the rest add up to the summary's.
 fn pauses(figure: &Table, run: &Path) {
     let key = ["node", "port", "priority"];
     let table = Table::read(run, "pause_time.csv");
@@ -300,7 +300,7 @@ fn headroom(figure: &Table, run: &Path) {
     }
 }
 
-/// What came in all intervals together is the flow.
+/// Payload of all intervals adds up to the flow.
 fn throughput(figure: &Table, run: &Path) {
     let flows = Table::read(run, "flows.csv");
     let mut largest: Vec<[f64; 2]> = flows.numbers(["bytes", "flow"]).collect();
@@ -346,7 +346,7 @@ fn queue_lengths(figure: &Table, run: &Path) {
     }
 }
 
-/// As many as the summary of each run says.
+/// As many as each run's summary counts.
 fn deadlocks(figure: &Table, sweep: &Path) {
     let metrics = Table::read(sweep, "sweep.csv");
     let rows = metrics.texts(["run", "metric", "value"]);

@@ -1,4 +1,4 @@
-//! `xoff report`: what is drawn is what the tables say.
+//! `xoff report`: charts agree with the tables.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn run(scenario: &str, out: &Path, sets: &[&str]) {
     finish(&mut command).assert_code(0);
 }
 
-/// What the document says of its pictures, for programs.
+/// Data of the document's charts, for programs.
 fn data(html: &str) -> Value {
     let (_, data) = html.split_once("id=\"data\">").expect("a document has its numbers");
     serde_json::from_str(data.split_once("</script>").expect("they end").0).unwrap()
@@ -36,7 +36,7 @@ fn columns<const N: usize>(folder: &Path, file: &str, names: [&str; N]) -> Vec<[
     lines.map(|fields| places.map(|place| fields[place].to_owned())).collect()
 }
 
-/// How long each row of the first timeline is, in nanoseconds; longest first.
+/// Lengths of the rows of the first timeline, in nanoseconds; longest first.
 fn drawn_pauses(data: &Value) -> Vec<u64> {
     let rows = data["timelines"][0]["rows"].as_array().unwrap();
     let length = |span: &Value| span[1].as_f64().unwrap() - span[0].as_f64().unwrap();
@@ -45,7 +45,7 @@ fn drawn_pauses(data: &Value) -> Vec<u64> {
     lengths.map(|length| format!("{length}").parse().expect("whole nanoseconds")).collect()
 }
 
-/// The longest forty of what neighbours ordered.
+/// The longest forty pauses that neighbours ordered.
 fn ordered_pauses(folder: &Path) -> Vec<u64> {
     let rows = columns(folder, "pause_time.csv", ["ordered_ns"]);
     let mut lengths: Vec<u64> =
@@ -184,7 +184,7 @@ fn what_is_no_result_and_what_is_no_report_is_said() {
         finish(xoff(["report"]).arg(&results).arg("--out").arg(results.join("report.html")));
     let inside = inside.assert_code(2);
     assert!(inside.stderr.contains("lies in a folder of results"), "{}", inside.stderr);
-    // So the results can be made anew.
+    // So the results can be written again.
     run("incast", &results, &[]);
 
     let table = results.join("flows.csv");
@@ -200,7 +200,7 @@ fn what_is_no_result_and_what_is_no_report_is_said() {
     assert!(!out.exists(), "nothing is half written");
 }
 
-/// What is left of a run without tables is drawn, and is not called lossless without lossless priorities.
+/// A run without tables is drawn as far as possible, and without lossless priorities is not called lossless.
 #[test]
 fn tables_that_were_left_out_are_not_missed() {
     let folder = tempfile::tempdir().unwrap();

@@ -28,7 +28,7 @@ fn read(folder: &ScenarioFolder, path: &str) -> String {
     fs::read_to_string(folder.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Signals a sweep when it has completed a run; returns how many it had when it ended.
+/// Signals a sweep when it has completed a run; returns the number of completed runs at its end.
 fn signalled(folder: &ScenarioFolder, out: &str, signal: libc::c_int, code: i32) -> usize {
     let earlier = appeared(folder, out);
     let mut running = start(folder, out);
@@ -145,7 +145,7 @@ fn a_run_that_is_not_what_it_claims_has_its_rows_and_is_named() {
     assert!(table.ends_with("\nfct_ns.mean,0,1,0,,,,,\n"), "{table}");
 }
 
-/// Losses are results, and the sweep says which runs had them.
+/// Losses are results, and the sweep names the runs that had them.
 #[test]
 fn a_run_that_loses_lossless_packets_has_its_rows_and_is_named() {
     let folder = sweep_folder();
@@ -226,7 +226,7 @@ fn the_shipped_sweep_runs() {
     let table = read(&folder, "out/summary.csv");
     let header = "variant,switch.threshold.alpha,metric,n,incomplete,deadlock,mean,ci95_low,ci95_high,min,max";
     assert_eq!(table.lines().next(), Some(header));
-    // Thresholds are what PFC acts on: the smaller they are, the longer it pauses.
+    // PFC acts on thresholds: the smaller they are, the longer it pauses.
     let pauses = |alpha: &str| -> f64 {
         let start = format!("pfc-only,{alpha},paused_ns,3,0,0,");
         let line = table.lines().find_map(|line| line.strip_prefix(&start));

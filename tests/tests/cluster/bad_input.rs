@@ -1,4 +1,4 @@
-//! What cannot be submitted, or not be executed.
+//! Sweeps that cannot be submitted or executed.
 
 use std::fs;
 
@@ -76,7 +76,7 @@ fn another_build_or_a_processor_that_computes_something_else_runs_nothing() {
     sweep.folder.write("out/jobs/1/job.json", other);
     assert!(task().assert_code(2).stderr.contains("submitted by 9.0.0-0123: xoff was replaced"));
 
-    // On another kind of processor, the same results are required of the witness.
+    // On another kind of processor, the witness must have equal results.
     let mut foreign: serde_json::Value = serde_json::from_str(&job).expect("it is JSON");
     foreign["witness"]["processor"] = "another".into();
     sweep.folder.write("out/jobs/1/job.json", foreign.to_string());

@@ -98,7 +98,7 @@ fn a_job_runs_what_it_was_submitted_with_whatever_becomes_of_its_files() {
     let slurm = Slurm::start();
     let sweep = Sweep::new();
     let expected = sweep.local();
-    // No task begins before its files are others.
+    // No task begins before its files are replaced.
     slurm.ask("scontrol", &["update", "PartitionName=debug", "State=DOWN"]).assert_code(0);
     sweep.on(&slurm, "out", &["--detach", "--time", "30"]).finish().assert_code(0);
     let text = sweep.read("sweep.toml");
@@ -220,7 +220,7 @@ fn a_job_whose_submission_was_killed_is_found() {
     let slurm = Slurm::start();
     let sweep = Sweep::new();
     sweep.on(&slurm, "out", &["--detach"]).finish().assert_code(0);
-    // As a call leaves it that is killed before it has noted the job's numbers.
+    // As after a call that was killed before it noted the job's numbers.
     fs::remove_file(sweep.folder.path("out/jobs/1/submitted.json")).expect("it is there");
     let followed = sweep.on(&slurm, "out", &[]).finish().assert_code(0);
     assert!(!followed.stderr.contains("submitted job"), "{}", followed.stderr);

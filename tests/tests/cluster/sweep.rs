@@ -15,12 +15,12 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Of forty runs in four cells; a run takes some tenths of a second.
+    /// A sweep of forty runs in four cells; a run takes some tenths of a second.
     pub fn new() -> Self {
         Self::of(&SWEEP.replace("[1, 2, 3]", "10"))
     }
 
-    /// With another sweep file for the same scenario.
+    /// A sweep with another sweep file for the scenario.
     pub fn of(text: &str) -> Self {
         let folder = ScenarioFolder::new();
         let base = BASE.replace("\"50ms\"", "\"500ms\"").replace("\"4ms\"", "\"60ms\"");
@@ -43,7 +43,7 @@ impl Sweep {
         Call(command)
     }
 
-    /// The same on Slurm.
+    /// Calls the sweep on Slurm.
     pub fn on(&self, slurm: &Slurm, out: &str, more: &[&str]) -> Call {
         let mut call = self.command(out, &["--on", "slurm"]);
         slurm.equip(call.0.args(more));

@@ -46,7 +46,8 @@ fn scapy_computes_the_same_icrcs() {
     assert_eq!(scapy_icrcs(&run.capture_path()), Ok(opcodes(&run)));
 }
 
-/// The instrument itself: a bit that ICRC covers is missed, and one that routers change is not.
+/// Test of the instrument itself: a changed bit is detected if ICRC covers it, and ignored if
+/// routers may change it.
 #[test]
 fn scapy_sees_a_changed_bit() {
     let small = r#"flows=[{ kind = "one", src = "h1", dst = "h0", bytes = "20B" }]"#;

@@ -174,7 +174,7 @@ fn destroy_removes_the_dead_and_leaves_the_living_alone() {
     assert_interrupted(living.finish());
     assert_eq!(destroy(), "nothing to remove\n");
     assert_eq!(traces(), before);
-    // What the killed run had begun to write is in nobody's way.
+    // The killed run's partial files do not disturb a new run.
     start("single-flow", &["--out", &out]).finish().assert_code(0);
 }
 

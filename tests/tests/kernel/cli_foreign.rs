@@ -1,5 +1,5 @@
-//! Other programs in a living fabric's namespaces: what they change of a run, the run says. Needs root,
-//! `ip`, `tc` and `ping`.
+//! Other programs in a living fabric's namespaces: a run reports the changes that they cause. Needs root, `ip`, `tc`
+//! and `ping`.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -45,7 +45,7 @@ fn disturbed_over(links: &[&str], node: &str, disturb: impl FnOnce(&str)) -> Fin
     finished
 }
 
-/// Waits until programs are attached, soon after which the run starts. Of those at ports at TC the last is waited for.
+/// Waits until programs are attached, soon after which the run starts. At TC it waits for the last port's programs.
 fn await_link(namespace: &str, at_tc: bool) {
     let (command, words): (&[&str], _) = if at_tc {
         (&["tc", "filter", "show", "dev", LAST_PORT, "egress"], "egress_auditor")
@@ -121,7 +121,7 @@ fn a_frame_to_a_switch_is_noticed_at_every_hook() {
     }
 }
 
-/// No program takes the frame, so no record comes: the run waits for one, and not forever.
+/// No program receives the frame, so no record comes: the run waits for a record, but not forever.
 #[test]
 fn a_frame_that_is_lost_ends_the_run() {
     let settings = [&VETHS[..], &["--set", AT_OTHER_HOOKS[1]]].concat();
@@ -193,7 +193,7 @@ fn a_frame_for_a_hosts_kernel_changes_nothing() {
     assert_undisturbed(finished, &VETHS);
 }
 
-/// Nobody reads what leaves through a tap device.
+/// Frames that leave through a tap device have no reader.
 #[test]
 fn what_is_sent_over_tap_devices_changes_nothing() {
     let finished = disturbed_over(&TAPS, "h3", |namespace| {
@@ -214,7 +214,7 @@ fn a_tap_device_that_is_deleted_is_noticed() {
     for words in ["wire h0->s0: ", "tap device h0"] {
         assert!(finished.stderr.contains(words), "{words}: {}", finished.stderr);
     }
-    // By how far the kernel has come.
+    // Depends on the kernel's progress.
     let causes = ["the interface was deleted", "the interface is down, or about to be deleted"];
     assert!(causes.iter().any(|cause| finished.stderr.contains(cause)), "{}", finished.stderr);
 }
@@ -228,7 +228,7 @@ fn assert_undisturbed(finished: Finished, links: &[&str]) {
     assert_eq!(disturbed, emulated(&lone.assert_code(0).stdout));
 }
 
-/// A summary without what the machine's speed decides.
+/// A summary without speed-dependent values.
 fn emulated(summary: &str) -> serde_json::Value {
     let mut summary: serde_json::Value = serde_json::from_str(summary).expect("it is JSON");
     let object = summary.as_object_mut().expect("a summary is an object");

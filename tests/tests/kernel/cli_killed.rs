@@ -1,5 +1,5 @@
-//! Runs that end by a signal, a limit or a fault: what they have made is removed, by themselves where they
-//! still can, else by their guardian, else by the next run. Needs root and `ip`.
+//! Runs that end by a signal, a limit or a fault: their objects are removed by themselves if they still can, otherwise
+//! by their guardian, otherwise by the next run. Needs root and `ip`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ const NODES: usize = 5;
 /// Hosts among them.
 const HOSTS: usize = 2;
 
-/// A run that has come into its event loop, and what it must not leave.
+/// A run inside its event loop, and the objects that it must not leave.
 struct Endless {
     run: Running,
     guardian: u32,
@@ -28,7 +28,7 @@ fn endless(out: &str) -> Endless {
     endless_with(&[], NODES, out)
 }
 
-/// `sockets` are those that it opens.
+/// `sockets` is the number of sockets that it opens.
 fn endless_with(set: &[&str], sockets: usize, out: &str) -> Endless {
     let scenario = shipped("single-flow");
     let arguments = ["run", &scenario, "--out", out];
@@ -45,7 +45,7 @@ fn endless_with(set: &[&str], sockets: usize, out: &str) -> Endless {
     Endless { run, guardian, objects }
 }
 
-/// AF_XDP and AF_PACKET sockets, which are opened last, and those that the run inherited from other tests.
+/// AF_XDP and AF_PACKET sockets, which are opened last, and sockets that the run inherited from other tests.
 fn sockets_of(process: u32) -> usize {
     let Ok(entries) = fs::read_dir(format!("/proc/{process}/fd")) else { return 0 };
     let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -86,7 +86,7 @@ fn what_a_crash_leaves_goes_with_the_guardian() {
         libc::SIGSYS,
     ] {
         let Endless { mut run, guardian, objects } = endless(&folder.path("results"));
-        // Rust takes the first SIGSEGV or SIGBUS of another process for one of its own.
+        // Rust takes the first SIGSEGV or SIGBUS from another process for its own.
         while run.is_alive() {
             run.signal(signal);
         }
@@ -220,7 +220,7 @@ fn a_limit_on_memory_leaves_nothing() {
             fs::remove_dir_all(&out).expect("the run made it");
             continue;
         }
-        // Rust aborts if a thread that has begun finds no room for its signal stack; whatever else fails is told.
+        // Rust aborts if a new thread finds no room for its signal stack; every other failure is reported.
         if !finished.stderr.contains("failed to allocate an alternative stack") {
             finished.assert_refused(&["error: ", "ulimit -v"]);
         }

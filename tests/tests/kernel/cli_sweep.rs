@@ -4,7 +4,7 @@ use std::fs;
 
 use tests::command::{ScenarioFolder, finish, isolate, shipped, traces, xoff};
 
-/// A sweep whose runs are namespaces side by side leaves the rows of one in memory, and nothing else.
+/// A sweep whose runs are namespaces side by side writes the rows of a sweep in memory, and nothing else.
 #[test]
 fn a_sweep_through_the_kernel_has_the_numbers_of_one_in_memory() {
     isolate();
@@ -17,7 +17,7 @@ fn a_sweep_through_the_kernel_has_the_numbers_of_one_in_memory() {
         finish(&mut xoff(["sweep", &file, "--out", &out, "--jobs", "2"])).assert_code(0);
         let table = fs::read_to_string(folder.path(&format!("{datapath}/sweep.csv")));
         let table = table.expect("a sweep leaves its table");
-        // All but the runs' names, which say where they ran.
+        // All columns except the runs' names, which contain the datapath.
         let row = |line: &str| {
             let fields: Vec<&str> = line.split(',').collect();
             [fields[0], fields[2], fields[3], fields[4]].join(",")

@@ -1,4 +1,4 @@
-//! What is measured of headroom and paused queues, on the real kernel and as in memory. Needs root.
+//! Measures of headroom and paused queues, on the real kernel and as in memory. Needs root.
 
 use tests::fabric::{distributions, on_both};
 

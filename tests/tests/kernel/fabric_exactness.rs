@@ -1,4 +1,4 @@
-//! A run on the real kernel is a function of its scenario, the same one as in memory. Needs root.
+//! A run on the real kernel depends only on its scenario, and equals the run in memory. Needs root.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Why a flow was slow, on the real kernel and as in memory. Needs root.
+//! Explanations of slow flows, on the real kernel and as in memory. Needs root.
 
 use tests::fabric::{explain, on_both};
 

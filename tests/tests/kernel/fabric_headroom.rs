@@ -3,7 +3,7 @@
 use tests::fabric::burst::Burst;
 use tests::fabric::{link_delay, on_both, schemes};
 
-/// Bursts of which both datapaths must make the same, under each scheme.
+/// Bursts for which both datapaths must give equal results, under each scheme.
 const BURSTS: usize = 6;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The three hooks at which switches take frames in: the same bytes as in memory at each, whatever runs, and nothing
+//! The three hooks at which switches receive frames: the bytes are as in memory at each, for every run, and nothing is
 //! left behind. Needs root and `tc`.
 
 use std::process::Command;
@@ -80,7 +80,7 @@ fn drawn_scenarios_run_the_same_at_every_hook() {
     });
 }
 
-/// What TC runs at the interfaces with the indices 2 and 3, which ports of switches have in their namespaces.
+/// TC's filters on the interfaces with indices 2 and 3, which are ports of switches in their namespaces.
 fn filters() -> String {
     let show = |(interface, direction)| {
         let output = Command::new("tc")
@@ -94,7 +94,7 @@ fn filters() -> String {
     places.map(show).concat()
 }
 
-/// The filters of the machine's own interfaces have the numbers that those of ports get.
+/// The filters of the machine's own interfaces have the numbers that ports' filters get.
 #[test]
 fn a_run_leaves_the_filters_of_the_machine_alone() {
     isolate();

@@ -1,4 +1,4 @@
-//! PFC as those who test switches test it, on the real kernel and as in memory. Needs root.
+//! PFC tests as for switches, on the real kernel and as in memory. Needs root.
 
 use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
 use tests::fabric::{

@@ -1,4 +1,4 @@
-//! A part of a run by itself, on the real kernel and as in memory. Needs root.
+//! A separately reported part of a run, on the real kernel and as in memory. Needs root.
 
 use tests::fabric::{on_both, window};
 

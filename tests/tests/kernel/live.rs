@@ -1,5 +1,5 @@
-//! Live fabrics as a person has them: deployed, looked at, poked, destroyed, and what becomes of them when something
-//! goes wrong. Needs root, `ip`, `ping` and tshark.
+//! Live fabrics as a user has them: deployed, inspected, disturbed, destroyed, and their behaviour when something goes
+//! wrong. Needs root, `ip`, `ping` and tshark.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -140,7 +140,7 @@ fn programs_send_tcp_at_the_rate_of_the_link() {
     lab.destroy();
 }
 
-/// Two senders share the receiver's link, and their switches have room for a part of what they send: PFC stops their NICs.
+/// Two senders share the receiver's link, and their switches have room for a part of the packets: PFC stops their NICs.
 #[test]
 fn programs_in_a_lossless_priority_are_paused_and_lose_nothing() {
     const PACKETS: u32 = 300;
@@ -266,7 +266,7 @@ fn a_killed_supervisor_leaves_nothing_that_is_not_found() {
     let words = ["the supervisor of lab died", "xoff destroy lab"];
     command(&["send", "lab", "h0", "h1"]).assert_refused(&words);
     ping("h1", "1", "h0").assert_refused(&words);
-    // The name can be used again, with what is left there.
+    // The name can be used again, despite the remains.
     let deployed = command(&["deploy", &lab.folder.path("lab.toml")]);
     assert_eq!(deployed.code, 0, "{deployed:?}");
     ping("h1", "1", "h0").assert_code(0);
@@ -287,7 +287,7 @@ fn signals_take_a_fabric_down() {
 fn clients_that_hang_or_lie_disturb_nobody() {
     let lab = Lab::deploy(SLOW, &[]);
     let connect = || UnixStream::connect("/run/xoff/live/lab/socket").unwrap();
-    // They ask for nothing, and are more than there is room for, or read nothing.
+    // These connections request nothing, and exceed the supervisor's room, or read nothing.
     let hanging: Vec<UnixStream> = (0..100).map(|_| connect()).collect();
     let mut deaf = connect();
     for _ in 0..100 {
@@ -338,7 +338,7 @@ fn what_cannot_be_is_refused() {
     }
     let left = command(&["destroy"]).assert_code(0).stdout;
     assert!(left.contains("left the live fabric lab alone: `xoff destroy lab`"), "{left}");
-    // As shells have it.
+    // Exit codes as in shells.
     for (program, code) in [("no-such-program", 127), ("/", 126)] {
         let failed = command(&["exec", "lab", "h0", "--", program]).assert_code(code);
         assert!(failed.stderr.contains(&format!("cannot run {program}: ")), "{failed:?}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tests::command::{Running, await_that, xoff};
 use tests::live::{Lab, SLOW, command, json, ping};
 
-/// What the supervisor's socket and its own buffer have room for is far less.
+/// Far more than the room of the supervisor's socket and its own buffer.
 const PACKETS: u64 = 3000;
 
 fn next(lines: &mut impl Iterator<Item = String>) -> Value {

@@ -1,4 +1,4 @@
-//! The real clock of live fabrics: punctuality, results, what happens when the machine stalls, and what comes and goes.
+//! The real clock of live fabrics: punctuality, results, stalls of the machine, and arrivals and departures of fabrics.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -46,7 +46,7 @@ fn summary(folder: &str) -> BTreeMap<String, Value> {
     serde_json::from_str(&read(folder, "summary.json")).unwrap()
 }
 
-/// Compares what a live fabric has left at `live` with a run of the same scenario in memory, both in a format.
+/// Compares a live fabric's results at `live` with a run of the same scenario in memory, both in a format.
 #[track_caller]
 fn assert_same_as_a_run(lab: &Lab, live: &str, format: &str) {
     let run = lab.folder.path("run");
@@ -188,7 +188,7 @@ fn a_folder_that_cannot_be_used_is_found_before_anything_is_deployed() {
     }
 }
 
-/// How long a stalled supervisor is stalled: long enough to be seen, whatever the machine does.
+/// Duration of a supervisor's stall: long enough to be noticed on any machine.
 const STALL: Duration = Duration::from_secs(1);
 
 #[test]
@@ -200,7 +200,7 @@ fn a_supervisor_that_stalls_says_so() {
         thread::sleep(STALL);
         signal_supervisor(process, libc::SIGCONT);
     };
-    // With nothing to do it sleeps, and does not look at programs in time.
+    // With nothing to do it sleeps, and does not serve programs in time.
     stall();
     let mut view = inspect();
     await_that("a sleep ends late", || {
@@ -229,7 +229,7 @@ fn a_supervisor_that_stalls_says_so() {
     lab.destroy();
 }
 
-/// The clock of all nodes is set back, so that they are punctual again, and the results tell of it.
+/// The clock of all nodes is set back, so that they are punctual again, and the results record it.
 #[test]
 fn a_stall_is_in_the_results_and_is_over_at_some_time() {
     let lab = Lab::prepare(SLOW);
@@ -257,7 +257,7 @@ fn a_stall_is_in_the_results_and_is_over_at_some_time() {
     assert!(fidelity["sleeps"]["deadlines"].is_u64(), "{fidelity}");
 }
 
-/// What is left of a fabric that ends by an error, or is killed, are no results.
+/// The remains of a fabric that ends by an error, or is killed, are not results.
 #[test]
 fn a_fabric_that_ends_by_an_error_says_that_its_results_are_lost() {
     let lab = Lab::prepare(SLOW);
@@ -294,7 +294,7 @@ fn every_node_says_how_punctual_it_is() {
         assert!(fidelity["is_good"].is_boolean(), "{fidelity}");
         fidelity["all"]["deadlines"].as_u64().unwrap()
     };
-    // A hundred packets cross three nodes, and others none.
+    // A hundred packets cross three nodes; other nodes have none.
     assert!(deadlines("hosts", 0) >= 100 && deadlines("hosts", 1) >= 100, "{view}");
     assert!(deadlines("switches", 0) >= 100, "{view}");
     assert_eq!((deadlines("hosts", 2), deadlines("switches", 3)), (0, 0), "{view}");
@@ -307,7 +307,7 @@ fn every_node_says_how_punctual_it_is() {
     lab.destroy();
 }
 
-/// Of all threads of a process: how many are scheduled so.
+/// Number of a process's threads with a scheduling policy.
 fn threads_with_policy(process: u32, policy: &str) -> usize {
     let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
     let has_policy = |stat: String| {
@@ -350,7 +350,7 @@ fn timers_of_an_idle_fabric_rest() {
     // In hundredths of a second. It would be busy all the time.
     let busy = cpu_ticks(process) - before;
     assert!(busy < 30, "an idle fabric took {busy} ticks of processor time in a second");
-    // They go on with the next frame, of a flow or of a program.
+    // They continue with the next frame, of a flow or of a program.
     let sampled = || {
         destroy_with_results(&lab, &out);
         assert!(read(&out, "queues.csv").lines().count() > 10, "what waits is sampled");
@@ -386,7 +386,7 @@ fn a_fabric_that_is_killed_or_ended_under_load_is_cleaned_up() {
     send.finish().assert_refused(&["the supervisor of lab died"]);
     await_unloaded(&objects);
     lab.destroy();
-    // A socket that nobody listens at, without anything else, is in nobody's way.
+    // A socket without a listener, and nothing else, does not disturb.
     fs::create_dir_all("/run/xoff/live/lab").unwrap();
     drop(UnixListener::bind("/run/xoff/live/lab/socket").unwrap());
     let (out, file) = (lab.folder.path("live"), lab.folder.path("lab.toml"));
@@ -401,13 +401,13 @@ fn a_fabric_that_is_killed_or_ended_under_load_is_cleaned_up() {
     assert!(take_interrupted(&out), "results say that a flow was under way");
 }
 
-/// What a process has open, and its threads.
+/// Open descriptors and threads of a process.
 fn descriptors_and_threads(process: u32) -> (usize, usize) {
     let count = |of: &str| fs::read_dir(format!("/proc/{process}/{of}")).unwrap().count();
     (count("fd"), count("task"))
 }
 
-/// `XOFF_CYCLES` says how often; CI has a few minutes.
+/// `XOFF_CYCLES` sets the number of cycles; CI has a few minutes.
 #[test]
 fn fabrics_that_come_and_go_leave_nothing() {
     let cycles = env::var("XOFF_CYCLES").map_or(4, |cycles| cycles.parse().expect("a number"));

@@ -1,4 +1,4 @@
-//! What users are told of a fabric that they cannot reach, or that ends before its time. Needs root.
+//! Messages about a fabric that cannot be reached, or that ends before its time. Needs root.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -74,7 +74,7 @@ fn a_fabric_of_which_nothing_can_be_known_is_not_said_to_be_missing() {
         refused.assert_refused(&["Permission denied", "live fabrics need root"]);
     }
     chown("/run/xoff/live", Some(0), Some(0)).unwrap();
-    // Enough to look at the folder, and not for what is in it.
+    // Enough files to open the folder, but not its contents.
     for files in 4..=6 {
         let refused = finish(limit(&mut xoff(["inspect", "lab"]), libc::RLIMIT_NOFILE, files));
         if files == 6 && refused.code == 0 {
@@ -85,7 +85,8 @@ fn a_fabric_of_which_nothing_can_be_known_is_not_said_to_be_missing() {
     lab.destroy();
 }
 
-/// A stranger holds the lock of a fabric whose supervisor is dead. `xoff destroy` leaves its namespaces, and says so.
+/// Another process holds the lock of a fabric whose supervisor is dead. `xoff destroy` leaves its namespaces, and
+/// reports it.
 #[test]
 fn a_lock_that_a_stranger_holds_keeps_a_fabric_from_being_destroyed_and_destroy_says_so() {
     let lab = Lab::deploy(SLOW, &[]);
@@ -125,7 +126,7 @@ fn a_lock_that_a_stranger_holds_keeps_a_fabric_from_being_destroyed_and_destroy_
 fn nobody_but_root_can_hold_a_lock() {
     let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let lab = Lab::prepare(SLOW);
-    // As an earlier version made it.
+    // Permissions of an earlier version.
     fs::set_permissions("/run/xoff", fs::Permissions::from_mode(0o755)).unwrap();
     command(&["deploy", &lab.folder.path("lab.toml"), "--name", "lab"]).assert_code(0);
     let [fabric] = &fabrics()[..] else { panic!("one fabric") };
@@ -146,7 +147,7 @@ fn a_guardian_that_is_killed_is_replaced() {
     let log = || fs::read_to_string("/run/xoff/live/lab/log").unwrap_or_default();
     await_that("another guardian is there", || log().contains("another one does its work"));
     assert_ne!(guardian_of(supervisor), first);
-    // It does the work.
+    // The supervisor does the work.
     signal_supervisor(supervisor, libc::SIGKILL);
     await_that("the namespaces go", || fs::read_dir("/run/netns").unwrap().count() == 0);
     command(&["destroy", "lab"]).assert_code(0);

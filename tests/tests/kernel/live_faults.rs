@@ -5,7 +5,7 @@ use tests::command::await_that;
 
 use tests::live::{Lab, SLOW, command, json, ping};
 
-/// How long a packet of 1400 bytes takes from h0 to h1, on the same leaf, in nanoseconds.
+/// Completion time of a packet of 1400 bytes from h0 to h1, on the same leaf, in nanoseconds.
 fn fct() -> u64 {
     let send = ["send", "lab", "h0", "h1", "--bytes", "1400B", "--json"];
     json(&send)["fct_ns"].as_u64().expect("a number")
@@ -113,7 +113,7 @@ fn a_link_flaps_as_often_as_it_is_told() {
     lab.destroy();
 }
 
-/// What was set and taken away again leaves the counters as they were: they still count what the host sends.
+/// Settings that are made and removed again leave the counters as they were: they still count the host's frames.
 #[test]
 fn a_wire_that_was_impaired_counts_what_it_carries() {
     let lab = Lab::deploy(SLOW, &[]);

@@ -1,4 +1,4 @@
-//! Terminals that go, and terminals that nobody reads, end the commands on them. Needs root.
+//! Terminals that disappear, and terminals without a reader, end the commands on them. Needs root.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ const LASTING: [(&[&str], i32); 6] = [
     (&["send", "lab", "h0", "h3", "--bytes", "1GB"], 130),
 ];
 
-/// A command on a terminal, which is not the one that sends it signals.
+/// A command on a terminal that is not the one that sends it signals.
 fn on_terminal(arguments: &[&str], slave: &File) -> Ended {
     let side = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
     let mut command = xoff(arguments.iter().copied());
@@ -36,7 +36,7 @@ fn fill(slave: &File) {
     while again.write(&[b'x'; 1000]).is_ok() {}
 }
 
-/// Waits until a command looks for signals: until then they end it by themselves.
+/// Waits until a command handles signals: until then signals end it by default.
 fn await_catching(child: &Child) {
     let status = format!("/proc/{}/status", child.id());
     await_that("it catches signals", || {
@@ -56,7 +56,7 @@ fn await_end(child: &mut Child, what: &str) -> i32 {
     status.and_then(|status| status.code()).unwrap_or_else(|| panic!("a signal: {what}"))
 }
 
-/// Leaves no process behind if the test fails: one that goes round in circles would keep a processor busy for ever.
+/// Leaves no process behind if the test fails: a spinning process would keep a processor busy for ever.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -75,7 +75,7 @@ fn commands_end_with_their_terminal() {
         drop(slave);
         await_catching(&child.0);
         if arguments[0] == "top" {
-            // It reads keys by now.
+            // The command reads keys by now.
             let mut seen = String::new();
             while !seen.contains("whom") {
                 let mut part = [0; 4096];
@@ -115,7 +115,7 @@ fn signals_end_commands_whose_terminal_nobody_reads() {
     lab.destroy();
 }
 
-/// As `nohup` has it.
+/// As under `nohup`.
 #[test]
 fn a_command_that_ignores_hang_ups_outlives_its_terminal() {
     use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! Ctrl-C in commands of live fabrics: what it leaves, and what it says. Needs root.
+//! Ctrl-C in commands of live fabrics: the remains, and the messages. Needs root.
 
 use std::ffi::CString;
 use std::fs;
@@ -12,10 +12,10 @@ use tests::live::{Lab, SLOW, command, json, signal_supervisor, supervisor};
 
 const OTHER: [&str; 3] = ["--set", "switch.buffer=600kB", "--replace"];
 
-/// Where supervisors find names of hosts, at the very end of a deployment.
+/// File with names of hosts, which supervisors read at the very end of a deployment.
 const HOSTS: &str = "/etc/hosts";
 
-/// What comes after so long is another interrupt.
+/// Min time after which a signal counts as another interrupt.
 const APART: Duration = Duration::from_millis(300);
 
 /// The size of the first switch's buffer.
@@ -28,7 +28,7 @@ fn replace(lab: &Lab) -> Running {
     Running::start(&mut xoff(["deploy", &file].into_iter().chain(OTHER)))
 }
 
-/// Waits until a supervisor, which does not run, is asked for something.
+/// Waits until a supervisor, which does not run, receives a request.
 fn await_request() {
     let socket = "/run/xoff/live/lab/socket";
     // One line for the socket at which it listens, and one for each connection to it.
@@ -65,7 +65,7 @@ fn an_interrupt_while_the_old_fabric_ends_brings_it_back() {
     signal_supervisor(old, libc::SIGSTOP);
     let deploy = replace(&lab);
     await_request();
-    // It is seen before the answer that the supervisor gives once it runs again.
+    // The interrupt is handled before the answer that the supervisor gives once it runs again.
     deploy.signal(libc::SIGINT);
     // As `timeout` does.
     deploy.signal(libc::SIGTERM);

@@ -1,5 +1,5 @@
-//! Looking at live fabrics: top, watch, metrics, captures of drops; deployments again, in the foreground and in JSON; and that
-//! nobody who looks holds up others. Needs root, `ip` and `ping`; tshark for captures.
+//! Views of live fabrics: top, watch, metrics, captures of drops; deployments again, in the foreground and in JSON; and
+//! viewers that do not delay others. Needs root, `ip` and `ping`; tshark for captures.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -44,7 +44,7 @@ fn a_watch_shows_rates_and_who_pauses_whom_and_ends_with_the_fabric() {
     assert!(lines.contains("flows 2"), "{lines}");
     let endless = Running::start(&mut xoff(["watch", "lab", "--every", "50ms"]));
     let rare = Running::start(&mut xoff(["watch", "lab", "--every", "1000s", "--json"]));
-    // Whoever reads it goes after a line.
+    // The reader ends after a line.
     let mut piped = xoff(["watch", "lab", "--every", "50ms"]);
     let mut piped = piped.stdout(Stdio::piped()).spawn().unwrap();
     let mut first = [0];
@@ -61,7 +61,7 @@ fn a_watch_shows_rates_and_who_pauses_whom_and_ends_with_the_fabric() {
     incast.finish().assert_code(2);
 }
 
-/// Runs `xoff top` on a terminal until `end` ends it; returns what it wrote, and its exit code.
+/// Runs `xoff top` on a terminal until `end` ends it; returns its output and its exit code.
 fn top(end: impl FnOnce(&mut fs::File, u32)) -> (String, i32) {
     let (mut master, slave) = terminal();
     let side = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
@@ -145,7 +145,7 @@ fn metrics_are_served_to_this_machine_until_the_fabric_ends() {
     let said: Value = serde_json::from_str(&line).unwrap();
     let address = said["serving"].as_str().unwrap().strip_prefix("http://").unwrap();
     let address = address.strip_suffix("/metrics").unwrap();
-    // Whoever hangs holds nobody up.
+    // Hanging clients do not delay others.
     let hanging: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
     let page = get(TcpStream::connect(address).unwrap());
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
@@ -246,7 +246,7 @@ fn a_fabric_that_cannot_be_replaced_is_deployed_again_as_it_was() {
     lab.destroy();
 }
 
-/// What it has left before stays, whatever is wrong with the new one.
+/// The earlier results stay, whatever is wrong with the new fabric.
 #[test]
 fn a_failed_replacement_leaves_the_old_results_alone() {
     let lab = Lab::prepare(SLOW);
@@ -285,11 +285,11 @@ fn a_fabric_in_the_foreground_lives_as_long_as_its_command() {
     let ended = fabric.finish().assert_code(0);
     assert!(ended.stdout.starts_with("lab is up: "), "{ended:?}");
     lab.assert_gone();
-    // What goes wrong is on standard error.
+    // Errors are on standard error.
     let fabric = Running::start(&mut xoff(arguments));
     await_that("it is up", || command(&["list"]).stdout.contains("\nlab   up "));
     command(&["exec", "lab", "h0", "--", "ip", "link", "set", "leaf0", "down"]).assert_code(0);
-    // It sends into a wire that is gone.
+    // The flow sends into a wire that is gone.
     command(&["send", "lab", "h0", "h1", "--bytes", "1kB"]).assert_code(2);
     let ended = fabric.finish().assert_code(2);
     assert!(ended.stderr.contains("error: "), "{ended:?}");
@@ -304,7 +304,7 @@ fn more_clients_than_there_is_room_for_hold_up_nobody_who_looks() {
     let hanging: Vec<UnixStream> = (0..200u8)
         .map(|number| {
             let mut client = connect();
-            // Silent, half a request, rubbish, a look that is not read. Whoever was made to go does not get it.
+            // Silent, half a request, rubbish, an answer that is not read. Writes of disconnected clients fail.
             let said = [&b""[..], b"{\"ask\":", b"\xff\xfe\n", b"{\"ask\":\"look\"}\n"];
             let _ = client.write_all(said[usize::from(number) % said.len()]);
             client
@@ -318,8 +318,8 @@ fn more_clients_than_there_is_room_for_hold_up_nobody_who_looks() {
     drop(hanging);
 }
 
-/// Captures that nobody reads, more than a supervisor serves, of a fabric in which nothing happens. Their sockets have room
-/// for all signs of life.
+/// Captures without a reader, more than a supervisor serves, of a fabric in which nothing happens. Their sockets have
+/// room for all signs of life.
 #[test]
 fn captures_that_nobody_reads_hold_up_nobody_who_looks() {
     let lab = Lab::deploy(SLOW, &[]);
@@ -331,7 +331,7 @@ fn captures_that_nobody_reads_hold_up_nobody_who_looks() {
             client
         })
         .collect();
-    // The first one may be refused, while some have just asked.
+    // The first request may be refused, while some have just connected.
     let looks = [(); 3].map(|()| command(&["inspect", "lab"]));
     assert!(looks.iter().any(|look| look.code == 0), "{looks:?}");
     lab.destroy();

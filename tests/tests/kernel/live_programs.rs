@@ -7,7 +7,7 @@ use serde_json::Value;
 use tests::command::{Running, ScenarioFolder, await_that, finish, xoff};
 use tests::live::{Lab, SLOW, command, json, ping};
 
-/// A program in a host, which goes on in the background.
+/// A program in a host, running in the background.
 fn start(host: &str, program: &[&str]) -> Running {
     let arguments = ["exec", "lab", host, "--"];
     Running::start(&mut xoff(arguments.iter().chain(program).copied()))
@@ -44,7 +44,7 @@ fn ping_iperf3_and_an_incast_share_a_fabric() {
     server.finish().assert_code(0);
     let told: Value = serde_json::from_str(&told.stdout).expect("iperf3 prints JSON");
     let received = told["end"]["sum_received"]["bytes"].as_u64().expect("a number");
-    // The client asks before all that it has sent has arrived; on a busy machine that is little.
+    // The client asks before all of its data has arrived; on a busy machine that is little.
     assert!(received > 0, "{told}");
     let view = json(&["inspect", "lab", "--json"]);
     let lossless = |drops: &Value| drops.as_object().is_some_and(serde_json::Map::is_empty);
@@ -100,7 +100,7 @@ fn tcp_of_programs_sees_the_switches_marks() {
     lab.destroy();
 }
 
-/// What `xoff init` says to do next works.
+/// The next steps that `xoff init` prints work.
 #[test]
 fn a_fabric_from_a_template() {
     let folder = ScenarioFolder::new();

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tests::command::{Running, await_that, xoff};
 use tests::live::{Lab, command, json};
 
-/// A sender, a victim and two receivers behind a leaf each. A PAUSE asks for a moment only, so that what is paused for long
-/// is so by renewals.
+/// A sender, a victim and two receivers behind a leaf each. A PAUSE lasts for a moment only, so that long pauses are
+/// due to renewals.
 const LAB: &str = r#"
 [topology]
 kind = "leaf-spine"
@@ -39,12 +39,12 @@ fn switch<'a>(view: &'a Value, name: &str) -> &'a Value {
     switches.iter().find(|it| it["name"] == name).expect("it is in the fabric")
 }
 
-/// What a switch has seen of storms.
+/// Storms that a switch has detected.
 fn storms(view: &Value, name: &str) -> Vec<Value> {
     switch(view, name)["storms"].as_array().expect("a list").clone()
 }
 
-/// The victim is held up while nobody does anything, and goes on when the storm is stopped.
+/// The victim is held up while nothing is done, and goes on when the storm is stopped.
 #[test]
 fn a_storm_holds_up_a_victim_until_it_is_stopped() {
     let lab = Lab::deploy(LAB, &["--set", "switch.watchdog.action=alert"]);
@@ -52,7 +52,7 @@ fn a_storm_holds_up_a_victim_until_it_is_stopped() {
     assert_eq!(begun.stdout, "h3 pauses priority 3 until `xoff storm lab h3 --stop`\n");
     await_that("the leaf is paused", || switch(&view(), "leaf1")["ports"][1]["paused"][0] == 3);
     assert_eq!(view()["hosts"][3]["storms"][0], 3);
-    // Fills what is between h0 and h3.
+    // Fills the queues between h0 and h3.
     let culprit = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1MB"]));
     await_that("the first leaf is paused", || view()["hosts"][0]["paused"][0] == 3);
     let victim =
@@ -73,7 +73,7 @@ fn a_storm_holds_up_a_victim_until_it_is_stopped() {
     lab.destroy();
 }
 
-/// The watchdog drops what is for h3, the victim goes on during the storm, and the port is as before when it is over.
+/// The watchdog drops packets for h3, the victim goes on during the storm, and the port is as before when it is over.
 #[test]
 fn a_watchdog_ends_the_spread_of_a_storm() {
     let lab = Lab::deploy(LAB, &[]);

@@ -6,7 +6,7 @@ use tests::live::{Lab, SLOW, command, json};
 /// Whoever sends 100 kB is a victim for five seconds at least.
 const SPFC: &str = "kind = \"spfc\", period = \"5s\", counting_number = \"20kB\"";
 
-/// By the name of the peer, what each port of a switch says of victims.
+/// Victim states of each port of a switch, by the name of the peer.
 fn victims<'a>(view: &'a Value, name: &str) -> Vec<(&'a str, &'a Value)> {
     let switches = view["switches"].as_array().expect("a fabric has switches");
     let switch = switches.iter().find(|it| it["name"] == name).expect("it is in the fabric");
@@ -14,7 +14,7 @@ fn victims<'a>(view: &'a Value, name: &str) -> Vec<(&'a str, &'a Value)> {
     ports.iter().map(|port| (port["peer"].as_str().expect("a name"), &port["victim"])).collect()
 }
 
-/// What came from h0 to h2 has departed from h0's port of its leaf, and from one spine's port of the other leaf.
+/// The packets from h0 to h2 have departed from h0's port of its leaf, and from one spine's port of the other leaf.
 #[test]
 fn a_view_shows_the_victims() {
     for (threshold, expected) in [

@@ -1,4 +1,4 @@
-//! Whole fabrics in network namespaces, and what is left of them. Needs root.
+//! Whole fabrics in network namespaces, and their clean-up. Needs root.
 
 mod capture;
 mod cli_cleanup;

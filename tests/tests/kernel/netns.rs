@@ -59,7 +59,7 @@ fn own_namespace() -> PathBuf {
     fs::read_link("/proc/thread-self/ns/net").expect("/proc is mounted")
 }
 
-/// What of `fabric` can be seen from outside: files in `/run/netns`, mounts, and its lock.
+/// Traces of `fabric` visible from outside: files in `/run/netns`, mounts, and its lock.
 fn traces(fabric: FabricId) -> Vec<String> {
     let prefix = fabric.namespace_name("");
     let files = fs::read_dir("/run/netns")

@@ -1,5 +1,5 @@
-//! `xoff selftest` itself: all passes here, its forms are what other parsers read, what is missing is skipped, and nothing is
-//! left. Needs root and, for the parsers, `perl`.
+//! `xoff selftest` itself: all tests pass here, other parsers read its formats, tests with missing requirements are
+//! skipped, and nothing is left. Needs root and, for the parsers, `perl`.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,7 @@ use tests::command::{
 };
 use tests::faults::Paused;
 
-/// What is quick, and of each kind of test something.
+/// Quick tests, some of each kind.
 const SOME: [&str; 7] =
     ["selftest", "--only", "xdp.native", "--only", "xsk.*", "--only", "qos.headroom"];
 
@@ -42,7 +42,7 @@ fn all_pass_on_this_kernel_and_leave_nothing() {
     assert_eq!(listed.stdout.lines().count(), tests.len());
 }
 
-/// What Perl's `TAP::Parser`, which `prove` is made of, says of a text.
+/// Result of Perl's `TAP::Parser`, on which `prove` is built, for a text.
 fn parsed_by_perl(text: &str) -> String {
     const SCRIPT: &str = "my $p = TAP::Parser->new({ tap => join('', <STDIN>) }); $p->run;
         printf \"plan %s passed %d failed %d skipped %d errors %d\",
@@ -80,7 +80,7 @@ fn an_independent_parser_reads_the_tap() {
     assert_eq!(parsed_by_perl(&skipped.stdout), expected, "{}", skipped.stdout);
 }
 
-/// What the kernel's own KTAP parser says.
+/// Result of the kernel's own KTAP parser.
 #[test]
 fn the_kernels_parser_reads_the_ktap() {
     const SCRIPT: &str = "import sys, kunit_parser as k\nimport inspect\np = (k.stdout,) if 'printer' in inspect.signature(k.parse_test).parameters else ()\nlines = k.extract_tap_lines(iter(sys.stdin.read().splitlines()))\ntest = k.parse_test(lines, 0, [], False, *p)\nc = test.counts\nprint('RESULT', c.passed, c.failed, c.skipped, c.crashed, c.errors)\n";
@@ -124,7 +124,7 @@ fn refused(call: libc::c_long, argument: Option<u32>, error: i32, arguments: &[&
     finish(&mut command)
 }
 
-/// Installs a filter, which is for x86-64 and for arm64 alike: it looks at numbers only.
+/// Installs a filter, for both x86-64 and arm64, because it compares numbers only.
 fn refuse(call: libc::c_long, argument: Option<u32>, error: i32) -> std::io::Result<()> {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
@@ -288,7 +288,7 @@ fn a_report_has_what_a_bug_report_needs() {
     for file in ["xdp.native/frames-1.pcapng", "qos.headroom/capture.pcapng"] {
         assert_eq!(read(file)[..4], [0x0a, 0x0d, 0x0d, 0x0a], "{file}");
     }
-    // Its scenario is a file of its own that passes.
+    // Its scenario is a separate file that passes.
     let scenario = Path::new(&report).join("qos.headroom/scenario.toml").display().to_string();
     selftest(&[&scenario]).assert_code(0);
 }

@@ -13,7 +13,7 @@ const PORT: u32 = 2;
 /// A record of the ring with its header.
 const RECORD: u64 = 96 + 3232 + 8;
 
-/// Starts a test, has something done to it when it is set up, and returns how it ended. Nothing is left.
+/// Starts a test, disturbs it when it is set up, and returns its outcome. Nothing must be left.
 #[track_caller]
 fn disturbed<R>(test: &str, disturb: impl FnOnce(&Paused) -> R) -> Finished {
     isolate();
@@ -26,7 +26,7 @@ fn disturbed<R>(test: &str, disturb: impl FnOnce(&Paused) -> R) -> Finished {
     finished
 }
 
-/// Asserts that a step has failed, with all of these words in what it says.
+/// Asserts that a step has failed, with all of these words in its message.
 #[track_caller]
 fn assert_says(finished: &Finished, step: &str, words: &[&str]) {
     let shown = format!("  # {step}\n");

@@ -1,5 +1,5 @@
-//! `xoff-switch` and `xoff-host` on namespaces made by hand: the documented example, two switches in a row, the ways in which
-//! they end, and what they refuse. Needs root, `ip`, `ping` and tshark.
+//! `xoff-switch` and `xoff-host` on namespaces made by hand: the documented example, two switches in a row, the ways in
+//! which they end, and their refusals. Needs root, `ip`, `ping` and tshark.
 
 use std::fs;
 use std::process::Command;
@@ -21,7 +21,7 @@ fcntl.ioctl(socket.socket(), 0x8946, request)
 print(struct.unpack("II", value)[1])
 "#;
 
-/// Pauses priority 3 of the switch at eth0 for good: a PAUSE every so many seconds.
+/// Pauses priority 3 of the switch at eth0 for good: a PAUSE every given number of seconds.
 const STORM: &str = r#"
 import socket, struct, time
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -34,10 +34,10 @@ while True:
     time.sleep(SECONDS)
 "#;
 
-/// A folder in which commands of a shell run, on a machine of its own.
+/// A folder in which commands of a shell run, on an isolated machine.
 pub(super) struct Shell(pub(super) ScenarioFolder);
 
-/// A program that runs until it is ended, and the file with what it has written to standard error.
+/// A program that runs until it is ended, and the file with its standard error.
 pub(super) struct Node {
     pub(super) running: Running,
     pub(super) log: String,
@@ -61,7 +61,7 @@ impl Shell {
         finish(&mut self.command(text))
     }
 
-    /// Has h3 pause priority 3 of its switch for good: a PAUSE every so many `seconds`.
+    /// Makes h3 pause priority 3 of its switch for good: a PAUSE every `seconds`.
     pub(super) fn storm(&self, seconds: &str) -> Running {
         let program = STORM.replace("SECONDS", seconds);
         let python = "${XOFF_PYTHON:-python3}";
@@ -69,7 +69,7 @@ impl Shell {
         Running::start(&mut self.command(&line))
     }
 
-    /// Starts a node, and waits until it says that it is there.
+    /// Starts a node, and waits until it reports that it runs.
     pub(super) fn start(&self, name: &str, line: &str) -> Node {
         let log = self.0.path(&format!("{name}.log"));
         let mut command = self.command(&format!("exec {line} 2>{log}"));
@@ -88,7 +88,7 @@ impl Node {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends it, and takes what it has counted.
+    /// Ends it, and returns its counters.
     pub(super) fn end(self) -> Value {
         self.running.signal(libc::SIGTERM);
         let finished = self.running.finish().assert_code(0);
@@ -109,7 +109,7 @@ pub(super) fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Nothing is attached to any interface of a namespace.
+/// Returns true if nothing is attached to any interface of a namespace.
 pub(super) fn is_bare(shell: &Shell, namespace: &str) -> bool {
     let links = shell.run(&format!("ip -n {namespace} -details link")).assert_code(0).stdout;
     !links.contains("xdp")

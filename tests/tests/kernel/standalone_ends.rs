@@ -1,4 +1,5 @@
-//! What ends `xoff-switch` and `xoff-host`, or keeps them from starting, and what passes them by. Needs root, `ip`, `ping`.
+//! Events that end `xoff-switch` and `xoff-host`, keep them from starting, or do not affect them. Needs root, `ip`,
+//! `ping`.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,7 @@ const IPC_LOCK: libc::c_ulong = 14;
 const PERFMON: libc::c_ulong = 38;
 const BPF: libc::c_ulong = 39;
 
-/// What the document names is enough, and less is not.
+/// The documented capabilities are enough, and fewer are not.
 #[test]
 fn the_documented_capabilities_are_enough_and_less_is_not() {
     let shell = Shell::new();
@@ -66,14 +67,15 @@ fn the_documented_capabilities_are_enough_and_less_is_not() {
     }
 }
 
-/// The process that the host has started, which puts back what it changes.
+/// The process that the host has started, which restores the host's changes.
 fn guardian_of(shell: &Shell, host: &Node) -> u32 {
     let host = host.running.id();
     let children = shell.run(&format!("cat /proc/{host}/task/{host}/children")).stdout;
     children.trim().parse().unwrap_or_else(|_| panic!("one child: {children:?}"))
 }
 
-/// The old host's guardian runs after the new host has started, and must not turn on what the new one has turned off.
+/// The old host's guardian runs after the new host has started, and must not turn on features that the new host has
+/// turned off.
 #[test]
 fn a_host_that_is_restarted_at_once_waits_for_the_guardian_of_the_old_one() {
     let shell = Shell::new();
@@ -86,7 +88,7 @@ fn a_host_that_is_restarted_at_once_waits_for_the_guardian_of_the_old_one() {
     };
     let mut killed = shell.start("killed", receive);
     let guardian = guardian_of(&shell, &killed);
-    // As long as somebody can write to what it reads, it waits.
+    // It waits as long as a process can write to its input.
     let delay = fs::File::options().write(true).open(format!("/proc/{guardian}/fd/0"));
     let delay = delay.expect("it reads a pipe");
     killed.running.signal(libc::SIGKILL);
@@ -95,7 +97,7 @@ fn a_host_that_is_restarted_at_once_waits_for_the_guardian_of_the_old_one() {
     let log = shell.0.path("again.log");
     let mut command = shell.command(&format!("exec {receive} 2>{log}"));
     let running = Running::start(&mut command);
-    // Time for the new host to look at the interface: shorter, and the test notices less.
+    // Time for the new host to read the interface: with a shorter time the test notices less.
     thread::sleep(Duration::from_millis(300));
     drop(delay);
     let again = Node { running, log };
@@ -127,7 +129,7 @@ fn a_port_with_another_address_or_mtu_ends_the_switch_by_name() {
     }
 }
 
-/// It has to be over long before the 10 s after which it gives up by itself: then its last words are others.
+/// The sender must end long before the 10 s after which it gives up by itself, with other last words.
 #[test]
 fn a_signal_ends_a_sender_that_waits() {
     let shell = Shell::new();
@@ -161,7 +163,7 @@ fn a_signal_ends_a_sender_that_waits() {
     shell
         .run("ip -n h3 address add 10.0.3.1/24 dev eth0; ip -n h3 route add default via 10.0.3.254")
         .assert_code(0);
-    // It listens and says nothing.
+    // It listens and sends nothing.
     let mute = shell.start("mute", "ip netns exec h3 xoff-host --interface eth0 receive");
     mute.running.signal(libc::SIGSTOP);
     let reads = asks("cat /proc/net/tcp", "0103000A:4853 01");
@@ -172,7 +174,7 @@ fn a_signal_ends_a_sender_that_waits() {
     switch.end();
 }
 
-/// More connections than a receiver serves, which say nothing, or not all of it.
+/// More connections than a receiver serves, which send nothing, or only a part.
 const IDLE: &str = r#"
 import socket, time
 idle = [socket.create_connection(("10.0.3.1", 18515)) for _ in range(300)]
@@ -225,7 +227,7 @@ fn frames_pass_a_switch_in_front_of_the_stack() {
     assert!(links.contains("xdpgeneric"), "{links}");
     // A packet that a veth left without a checksum would not arrive.
     let host = shell.start("h3", "ip netns exec h3 xoff-host --interface eth0 --json receive");
-    // The first ones may come before the neighbours are known.
+    // The first pings may come before the neighbours are known.
     await_that("a ping passes", || {
         let ping = shell.run("ip netns exec h1 ping -c 1 -W 1 10.0.3.1");
         ping.stdout.contains("1 received") && ping.stdout.contains("ttl=63")
@@ -238,7 +240,8 @@ fn frames_pass_a_switch_in_front_of_the_stack() {
     assert_eq!(count(&counted["lossless_drops"]), 0, "{counted}");
 }
 
-/// Has a switch say what it has counted, into a file, and looks whether that, or what it said before, will do.
+/// Makes a switch report its counters into a file, and checks whether this report, or the one before, satisfies
+/// `will_do`.
 fn has_reported(switch: &Node, file: &str, will_do: impl Fn(&Value) -> bool) -> bool {
     switch.running.signal(libc::SIGUSR1);
     let reports = fs::read_to_string(file).unwrap_or_default();
@@ -274,8 +277,8 @@ fn the_watchdog_of_a_switch_forwards_in_spite_of_a_storm() {
     assert_eq!(count(&last["storms"][0]["dropped_egress"]), 0, "{last}");
 }
 
-/// A storm whose PAUSEs last for 33 ms, at a switch whose process often sleeps for longer: it hears of renewals when the pause that
-/// they renewed is over by its own clock, and they came in before.
+/// A storm whose PAUSEs last for 33 ms, at a switch whose process often sleeps for longer: it handles renewals when the
+/// pause that they renewed is over by its own clock, although they came in before.
 #[test]
 fn the_watchdog_of_a_switch_that_is_late_detects_a_storm() {
     let shell = Shell::new();

@@ -1,7 +1,7 @@
 //! Congestion controls in closed loop: long flows at one bottleneck settle where the papers say.
 //!
-//! Hosts send to h0 over one switch. What is asserted is the queue of h0's port, as samples show it, and what flows
-//! delivered, after convergence.
+//! Hosts send to h0 over one switch. The assertions are about the queue of h0's port, by samples, and the payload that
+//! flows delivered, after convergence.
 
 use std::fmt::Write;
 
@@ -21,13 +21,13 @@ struct Loop {
     gigabits: f64,
     /// Of a link.
     delay_us: f64,
-    /// The keys of `host.transport` that choose the congestion control.
+    /// Delay of a link.
     transport: String,
     /// More settings.
     settings: Vec<String>,
-    /// When it has converged, and the run's end.
+    /// Instant of convergence, and the run's end.
     steady_ms: [u64; 2],
-    /// Between samples of the queue, and between those of throughput.
+    /// Periods of samples of the queue, and of throughput.
     periods: [&'static str; 2],
 }
 
@@ -44,9 +44,9 @@ fn fast(senders: usize, transport: String) -> Loop {
     }
 }
 
-/// What was measured after convergence.
+/// Measurements after convergence.
 struct Steady {
-    /// Bytes that waited, and for how many nanoseconds.
+    /// Bytes that waited, and nanoseconds of each level.
     levels: Vec<(u64, u64)>,
     /// Payload that each flow delivered.
     delivered: Vec<f64>,
@@ -109,7 +109,7 @@ throughput = {{ interval = "{throughput_period}" }}
     }
 }
 
-/// How many bytes waited at h0's port from `from` to `to`, and how long each.
+/// Bytes that waited at h0's port from `from` to `to`, and the time of each level.
 fn levels(queues: &str, from: u64, to: u64) -> Vec<(u64, u64)> {
     // h0 is at port 0, and all data has priority 3.
     let samples = queues.lines().filter(|line| line.contains(",s0,egress,0,3,")).map(|line| {
@@ -129,13 +129,13 @@ fn levels(queues: &str, from: u64, to: u64) -> Vec<(u64, u64)> {
 }
 
 impl Steady {
-    /// Of h0's link, by packets that have `extra` bytes beside payload and headers.
+    /// Utilization of h0's link, by packets that have `extra` bytes beside payload and headers.
     fn utilisation(&self, gigabits: f64, extra: f64) -> f64 {
         let payload: f64 = self.delivered.iter().sum();
         payload / PAYLOAD * (PACKET + extra + AROUND) * 8.0 / self.span_ns / gigabits
     }
 
-    /// Jain's index of what flows delivered.
+    /// Jain's index of the flows' delivered payload.
     fn fairness(&self) -> f64 {
         let sum: f64 = self.delivered.iter().sum();
         let squares: f64 = self.delivered.iter().map(|bytes| bytes * bytes).sum();
@@ -203,12 +203,12 @@ fn assert_near(what: &str, measured: f64, expected: f64, part: f64) {
     assert!(error.abs() <= part, "{what}: {measured:.2}, expected {expected:.2}: {error:+.3}");
 }
 
-/// The link is as busy as eta says, hardly a packet waits, and flows are equal (Li et al., SIGCOMM 2019, Section 3.2).
+/// The link is as busy as eta, hardly a packet waits, and flows are equal (Li et al., SIGCOMM 2019, Section 3.2).
 /// Growth adds N `W_AI` / BDP to eta: 0.006 here. Measured: 0.953 and 0.903, mean queues of 646 and 522 B, Jain's index
 /// 0.994 and 0.998.
 ///
 /// `W_AI` is the paper's 80 B, three times xoff's default at this BDP: with the default Jain's index of four flows is
-/// still 0.84 after 8 to 12 ms. Also tried, at the default: with an eta of 0.98 or with 16 flows utilisation is up to
+/// still 0.84 after 8 to 12 ms. Also tried, at the default: with an eta of 0.98 or with 16 flows utilization is up to
 /// 0.02 below eta.
 #[test]
 fn hpcc_keeps_its_utilisation_and_no_queue() {
@@ -233,9 +233,9 @@ fn hpcc_keeps_its_utilisation_and_no_queue() {
 /// amplitudes: -8, -4, -11 and -9 %. Also tried were other pairs of g, of 1/16 to 1/128, and K, with N of 2 to 4: -4
 /// to -13 % where g keeps that bound, -15 % where it is a little above.
 ///
-/// All are below the model. One reason is that a cut uses an alpha that has decayed since the last marks, where the
-/// model has its mean: two flows that are paced, and so in step exactly, have -20 % at a g of 1/16, -16 % at 1/32,
-/// -14 % at 1/64 and -12 % at 1/128. What is left then has not been explained.
+/// All are below the model. One reason is that a cut uses an alpha that has decayed since the last marks, whereas the
+/// model has its mean: two flows that are paced, and so in step exactly, have -20 % at a g of 1/16, -16 % at 1/32, -14
+/// % at 1/64 and -12 % at 1/128. The rest has not been explained.
 #[test]
 fn dctcp_s_queue_is_the_sawtooth_of_its_model() {
     for (senders, delay_us, threshold, gain, steady_ms) in [
@@ -287,8 +287,9 @@ fn round_trips(transport: String, senders: usize) -> ([f64; 3], f64) {
 /// The patched form has one fixed point: `T_low` (1 + N delta / (beta C)) (Zhu et al., "ECN or Delay", CoNEXT 2016).
 /// Measured: within 0.3 %.
 ///
-/// Windows bound what flows that start at line rate leave in the queue, and bind nobody at the fixed point. Above
-/// `T_high` a rate falls by at most 0.8 % in a round trip: without windows 15 MB stayed for more than 200 ms.
+/// Windows bound the packets that flows starting at line rate leave in the queue, and have no effect at the fixed
+/// point. Above `T_high` a rate falls by at most 0.8 % in a round trip: without windows 15 MB stayed for more than 200
+/// ms.
 #[test]
 fn patched_timely_keeps_the_round_trip_of_its_fixed_point() {
     let timely =
@@ -318,12 +319,12 @@ fn timely_keeps_round_trips_between_its_thresholds() {
     }
 }
 
-/// The queue holds the sum of what windows grow by, and the link is busy, so that one BDP and that sum are in flight
+/// The queue holds the sum of the windows' increases, and the link is busy, so that one BDP and that sum are in flight
 /// (Addanki et al., NSDI 2022, Theorem 1). Measured: 0 to +14 %.
 ///
-/// That is where the sum is more than some packets. With the default beta, 6/1000 of the BDP, it is not: the queue of
-/// four flows swings between none and 15 kB, and the link is busy for 0.98 of the time with two flows, 0.94 with
-/// four, 0.92 with eight. With a gamma of 0.1 in place of 0.9 it is 0.99 with four.
+/// This holds if the sum is more than some packets. With the default beta, 6/1000 of the BDP, it is not: the queue of
+/// four flows swings between 0 and 15 kB, and the link is busy for 0.98 of the time with two flows, 0.94 with four,
+/// 0.92 with eight. With a gamma of 0.1 in place of 0.9 it is 0.99 with four.
 #[test]
 fn powertcp_s_queue_is_the_sum_of_its_increases() {
     for (senders, increase, delay_us) in
@@ -341,11 +342,11 @@ fn powertcp_s_queue_is_the_sum_of_its_increases() {
     }
 }
 
-/// Of TCP segments with room for one stamp, over a full RoCEv2 packet.
+/// Overhead of TCP segments with room for one stamp, over a full RoCEv2 packet.
 const STAMPED_SEGMENT: f64 = 78.0 - 58.0;
 
-/// HPCC and PowerTCP settle in the same place over TCP. Measured: a utilisation of 0.954 at an eta of 0.95
-/// and a mean queue of 668 B; a mean queue of 34.0 kB where increases add up to 32.
+/// HPCC and PowerTCP settle in the same place over TCP. Measured: a utilization of 0.954 at an eta of 0.95 and a mean
+/// queue of 668 B; a mean queue of 34.0 kB where increases add up to 32.
 #[test]
 fn stamps_in_segments_do_the_same() {
     let tcp = |control: &str| vec![format!("host.transport={{kind=\"tcp\",{control}}}")];
@@ -363,10 +364,10 @@ fn stamps_in_segments_do_the_same() {
     assert!(steady.fairness() >= 0.99, "{}", steady.fairness());
 }
 
-/// The same of theta-PowerTCP. Measured: -1 to +7 %.
+/// Theta-PowerTCP's queue also holds the sum of its increases. Measured: -1 to +7 %.
 ///
-/// It holds where the sum is at most some 2 % of the BDP. Windows are computed once a round trip, and with more the
-/// queue swings: four flows that grow by 4000 B at 1 us have a mean queue of 39 kB in place of 16 kB.
+/// The sum must be at most some 2 % of the BDP. Windows are computed once a round trip, and with a larger sum the queue
+/// swings: four flows that grow by 4000 B at 1 us have a mean queue of 39 kB in place of 16 kB.
 #[test]
 fn theta_powertcp_s_queue_is_the_sum_of_its_increases() {
     for (senders, increase, delay_us) in

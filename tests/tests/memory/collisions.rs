@@ -1,5 +1,4 @@
-//! Flows of a permutation on a non-blocking leaf-spine wait where `xoff inspect` says that they
-//! collide, and nowhere else.
+//! Flows of a permutation on a non-blocking leaf-spine wait exactly where `xoff inspect` reports that they collide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +6,8 @@ use tests::fabric::{Run, in_memory};
 use topology::{NodeKind, WireId};
 use xoff::inspect::Inspection;
 
-/// As many links up as down, all of one rate at which a byte takes a nanosecond. There is room for all
-/// that can wait, so that no PAUSE frame gets in the way; a flow is acknowledged once, at its end, so
-/// that no ACK does either.
+/// As many links up as down, all of one rate at which a byte takes a nanosecond. There is room for all waiting packets,
+/// so that no PAUSE frame interferes; a flow is acknowledged once, at its end, so that no ACK interferes either.
 const PERMUTATION: &str = r#"
 name = "permutation"
 duration = "10ms"
@@ -34,8 +32,7 @@ wires = ["leaf*->h*"]
 filter = "data"
 "#;
 
-/// Permutations of which each flow goes to another rack: no ACK is sent before all data has arrived that
-/// has not waited.
+/// Permutations in which each flow goes to another rack: no ACK is sent before all data that does not wait has arrived.
 const SEEDS: [u64; 20] =
     [1, 4, 12, 14, 17, 19, 21, 23, 24, 28, 35, 36, 39, 40, 41, 45, 52, 53, 56, 58];
 
@@ -80,7 +77,7 @@ fn flows_wait_where_they_are_predicted_to_collide() {
     assert!(alone >= 80 && undisturbed >= 4 && together >= 200, "{counts:?}");
 }
 
-/// What is predicted of a permutation, and when each host had all of its data.
+/// Predictions for a permutation, and the instants at which each host had all of its data.
 struct Permutation {
     colliding: BTreeSet<usize>,
     /// By flow: the way of its data.

@@ -10,7 +10,7 @@ use tests::fabric::dissection::{
 use tests::fabric::in_memory;
 use tests::switch::frame::hop_control_bytes;
 
-/// Payloads of the first flow, too: what goes to queue pair 1 would be taken for management datagrams.
+/// Payloads of the first flow, too: packets to queue pair 1 would be taken for management datagrams.
 #[test]
 fn tshark_takes_every_frame_for_what_it_is() {
     let run = in_memory(EVERY_KIND, &[]);
@@ -47,7 +47,7 @@ fn tshark_and_the_dissector_take_what_packets_say_of_their_flow_for_what_it_is()
     assert!(assert_flow_hints_agree(&run) > 10_000);
 }
 
-/// Of RoCEv2 and of TCP, with ACKs and without.
+/// For RoCEv2 and TCP, with ACKs and without.
 #[test]
 fn tshark_and_the_dissector_find_the_marks_of_first_round_trips() {
     for (transport, priority) in [
@@ -64,7 +64,7 @@ fn tshark_and_the_dissector_find_the_marks_of_first_round_trips() {
 
 const SOURCE: [u8; 6] = [2, 2, 0, 0, 0, 3];
 
-/// No scheme that ships sends them, so no capture of a run has one.
+/// No shipped scheme sends these frames, so no capture of a run contains one.
 #[test]
 fn the_dissector_says_what_hop_control_frames_say() {
     let priority = Priority::new(3);
@@ -96,7 +96,7 @@ fn the_dissector_says_what_hop_control_frames_say() {
     assert_eq!(dissected_hop_control(&frames), expected);
 }
 
-/// What a switch drops as `bad-hop-control`, by the byte that is wrong.
+/// Frames that a switch drops as `bad-hop-control`, by the wrong byte.
 #[test]
 fn the_dissector_refuses_what_contradicts_itself() {
     let wrong = |control, at: usize, byte| {

@@ -1,4 +1,4 @@
-//! What is measured of headroom and paused queues, in memory.
+//! Measures of headroom and paused queues, in memory.
 
 use tests::fabric::{distributions, in_memory};
 

@@ -1,5 +1,4 @@
-//! Scenarios drawn at random, in memory: what holds of every run, and what another run of the same scenario
-//! must have in common with it.
+//! Scenarios drawn at random, in memory: properties of every run, and of pairs of runs of the same scenario.
 //!
 //! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
 //! `proptest-regressions/`, which later runs try first.
@@ -22,7 +21,7 @@ use tests::generated;
 const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");
 
-/// What follows a run, and must not change it.
+/// Settings that observe a run, and must not change it.
 const OBSERVED: [&str; 8] = [
     CAPTURE_ALL,
     "results.explain=true",
@@ -41,11 +40,11 @@ fn check<T: Debug>(cases: &impl Strategy<Value = T>, test: impl Fn(&T)) {
     });
 }
 
-/// Why lossy packets are dropped.
+/// Reasons of drops of lossy packets.
 const LOSSY: [&str; 5] =
     ["lossy-threshold", "lossy-buffer-full", "sojourn-time", "fair-drop", "codel"];
 
-/// Nothing is lost where the scheme promises it.
+/// Asserts that nothing is lost if the scheme promises it.
 fn assert_promises(drawn: &Drawn, run: &Run) {
     if drawn.is_lossless() {
         assert!(run.summary.lossless, "{:?}", run.summary.drops);
@@ -130,7 +129,7 @@ fn observing_changes_nothing() {
                 "summary.json",
             ],
         );
-        // What switches held is told only where it is asked for, and active flows are those of samples.
+        // Bytes in switches are reported only on request, and active flows come from samples.
         let summary = |run: &Run| {
             let machine = Summary::default();
             let Summary { threads, wall_seconds, cpu_seconds, .. } = machine;
@@ -169,8 +168,8 @@ fn threads_change_nothing() {
     });
 }
 
-/// Where a byte takes 1 to 4 ns, every instant of a run is a whole number of nanoseconds, so that nothing is
-/// rounded: all times, of rates as of delays, timers and starts, may be twice as long.
+/// If a byte takes 1 to 4 ns, every instant of a run is a whole number of nanoseconds, so that nothing is rounded: all
+/// times, of rates as of delays, timers and starts, may be twice as long.
 #[test]
 fn twice_as_slow_takes_twice_as_long() {
     const SLOWER: Rendering = Rendering { slower: 2, ..PLAIN };
@@ -178,8 +177,7 @@ fn twice_as_slow_takes_twice_as_long() {
         let run = drawn.run(in_memory, PLAIN, &[CAPTURE_ALL]);
         assert_obeyed(&run);
         let slower = drawn.run(in_memory, SLOWER, &[]);
-        // When a deadlock is looked at again is a period of the engine's own, and with it the end of a run
-        // that stops there.
+        // The engine rechecks a deadlock after its own fixed period, which decides the end of a run that stops there.
         if run.summary.ended == RunEnd::Deadlock {
             assert_eq!(slower.summary.ended, RunEnd::Deadlock);
             let onset = |run: &Run| run.summary.deadlock.first_onset_ns.expect("it has one");

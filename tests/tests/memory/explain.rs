@@ -1,4 +1,4 @@
-//! Why a flow was slow, in memory.
+//! Explanations of slow flows, in memory.
 
 use tests::fabric::{Run, explain, in_memory, in_memory_on};
 

@@ -1,4 +1,4 @@
-//! How much headroom PFC needs: DSH, Eq. 1, in the worst case and over its parameters.
+//! Headroom that PFC needs: DSH, Eq. 1, in the worst case and over its parameters.
 
 use tests::fabric::worst_case::{
     Trigger, WorstCase, assert_headroom_exhausted, assert_sufficient_and_necessary, pause_wait_ns,
@@ -53,8 +53,8 @@ fn eq_1_is_sufficient_and_necessary() {
     }
 }
 
-/// Eq. 1 counts `L_MTU` as it occupies the wire, and buffers hold frames without their 24 bytes of
-/// preamble, FCS and gap: what that gives back exceeds the 84 bytes of the PAUSE itself.
+/// Eq. 1 counts `L_MTU` as it occupies the wire, whereas buffers hold frames without their 24 bytes of preamble, FCS
+/// and gap: the surplus exceeds the 84 bytes of the PAUSE itself.
 #[test]
 fn eq_1_is_sufficient_where_the_packet_that_pauses_lies_in_the_shared_pool() {
     for case in cases(Trigger::InShared) {

@@ -1,4 +1,4 @@
-//! Which headroom schemes are lossless: on generated fabrics, settings and traffic, in memory.
+//! Lossless headroom schemes: on generated fabrics, settings and traffic, in memory.
 //!
 //! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
 //! `proptest-regressions/`, which later runs try first.
@@ -33,7 +33,7 @@ fn assert_never_loses(runner: Runner, headroom: &str, more: &[&str], look: impl 
     });
 }
 
-/// Of every four bursts at least one, so that losslessness is no accident.
+/// Asserts that at least one of every four bursts has this property, so that losslessness is not an accident.
 #[track_caller]
 fn assert_often(what: &str, met: &Cell<u32>) {
     assert!(met.get() * 4 >= cases(), "{what}: only {} bursts", met.get());
@@ -109,8 +109,8 @@ fn spfc_never_loses() {
     }
 }
 
-/// A host pauses its switch for longer than the watchdog waits: nothing is lost but what it drops, and states follow the pauses
-/// that its drops end. (A watchdog that forwards is left out: what it sends in spite of a pause may overflow the next switch.)
+/// A host pauses its switch for longer than the watchdog waits: only the watchdog drops packets, and states follow the
+/// pauses that its drops end. (A watchdog that forwards is left out: its packets may overflow the next switch.)
 #[test]
 fn spfc_loses_only_what_a_watchdog_drops() {
     const STORM: &str = "storms=[{ host = \"h0\", at = \"2us\", for = \"60us\" }]";

@@ -1,4 +1,4 @@
-//! What `validate` accepts also starts, whatever its values; what it refuses it refuses at a key.
+//! Every scenario that `validate` accepts also starts, whatever its values; every refusal names a key.
 //!
 //! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
 //! `proptest-regressions/`, which later runs try first.
@@ -19,11 +19,11 @@ use tests::generated;
 const CASES: u32 = 4000;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/limits.txt");
 
-/// How far a scenario got.
+/// Progress of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Refused,
-    /// It ran to its end.
+    /// The run came to its end.
     Ended,
     /// Some thousand events ran.
     Started,
@@ -36,8 +36,8 @@ fn fate(text: &str) -> Result<Fate, String> {
     }
 }
 
-/// The line that the error shows is a key or a section, or it names a key that is not in the file; a
-/// help says what to write.
+/// Checks that the error's line is a key or a section, or that the error names a key that is not in the file, and that
+/// a help proposes a remedy.
 fn names_a_key(error: &ScenarioError) -> Result<(), String> {
     let report = error.to_string();
     let shown = report.lines().any(|line| {
@@ -72,7 +72,7 @@ fn start(scenario: &Scenario) -> Result<Fate, String> {
     }
 }
 
-/// The same, with a panic as an error.
+/// Calls [`fate`], with a panic as an error.
 fn caught(text: &str) -> Result<Fate, String> {
     catch_unwind(AssertUnwindSafe(|| fate(text))).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -123,7 +123,7 @@ const ACCEPTED: [&[&str]; 7] = [
     &[r#"flows=[{kind="poisson",sizes="1000TB",load=0.000001,batch=65536}]"#],
 ];
 
-/// Settings on top of [`BASE`] that cannot work, the key that the error marks, and how it begins.
+/// Settings on top of [`BASE`] that cannot work, the key that the error marks, and the begin of its text.
 const REFUSED: [(&[&str], &str, &str); 11] = [
     (&[r#"switch.scheduler={kind="dwrr",quantum="4GiB"}"#], "quantum", "a quantum of"),
     (
@@ -211,7 +211,7 @@ fn settings_that_cannot_work() {
     }
 }
 
-/// The key whose value an error's carets mark, or that they mark itself.
+/// The key that an error's carets mark, or whose value they mark.
 fn marked_key(report: &str) -> Option<&str> {
     let mut lines = report.lines();
     let source = lines.by_ref().find(|line| line.starts_with("1 | "))?;

@@ -1,4 +1,4 @@
-//! A full link carries its rate, less what the packets' headers and gaps take: to the nanosecond.
+//! A full link carries its rate less the packets' headers and gaps, to the nanosecond.
 
 use std::collections::BTreeMap;
 

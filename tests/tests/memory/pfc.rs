@@ -1,4 +1,4 @@
-//! PFC as those who test switches test it, in memory.
+//! PFC tests as for switches, in memory.
 
 use tests::fabric::{
     congestion, in_memory, pause, pause_rows, port_rates, priorities, private_fill, refusal,

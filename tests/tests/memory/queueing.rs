@@ -1,4 +1,4 @@
-//! A switch port is the queue that queueing theory says it is: M/D/1.
+//! A switch port behaves as queueing theory predicts for M/D/1.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,20 +8,19 @@ use tests::fabric::results::Row;
 
 /// Hosts that send to h0.
 const SENDERS: usize = 16;
-/// What a packet takes on h0's link of 1 Gbit/s: 1000 bytes of payload, 58 of headers, 16 of RETH and
-/// 24 around the frame.
+/// Time of a packet on h0's link of 1 Gbit/s: 1000 bytes of payload, 58 of headers, 16 of RETH and 24 around the frame.
 const SERVICE_NS: f64 = 1098.0 * 8.0;
-/// Batches of flows whose means count as independent; one more is the warm-up.
+/// Batches of flows whose means count as independent; an additional one is the warm-up.
 const BATCHES: usize = 20;
 /// Student's t for 99 % and 19 degrees of freedom.
 const STUDENT: f64 = 2.861;
 
 /// h1 to h16 start flows of one packet to h0, each as a Poisson process.
 ///
-/// Arrivals at h0's port are Poisson themselves. The sum of Poisson processes is one, and each packet
-/// comes there a constant time after its flow's start unless it waits in its sender for an earlier one
-/// of the same sender: a packet leaves a sender of 400 Gbit/s in 22 ns, and a sender's flows are 170 us
-/// apart in the mean, so that one packet in thousands waits for some nanoseconds.
+/// Arrivals at h0's port are Poisson themselves. The sum of Poisson processes is Poisson, and each packet comes there a
+/// constant time after its flow's start unless it waits in its sender for an earlier one of the same sender: a packet
+/// leaves a sender of 400 Gbit/s in 22 ns, and a sender's flows are 170 us apart in the mean, so that one packet in
+/// thousands waits for some nanoseconds.
 fn scenario(weights: &str, load: f64) -> String {
     let mut links = String::from("{ a = \"h0\", b = \"s0\", rate = \"1Gbps\", delay = \"1us\" }");
     let mut hosts = String::from("\"h0\"");
@@ -56,7 +55,7 @@ stop = "1990ms"
     )
 }
 
-/// Every sender to h0, nobody else to anybody.
+/// Every sender to h0; no other pairs.
 fn weights() -> String {
     let row = |sender: usize| {
         let first = if sender == 0 { "0" } else { "1" };

@@ -1,4 +1,4 @@
-//! Completion times against those of the HPCC authors' simulator.
+//! Completion times compared with those of the HPCC authors' simulator.
 //!
 //! The simulator is ns-3 as in `alibaba-edu/High-Precision-Congestion-Control` at commit 9f4be2a, its model code
 //! unmodified, with the parameters of its `run.py` for 100 Gbit/s. Hosts are on one switch, over links of 1 us. It
@@ -12,8 +12,8 @@
 //!   of 4 us, and so needs some 5 ms to become fair; what the first round trips after the second start leave decides
 //!   the shares of a run of 2 ms. Half a microsecond earlier or later moves the first flow's completion by up to 18 %.
 //!
-//! Where flows start together, the bottleneck is always busy under DCTCP and TIMELY, and flows are equal by symmetry.
-//! Those times would be the same without congestion control; they show that bytes, pacing and rounds of ACKs agree.
+//! Flows that start together keep the bottleneck busy under DCTCP and TIMELY, and are equal by symmetry. Their times
+//! would be the same without congestion control; they show that bytes, pacing and rounds of ACKs agree.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ use tests::fabric::{Run, in_memory};
 
 /// A run of the simulator. Each host but the last sends one flow to the last.
 struct Reference {
-    /// What a packet has beside its 1000 B of payload, and the length of an ACK.
+    /// Headers of a packet in addition to its 1000 B of payload, and the length of an ACK.
     lengths: (u64, u64),
     /// Packets of a flow.
     packets: u64,
@@ -29,13 +29,13 @@ struct Reference {
     ecn: &'static str,
     /// The keys of `host.transport` that choose the congestion control.
     transport: &'static str,
-    /// Whether packets have room for five stamps, as there.
+    /// True if packets have room for five stamps, as in the simulator.
     telemetry: bool,
     /// Start and completion time of each flow, in nanoseconds.
     flows: &'static [(u64, u64)],
 }
 
-/// Its step of 300 kB, and an increase of 615 Mbit/s as a window.
+/// The simulator's step of 300 kB, and its increase of 615 Mbit/s as a window.
 const DCTCP: Reference = Reference {
     lengths: (48, 60),
     packets: 0,
@@ -120,7 +120,7 @@ const TIMELY_PAIR: Reference =
 const HPCC_PAIR: Reference =
     Reference { packets: 10_000, flows: &[(0, 1_822_905), (200_000, 1_642_644)], ..HPCC };
 
-/// By how much the second start of a pair is moved, in nanoseconds.
+/// Shifts of the second start of a pair, in nanoseconds.
 const SHIFTS: [i64; 13] =
     [-4000, -3000, -2000, -1500, -1000, -500, 0, 500, 1000, 1500, 2000, 3000, 4000];
 

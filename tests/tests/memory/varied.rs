@@ -1,4 +1,4 @@
-//! Drawn scenarios with settings of every kind, in memory: their tables add up, and what must not matter does not.
+//! Drawn scenarios with settings of every kind, in memory: their tables add up, and irrelevant changes have no effect.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ const FOLLOWED: [&str; 5] = [
 /// Another run of the same scenario.
 #[derive(Clone, Copy, Debug)]
 enum Second {
-    /// On two threads, which leave the same.
+    /// On two threads, with equal results.
     TwoThreads,
     /// On seven.
     SevenThreads,
@@ -41,7 +41,7 @@ enum Second {
     Resolved,
     /// With twice the duration.
     Longer,
-    /// Until half of the time that the first one took.
+    /// Until half of the first run's time.
     Shorter,
     /// With its flows from a list; both with one label.
     Listed,
@@ -210,7 +210,7 @@ fn assert_listed(varied: &Varied, settings: &[&str]) {
     in_memory(&format!("{head}{entry}{routes}"), &settings).assert_same_as(&one_by_one);
 }
 
-/// Until an instant, two runs of different durations have the same rows.
+/// Two runs of different durations have equal rows until an instant.
 fn assert_prefix(shorter: &Run, longer: &Run, until: u64) {
     for name in ["pauses.csv", "drops.csv", "queues.csv"] {
         let rows = |run: &Run| -> Vec<String> {
@@ -222,7 +222,7 @@ fn assert_prefix(shorter: &Run, longer: &Run, until: u64) {
     }
 }
 
-/// Otherwise a setting would be refused wherever it is drawn, and nobody would know.
+/// Otherwise a setting could be refused in every drawn scenario without notice.
 #[test]
 fn a_drawn_scenario_can_have_each_setting() {
     let left: Cell<BTreeSet<&str>> = Cell::new(SETTINGS.into_iter().flatten().copied().collect());

@@ -1,4 +1,4 @@
-//! A part of a run by itself, in memory.
+//! A separately reported part of a run, in memory.
 
 use tests::fabric::{in_memory, window};
 

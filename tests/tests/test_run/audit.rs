@@ -1,5 +1,5 @@
-//! The egress auditor on frames that left when they might and when they might not: the same rows on the
-//! TC program, through `BPF_PROG_TEST_RUN`, and on the native function. Needs root.
+//! The egress auditor on permitted and forbidden frames: the same rows on the TC program, through `BPF_PROG_TEST_RUN`,
+//! and on the native function. Needs root.
 
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::{self, Priority};
@@ -10,13 +10,13 @@ use tests::switch::{PORTS, State, Twins, in_namespace};
 use units::Nanos;
 
 const PORT: u32 = 2;
-/// When the PAUSE comes in.
+/// Arrival of the PAUSE.
 const PAUSED: u64 = 10_000;
-/// How long a neighbour's PAUSE may go unanswered; see `State::fresh`.
+/// Max time until a port must obey its neighbour's PAUSE; see `State::fresh`.
 const RESPONSE: u64 = 300;
 /// 1000 quanta of 5.12 ns.
 const RESUMED: u64 = PAUSED + 5120;
-/// How far the switch's clock may be beyond the instant at which a transmission began.
+/// Max distance of the switch's clock behind the start of a transmission.
 const FAR: u64 = u32::MAX as u64;
 
 struct Row {
@@ -24,7 +24,7 @@ struct Row {
     /// Port and priority of the frame.
     port: u32,
     priority: u8,
-    /// When its transmission began.
+    /// Start of its transmission.
     started: u64,
     violations: u64,
 }

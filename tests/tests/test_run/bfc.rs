@@ -15,17 +15,17 @@ use units::Nanos;
 
 /// Frames come in here.
 const PORT: u32 = 1;
-/// They leave here.
+/// Egress port of the packets.
 const EGRESS: u32 = 2;
 const NOW: u64 = 1 << 45;
 const STICKY: u64 = 100;
-/// Of a packet with 1000 bytes of payload.
+/// Length of a packet with 1000 bytes of payload.
 const LENGTH: u64 = 1058;
-/// Of a queue that is alone, 12.5 bytes a nanosecond.
+/// Threshold of a queue that is alone, 12.5 bytes a nanosecond.
 const THRESHOLD: u64 = 2000;
 const QUEUES: QueueRange = QueueRange::flow_queues(8, 2);
 
-/// A packet of the flow with this source port that has left a queue of the neighbour, by its place; 0 is none.
+/// A packet of the flow with this source port that has left a queue of the neighbour, by its place; 0 for no queue.
 fn packet(flow: u16, place: u8) -> Vec<u8> {
     let mut packet = data(EGRESS, 3, Ecn::NotCapable, 1000);
     packet.source_port = flow;
@@ -42,7 +42,7 @@ fn twins() -> Twins {
     twins_with(Options::EVERY[0], &[])
 }
 
-/// With these egress ports to which what comes in at [`PORT`] triggers no backpressure.
+/// Twins with egress ports to which packets from [`PORT`] trigger no backpressure.
 fn twins_with(options: Options, elided: &[u32]) -> Twins {
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
         .with_scheme(SchemeKind::Bfc, options.to_bits());
@@ -68,7 +68,7 @@ fn arrive(twins: &mut Twins, after: u64, frame: &[u8]) -> (Arrival, Option<(u32,
     (arrival, queued)
 }
 
-/// Queues a packet: its slot, its queue, and what the neighbour is told.
+/// Queues a packet; returns its slot, its queue, and the orders to the neighbour.
 fn queue(twins: &mut Twins, after: u64, frame: &[u8]) -> (u32, QueueId, Vec<Order>) {
     let (arrival, queued) = arrive(twins, after, frame);
     let (slot, queue) = queued.unwrap_or_else(|| panic!("{arrival:?}"));
@@ -83,12 +83,12 @@ fn depart(twins: &mut Twins, after: u64, slot: u32) -> Vec<Order> {
     departure.expect("the slot holds a packet").1
 }
 
-/// The neighbour says something: what became of the frame.
+/// Delivers a hop control frame of the neighbour; returns its outcome.
 fn told(twins: &mut Twins, control: HopControl) -> Outcome {
     arrive(twins, 0, &hop_control_bytes(inbound(PORT).source, control)).0.outcome
 }
 
-/// An order for a queue of the neighbour, `packets` of whose switch's are held, as many of them in the queue.
+/// An order for a queue of the neighbour, of whose packets the switch holds `packets`, all of them in the queue.
 fn order(queue: u8, paused: bool, packets: u64, threshold: u64) -> Order {
     Order {
         control: HopControl::Queue { queue: QueueId::data(queue), paused },

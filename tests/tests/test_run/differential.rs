@@ -1,5 +1,5 @@
-//! The eBPF program against the native functions: any configuration, any state, any sequence of frames
-//! and departures; after each step both must have said the same and hold the same. Needs root.
+//! The eBPF program compared with the native functions: any configuration, any state, any sequence of frames and
+//! departures; after each step outputs and states of both must be equal. Needs root.
 //!
 //! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
 //! `proptest-regressions/`, which later runs try first.
@@ -21,7 +21,7 @@ const CASES: u32 = 40_000;
 const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/differential.txt");
 
-/// What the cases so far have met, so that they cannot agree on nothing.
+/// Events in the cases so far, which prove that the cases are not trivial.
 #[derive(Clone, Debug, Default)]
 struct Met {
     queued: u64,

@@ -28,7 +28,7 @@ fn length() -> u64 {
     packet(3).len() as u64
 }
 
-/// Priorities 3 and 4 are lossless, without private buffer; T is a quarter of what is free of 100 kB.
+/// Priorities 3 and 4 are lossless, without private buffer; T is a quarter of the free part of 100 kB.
 fn state() -> State {
     let mut state = State::fresh();
     state.config.lossless_classes = 1 << 3 | 1 << 4;

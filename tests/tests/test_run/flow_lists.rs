@@ -25,14 +25,14 @@ const SEED: u64 = 0xf10;
 const PRIORITY: Priority = Priority::new(3);
 const OPTIONS: ofc::Options = ofc::Options::EVERY[0];
 
-/// What becomes of a frame.
+/// Outcome of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Obeyed,
     Dropped(DropReason),
 }
 
-/// A frame, and what has to become of it. `names` are the flows that there are.
+/// A frame, and its expected outcome. `names` are the existing flows.
 fn next(random: &mut Random, port: u32, names: &[u32], frame: &mut Vec<u8>) -> Fate {
     const BAD: Fate = Fate::Dropped(DropReason::BadHopControl);
     const UNEXPECTED: Fate = Fate::Dropped(DropReason::UnexpectedHopControl);
@@ -98,7 +98,7 @@ fn next(random: &mut Random, port: u32, names: &[u32], frame: &mut Vec<u8>) -> F
     }
 }
 
-/// Of each port: how many flows are paused by their entries and without one, as counted and as the tables have it.
+/// For each port: flows paused by their entries and without an entry, by counters and by tables.
 fn assert_counted(tables: &SwitchTables) {
     for port in 0..PORTS {
         let class = ofc_state::class(tables, PORTS, port, PRIORITY).expect("there is room");
@@ -132,7 +132,7 @@ fn a_million_lists_of_flows_are_obeyed_or_dropped_by_name() {
     }
 }
 
-/// Why frames were dropped, and how many.
+/// Drops by reason.
 fn run(seed: u64, frames: u64) -> BTreeMap<DropReason, u64> {
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off)
         .with_scheme(SchemeKind::Ofc, OPTIONS.to_bits());

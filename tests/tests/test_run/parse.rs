@@ -35,15 +35,15 @@ struct Row {
 }
 
 enum Expected {
-    /// It is queued, and leaves as these bytes.
+    /// The frame is queued, and leaves with these bytes.
     Queued { egress_port: u32, queue: u8, marked: bool, frame: Vec<u8> },
-    /// It is queued, and this PAUSE is sent.
+    /// The frame is queued, and this PAUSE is sent.
     Paused { order: Order, frame: Vec<u8> },
-    /// It was a hop control frame.
+    /// The frame is hop control.
     ControlReceived(HopControl),
-    /// It was a link delay frame, and these bytes go to the control plane.
+    /// The frame is a link delay frame, and these bytes go to the control plane.
     LinkDelayReceived(Vec<u8>),
-    /// It is dropped.
+    /// The frame is dropped.
     Dropped(DropReason),
 }
 
@@ -55,7 +55,7 @@ fn dropped(about: &'static str, frame: Vec<u8>, reason: DropReason) -> Row {
     row(about, frame, Expected::Dropped(reason))
 }
 
-/// A row whose switch is not a fresh one.
+/// A row with a changed state of the switch.
 fn in_state(mut row: Row, change: impl FnOnce(&mut State)) -> Row {
     change(&mut row.state);
     row
@@ -125,7 +125,7 @@ fn received(packet: &RocePacket) -> Vec<u8> {
     bytes(packet, &inbound(PORT))
 }
 
-/// The same packet as it leaves: other addresses, a hop less, all checksums anew.
+/// The packet at its departure: other addresses, a hop less, all checksums recomputed.
 fn forwarded(packet: &RocePacket, port: u32) -> Vec<u8> {
     bytes(&RocePacket { ttl: packet.ttl - 1, ..*packet }, &outbound(port))
 }
@@ -438,12 +438,12 @@ fn link_delay_frames_go_to_the_control_plane() {
     ]);
 }
 
-/// Whether a class must not send.
+/// Returns true if a class must not send.
 fn is_paused(tables: &SwitchTables, port: u32, class: u8, now: u64) -> bool {
     tables.is_paused(port, Priority::new(class), Nanos(now))
 }
 
-/// Runs one PFC frame and hands the switches to `look`.
+/// Runs one PFC frame and passes the switches to `look`.
 fn after_pfc(pfc: PfcFrame, look: impl FnOnce(&Twins) + Send) {
     in_namespace(|| {
         let mut twins = Twins::load(policy());

@@ -1,4 +1,4 @@
-//! What a packet is charged, in eBPF and natively. Needs root.
+//! Charges of a packet to pools, in eBPF and natively. Needs root.
 
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::wire::roce::Ecn;
@@ -14,7 +14,7 @@ const LOSSLESS: usize = class_row(PORT, 3);
 
 #[test]
 fn a_pool_is_charged_what_a_frame_is_long() {
-    // Whether packets are split, what the queue's private and all shared pools hold, and what is charged: private,
+    // Whether packets are split, levels of the queue's private pool and of all shared pools, and charges: private,
     // shared and headroom.
     let rows = [
         (0, 0, 0, [1058, 0, 0]),

@@ -40,7 +40,7 @@ fn frames() -> impl Iterator<Item = (Policy, u64)> {
     schemes.chain([(SIH.with_storm_action(StormAction::Drop), 100_000)]).chain(lossy)
 }
 
-/// Every buffer management but that of the schemes, for a small buffer, and one with CoDel.
+/// Every buffer management except the schemes', for a small buffer, and one with CoDel.
 fn lossy_kinds() -> impl Iterator<Item = lossy::Settings> {
     let flows = FlowTable { flows: 8, idle: Nanos(100_000) };
     let small = move |kind| match kind {
@@ -74,7 +74,7 @@ fn lossy_kinds() -> impl Iterator<Item = lossy::Settings> {
 const SEED: u64 = 0x5eed;
 /// The shortest frame that `BPF_PROG_TEST_RUN` takes on every kernel.
 const SHORTEST: usize = 14;
-/// Longer than what a page holds next to the headroom of a frame.
+/// Longer than a page holds next to the headroom of a frame.
 const LONGEST: usize = 3700;
 /// Templates of frames that are right.
 const TEMPLATES: usize = 256;
@@ -111,7 +111,7 @@ fn template(random: &mut Random) -> (u32, Vec<u8>) {
     (port, bytes(&packet, &inbound(port)))
 }
 
-/// Fills `frame` with the next frame, and says where it comes in.
+/// Fills `frame` with the next frame, and returns its port.
 fn next_frame(random: &mut Random, templates: &[(u32, Vec<u8>)], frame: &mut Vec<u8>) -> u32 {
     let (port, bytes) = &templates[random.below(TEMPLATES as u64) as usize];
     frame.clear();
@@ -195,7 +195,7 @@ fn a_million_frames_end_with_a_name() {
     }
 }
 
-/// A switch that a few dozen packets fill, and under BFC one whose queues may hold two or three.
+/// A switch that a few dozen packets fill; under BFC its queues may hold two or three.
 fn small_buffer(policy: Policy) -> State {
     let mut state = State::fresh();
     state.config.shared_pool_bytes = 20_000;
@@ -347,7 +347,7 @@ fn check(switch: &KernelSwitch, policy: Policy, counted: &Counted, frames: u64) 
         let of_records = of(drops) + of(drops_of_queued);
         assert_eq!(tables.dropped(*reason), of_records, "{reason}: counter against records");
     }
-    // Frames that no port took in, or that are too long to look at.
+    // Frames that no port accepted, or that are too long to parse.
     let outside = tables.dropped(DropReason::UnknownPort) + tables.dropped(DropReason::TooLong);
     assert_eq!(tables.state().received_frames.load() + outside, frames);
     let of_ports: u64 = (0..PORTS).map(|port| tables.received_frames(port)).sum();

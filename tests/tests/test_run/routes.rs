@@ -1,4 +1,4 @@
-//! Which port a packet takes, in eBPF and natively. Needs root.
+//! The egress port of a packet, in eBPF and natively. Needs root.
 
 use fabric_core::arrival::Outcome;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey};

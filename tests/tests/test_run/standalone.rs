@@ -62,7 +62,7 @@ impl Standalone {
         Self { program, tables, began }
     }
 
-    /// What the program answers to a frame that comes in at an interface.
+    /// The program's verdict on a frame that comes in at an interface.
     fn run(&mut self, interface: u32, frame: &[u8]) -> u32 {
         run(self.program.program(), interface, frame, 1)
     }
@@ -82,7 +82,7 @@ impl Standalone {
     }
 }
 
-/// What a program answers to a frame that comes in at an interface, so many times.
+/// A program's verdict on a frame that comes in at an interface, after `repeat` runs.
 fn run(program: &SwitchProgram, interface: u32, frame: &[u8], repeat: u32) -> u32 {
     let words = [0, u32::try_from(frame.len()).expect("a short frame"), 0, interface, 0];
     let context: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
@@ -159,7 +159,7 @@ fn what_is_not_the_switchs_goes_to_the_stack() {
             assert_eq!(switch.run(INTERFACES[1], &frame), XDP_PASS, "{what}");
             assert_eq!(switch.take(), None, "{what}");
         }
-        // An interface that is no port forwards nothing.
+        // An interface that is not a port forwards nothing.
         assert_eq!(switch.run(1, &ours), XDP_PASS);
         let dropped = |tables: &SwitchTables| {
             DropReason::ALL.iter().map(|reason| tables.dropped(*reason)).sum::<u64>()
@@ -202,7 +202,7 @@ fn ebpf_leaves_frames_alone_while_it_is_not_its_turn() {
         switch.program.catch_up();
         switch.program.catch_up();
         switch.program.end_turn();
-        // Then eBPF goes on where user space has stopped.
+        // Then eBPF continues from the state that user space left.
         let (header, _) = switch.arrive(INTERFACES[0], &frame);
         assert_eq!((header.kind, header.slot), (KIND_QUEUED, 1));
         assert_eq!(switch.tables.received_frames(0), 3);

@@ -1,4 +1,4 @@
-//! What the watchdog of a switch does to frames, in eBPF and natively. Needs root.
+//! Effects of a switch's watchdog on frames, in eBPF and natively. Needs root.
 
 use fabric_core::arrival::Outcome;
 use fabric_core::drop_reason::DropReason;

@@ -1,4 +1,4 @@
-//! What the verifier makes of the arrival programs under each scheme.
+//! The verifier's results for the arrival programs under each scheme.
 
 use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};

@@ -1,4 +1,4 @@
-//! What the benchmark prints, read back, and two commits' figures side by side.
+//! Parser of the benchmark's output, and comparison of two commits' figures.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ struct Figure {
     unit: Unit,
 }
 
-/// What a figure counts.
+/// Unit of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     /// Packet-hops per second: more is better.
@@ -64,7 +64,7 @@ impl Figure {
 #[derive(Default)]
 pub struct Comparison {
     rows: Vec<Row>,
-    /// What the earlier commit measures and this one no longer does.
+    /// Figures that only the earlier commit measures.
     lost: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ impl Row {
         median(&self.now) / median(&self.before)
     }
 
-    /// How much more processor time a unit of work takes than before; 0 for what is not checked.
+    /// Increase of processor time per unit of work, in percent; 0 for figures that are not checked.
     fn loss_percent(&self) -> f64 {
         let cost = match self.unit {
             Unit::Hops => 1.0 / self.ratio(),

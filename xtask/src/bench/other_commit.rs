@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::{process, workspace};
 
-/// The commit's sources. They go when this is dropped; what was built of them stays, so that the next
-/// commit compiles no dependency.
+/// The commit's sources, removed when this is dropped. Their build stays, so that the next commit compiles no
+/// dependency.
 pub struct OtherCommit {
     sources: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! What libFuzzer prints.
+//! Output of libFuzzer.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ pub struct Log {
 }
 
 impl Log {
-    /// Of everything that the target wrote.
+    /// Log of the target's whole output.
     pub fn new(text: &str) -> Self {
         Self { lines: text.lines().map(str::to_owned).collect() }
     }
 
-    /// Inputs that were tried, edges of the program and features (edges by how often they were taken, among
-    /// others) that they reached, and how many of them reach all that.
+    /// Inputs tried, edges of the program and features (among others, edges by execution count) reached, and the number
+    /// of inputs that are enough to reach all of them.
     pub fn figures(&self) -> String {
         let reached = |name| self.last_of(name).unwrap_or("?");
         let corpus = reached("corp:");
@@ -44,7 +44,7 @@ impl Log {
         self.lines.iter().rev().filter_map(path).find(ends)
     }
 
-    /// The end of what it wrote, without libFuzzer's own stack, which ends in its signal handler.
+    /// End of the target's output, without libFuzzer's own statistics and notes.
     pub fn last_words(&self) -> String {
         let is_own = |line: &str| {
             let line = line.trim_start();

@@ -1,4 +1,4 @@
-//! The parts of the code whose tests are tried, each with the tests that should notice a change.
+//! Parts of the code whose tests are tried, each with the tests that should notice a change.
 
 use clap::ValueEnum;
 
@@ -9,13 +9,13 @@ pub enum Area {
     Units,
     /// Wire formats and the switch's decisions
     FabricCore,
-    /// Hosts, without what only a kernel can run
+    /// Hosts, without the parts that only a kernel can run
     HostAgent,
-    /// The switch of switch-user, without what only a kernel can run
+    /// The switch of switch-user, without the parts that only a kernel can run
     Switch,
     /// The event loop
     Engine,
-    /// What a run leaves behind
+    /// Results of a run: tables, summary, report
     Results,
     /// The sweeps of xoff
     Sweep,
@@ -24,7 +24,7 @@ pub enum Area {
 /// Tests that run together.
 #[derive(Clone, Copy)]
 pub enum Tests {
-    /// Those in the mutant's own crate.
+    /// Tests of the mutant's own crate.
     OfCrate,
     /// Whole fabrics on the memory datapath.
     Memory,
@@ -42,7 +42,7 @@ impl Area {
         Self::Sweep,
     ];
 
-    /// As on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Units => "units",
@@ -68,7 +68,7 @@ impl Area {
         }
     }
 
-    /// Its files, as a pattern.
+    /// Files of the area, as a pattern.
     pub fn files(self) -> &'static str {
         match self {
             Self::Units => "units/src/**/*.rs",
@@ -83,7 +83,7 @@ impl Area {
         }
     }
 
-    /// Files among them that none of its tests can reach.
+    /// Files of the area that none of its tests can reach.
     pub fn excluded_files(self) -> &'static [&'static str] {
         match self {
             // Opens AF_XDP sockets: the kernel rung runs it.
@@ -92,7 +92,7 @@ impl Area {
         }
     }
 
-    /// Its tests, cheapest first.
+    /// Tests of the area, cheapest first.
     pub fn tests(self) -> &'static [Tests] {
         match self {
             // The memory rung runs scenarios, not sweeps.

@@ -11,7 +11,7 @@ use super::area::{Area, Tests};
 use super::mutant::Mutant;
 use super::tree::{End, Tree, now};
 
-/// Headings of what [`Tally`] prints.
+/// Headings of [`Tally`]'s output.
 pub const HEADINGS: &str = "area             listed  equivalent   tried  caught  timeout  missed  \
                             unviable   share  s/mutant";
 /// Tests that take this many times as long as without a mutant do not end, but not before [`LEAST`]: the
@@ -21,26 +21,26 @@ const LEAST: Duration = Duration::from_mins(1);
 /// Tests without a mutant end before.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// What became of an area's mutants.
+/// Outcomes of an area's mutants.
 pub struct Tally {
     area: Area,
-    /// Mutants of the area, those known to be equivalent among them.
+    /// Mutants of the area, including those known to be equivalent.
     listed: usize,
     equivalent: usize,
     tried: usize,
     /// A test failed.
     caught: usize,
-    /// The tests did not end, which nobody overlooks either.
+    /// Mutants whose tests did not end, which nobody overlooks either.
     timeout: usize,
-    /// All tests passed.
+    /// Mutants for which all tests passed.
     missed: Vec<String>,
-    /// It does not compile.
+    /// Mutants that do not compile.
     unviable: usize,
     elapsed: Duration,
 }
 
 impl Tally {
-    /// No mutant tried of `listed`.
+    /// A tally of `listed` mutants of which none has been tried.
     pub fn new(area: Area, listed: usize, equivalent: usize) -> Self {
         Self {
             area,
@@ -73,7 +73,7 @@ impl Tally {
             eprintln!("{word:<9} {}", mutant.name);
         }
         self.elapsed += start.elapsed();
-        // Whatever went wrong with the machine, such as a full disk, looks like tests that fail.
+        // A fault of the machine, such as a full disk, shows as failing tests.
         limits(self.area, tests, tree).map(drop)
     }
 
@@ -104,7 +104,7 @@ impl Tally {
         self.area.name()
     }
 
-    /// Whether the tests catch as many as they must.
+    /// Returns true if the tests catch the required share.
     pub fn suffices(&self) -> bool {
         let viable = self.viable();
         viable > 0 && (self.caught + self.timeout) * 100 >= REQUIRED_PERCENT * viable
@@ -138,7 +138,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Runs the tests without a mutant, and returns how long each pass may take with one.
+/// Runs the tests without a mutant, and returns the time limit of each pass with one.
 fn limits(area: Area, tests: &[Tests], tree: &Tree) -> Result<Vec<(Tests, Duration)>> {
     let mut passes = Vec::new();
     for &tests in tests {

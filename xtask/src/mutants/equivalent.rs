@@ -17,20 +17,19 @@ pub struct Equivalents {
     mutant: Vec<Equivalent>,
 }
 
-/// One or several mutants that are equivalent for the same reason.
+/// One or several mutants that are equivalent for one reason.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Equivalent {
     /// The file, relative to the workspace.
     file: String,
-    /// The line of source that is changed, without its indentation. It says where, whatever was added
-    /// above it.
+    /// The changed line of source, without its indentation. It identifies the place even if lines are added above it.
     line: String,
     /// The changes, as cargo-mutants words them.
     changes: Vec<String>,
-    /// Why nothing can tell the difference.
+    /// The reason why no test can detect the change.
     reason: String,
-    /// Which of `changes` are in the code.
+    /// Changes of `changes` that are in the code.
     #[serde(skip)]
     seen: Vec<String>,
 }
@@ -52,7 +51,7 @@ impl Equivalents {
         Ok(list)
     }
 
-    /// Whether the list has `mutant`, which changes `line`.
+    /// Returns true if the list has `mutant`, which changes `line`.
     pub fn has(&mut self, mutant: &Mutant, line: &str) -> bool {
         let change = mutant.change();
         let entry = self.mutant.iter_mut().find(|entry| {
@@ -65,7 +64,7 @@ impl Equivalents {
         true
     }
 
-    /// Fails unless each mutant of the list was asked for: otherwise the code has changed since.
+    /// Fails unless each mutant of the list was queried: otherwise the code has changed since.
     pub fn refuse_unknown(&self) -> Result<()> {
         let unknown: Vec<String> = self
             .mutant

@@ -13,7 +13,7 @@ pub struct Mutant {
     replacement: String,
 }
 
-/// What is replaced: from `start` up to, not including, `end`.
+/// Range of the replaced text, from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Span {
     start: Place,
@@ -28,7 +28,7 @@ struct Place {
 }
 
 impl Mutant {
-    /// What is changed, without its place.
+    /// Description of the change, without its place.
     pub fn change(&self) -> &str {
         self.name.split_once(": ").map_or(self.name.as_str(), |(_, change)| change)
     }
@@ -42,7 +42,7 @@ impl Mutant {
     pub fn apply(&self, source: &str) -> Option<String> {
         let (start, end) = (offset(source, self.span.start)?, offset(source, self.span.end)?);
         let (before, after) = (source.get(..start)?, source.get(end..)?);
-        // The spaces keep a replaced operator apart from what follows it.
+        // The spaces separate a replaced operator from the text behind it.
         Some(format!("{before} {} {after}", self.replacement))
     }
 }
@@ -55,8 +55,7 @@ fn offset(source: &str, place: Place) -> Option<usize> {
     Some(start + column)
 }
 
-/// Draws `count` of the mutants whose names contain `text`, or all if `count` is 0, in order of their
-/// files.
+/// Draws `count` of the mutants whose names contain `text`, or all if `count` is 0, in order of their files.
 pub fn sample(mut mutants: Vec<Mutant>, text: &str, count: usize, seed: u64) -> Vec<Mutant> {
     mutants.retain(|mutant| mutant.name.contains(text));
     if count > 0 {
@@ -70,7 +69,7 @@ pub fn sample(mut mutants: Vec<Mutant>, text: &str, count: usize, seed: u64) -> 
     mutants
 }
 
-/// A number that tells nothing of the order of names: FNV-1a, then the last step of `SplitMix64`.
+/// A number independent of the order of names: FNV-1a, then the last step of `SplitMix64`.
 fn scatter(name: &str, seed: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hash = name

@@ -1,4 +1,4 @@
-//! A copy of the sources with a build of its own, in which mutants are tried one at a time.
+//! A copy of the sources with its own build, in which mutants are tried one at a time.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,10 +12,10 @@ use super::area::{Area, Tests};
 use super::mutant::Mutant;
 use crate::{packages, process, workspace};
 
-/// Settings of every build and test. Nobody reads a backtrace here. A property that fails needs no
-/// smaller example, and must fail for the same mutants each time. A snapshot that differs is a failure,
-/// not a file to look at. Link-time optimisation within a crate, which `opt-level = 1` brings, is most of the
-/// work of compiling a mutant of xoff: 14 s of processor time with it, 3 s without, and the tests are as fast.
+/// Settings of every build and test. Backtraces are not read here. A property that fails needs no smaller example, and
+/// must fail for the same mutants each time. A snapshot that differs is a failure, not a file to review. Link-time
+/// optimisation within a crate, which `opt-level = 1` enables, is most of the work of compiling a mutant of xoff: 14 s
+/// of processor time with it, 3 s without, and the tests are as fast.
 const ENVIRONMENT: [(&str, &str); 7] = [
     ("CARGO_PROFILE_DEV_DEBUG", "0"),
     ("CARGO_PROFILE_TEST_DEBUG", "0"),
@@ -25,29 +25,29 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("PROPTEST_MAX_SHRINK_ITERS", "0"),
     ("PROPTEST_RNG_SEED", "1"),
 ];
-/// What `timeout` ends with if the command did not end in time.
+/// Exit code of `timeout` if the command did not end in time.
 const TIMED_OUT: i32 = 124;
 
 /// The copy.
 pub struct Tree {
     /// Holds the sources, their build and the log.
     folder: PathBuf,
-    /// Every file as it was at the start: nobody's editing reaches a campaign that runs.
+    /// Content of every file at the start, so that edits do not affect a running campaign.
     files: BTreeMap<PathBuf, Vec<u8>>,
-    /// What the memory rung calls; `None` if it does not run.
+    /// Python for the memory rung; `None` if the rung does not run.
     python: Option<PathBuf>,
 }
 
-/// How tests ended.
+/// Outcome of tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// All passed.
+    /// All tests passed.
     Passed,
     /// One failed, or ended the process.
     Failed,
-    /// They did not end in time.
+    /// The tests did not end in time.
     TimedOut,
-    /// They do not compile.
+    /// The tests do not compile.
     NotBuilt,
 }
 
@@ -65,8 +65,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Writes every file that differs from what it should be, and removes what tests left, such as the
-    /// seed of a property that failed. A file that is written is compiled again.
+    /// Restores every file that differs from its content, and removes files that tests left, such as the seed of a
+    /// property that failed. A restored file is compiled again.
     pub fn restore(&self) -> Result<()> {
         for (file, content) in &self.files {
             self.write(file, content)?;
@@ -93,7 +93,7 @@ impl Tree {
         std::str::from_utf8(content).with_context(|| format!("{file} is not UTF-8"))
     }
 
-    /// Writes a file of the copy, unless that is what it holds.
+    /// Writes a file of the copy, unless it already has this content.
     pub fn write(&self, file: &Path, content: &[u8]) -> Result<()> {
         let path = self.sources().join(file);
         let writing = || format!("writing {}", path.display());
@@ -106,14 +106,14 @@ impl Tree {
         fs::write(&path, content).with_context(writing)
     }
 
-    /// Builds and runs `tests`; what cargo prints goes to the log.
+    /// Builds and runs `tests`; cargo's output goes to the log.
     pub fn test(&self, area: Area, tests: Tests, limit: Duration) -> Result<End> {
         let mut build = process::cargo("test");
         self.set_up(build.arg("--no-run"), area, tests)?;
         if !build.status().context("starting cargo")?.success() {
             return Ok(End::NotBuilt);
         }
-        // It ends the test process with cargo, also after this process was interrupted.
+        // `timeout` ends the test process together with cargo, even after this process was interrupted.
         let mut run = Command::new("timeout");
         let limit = limit.as_secs().to_string();
         run.args(["--kill-after=5", &limit]).arg(build.get_program()).arg("test");
@@ -126,7 +126,7 @@ impl Tree {
         })
     }
 
-    /// What cargo printed last.
+    /// Path of cargo's last output.
     pub fn log(&self) -> PathBuf {
         self.folder.join("log")
     }
@@ -135,7 +135,7 @@ impl Tree {
         self.folder.join("tree")
     }
 
-    /// What building and running have in common.
+    /// Settings common to building and running.
     fn set_up(&self, command: &mut Command, area: Area, tests: Tests) -> Result<()> {
         let log = File::create(self.log()).context("making the log")?;
         process::without_build_settings(command);
@@ -166,7 +166,7 @@ impl Tree {
     }
 }
 
-/// The wall clock, which decides nothing but how long a test may take.
+/// The wall clock, used only for the time limits of tests.
 #[expect(clippy::disallowed_methods, reason = "no emulation runs here")]
 pub fn now() -> Instant {
     Instant::now()

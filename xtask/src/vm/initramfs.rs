@@ -16,7 +16,7 @@ pub struct Initramfs {
 }
 
 impl Initramfs {
-    /// Adds a folder, and those above it.
+    /// Adds a folder and its parents.
     pub fn directory(&mut self, path: &Path) {
         let Some(parent) = path.parent() else { return };
         self.directory(parent);

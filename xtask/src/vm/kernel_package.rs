@@ -1,4 +1,4 @@
-//! A kernel for a virtual machine: found among what apt offers and unpacked instead of installed, or somebody's own.
+//! A kernel for a virtual machine: a package that apt offers, unpacked instead of installed, or a kernel of the user's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const NEWEST: &str = "newest";
 /// A kernel, unpacked.
 #[derive(Debug)]
 pub struct KernelPackage {
-    /// Folders of its packages; an image alone has none, and no modules.
+    /// Folders of its packages; empty for an image alone, which has no modules.
     folders: Vec<PathBuf>,
     image: PathBuf,
     release: String,
@@ -80,7 +80,7 @@ impl KernelPackage {
         Ok(Self { folders: Vec::new(), image, release })
     }
 
-    /// What the kernel calls itself; of an image, what its file is called.
+    /// Release of the kernel; for an image, the file's name.
     pub fn release(&self) -> &str {
         &self.release
     }
@@ -90,8 +90,8 @@ impl KernelPackage {
         &self.image
     }
 
-    /// Files of the modules `names` and of those that they need, decompressed, in the order in which they
-    /// have to be loaded. What is built in is left out; an image alone has to have all built in.
+    /// Files of the modules `names` and of their dependencies, decompressed, in the order in which they have to be
+    /// loaded. Built-in modules are left out; an image alone must have all of them built in.
     pub fn modules(&self, names: &[&str], busybox: &Path) -> Result<Vec<(String, Vec<u8>)>> {
         if self.folders.is_empty() {
             return Ok(Vec::new());
@@ -125,7 +125,7 @@ impl KernelPackage {
     }
 }
 
-/// Adds a module to `loaded`, after those that it needs.
+/// Adds a module to `loaded`, after its dependencies.
 fn add_module(
     name: &str,
     find: &impl Fn(&str) -> Result<Option<Vec<u8>>>,
@@ -142,7 +142,7 @@ fn add_module(
     Ok(())
 }
 
-/// What a module's `.modinfo` says that it needs.
+/// Dependencies of a module, from its `.modinfo`.
 fn dependencies(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else {
@@ -211,7 +211,8 @@ fn newest<'a>(listing: &'a str, series: &str) -> Option<&'a str> {
     of_series.max_by_key(|name| age(name))
 }
 
-/// What orders releases: the numbers before what a distribution adds, whether it is a release and no candidate, and all numbers.
+/// Sort key of releases: the numbers before the distribution's suffix, true for a release (false for a candidate), and
+/// all numbers.
 fn age(name: &str) -> (Vec<u32>, bool, Vec<u32>) {
     let upstream = name.split(['+', '~']).next().unwrap_or_default();
     let version = upstream.split("-rc").next().unwrap_or_default();

@@ -20,18 +20,18 @@ const MEMORY: &str = "1024M";
 /// Lines of the console that an error shows.
 const TAIL_LINES: usize = 30;
 
-/// How a machine ended.
+/// Outcome of a machine.
 #[derive(Debug)]
 pub struct Ended {
-    /// What it wrote to its console.
+    /// Output on the console.
     pub console: String,
-    /// Why it ended too early, if it did.
+    /// Reason of an early end, if it ended too early.
     pub failure: Option<String>,
 }
 
-/// Boots `kernel` with the archive `initramfs`; what it writes to its console is also kept as `console`.
+/// Boots `kernel` with the archive `initramfs`. The console's output is also kept in the file `console`.
 pub fn boot(kernel: &Path, initramfs: &[u8], console: &Path) -> Result<Ended> {
-    // Without a name from here on: it goes with this process, however that ends.
+    // The file has no name from here on, so it is removed with this process, however that ends.
     let name = console.with_extension("initramfs");
     let mut archive =
         File::create(&name).with_context(|| format!("creating {}", name.display()))?;

@@ -1,4 +1,4 @@
-//! What a machine's console says: of the selftest, of its runs, held against the memory datapath, and of the kernel's own log.
+//! Results from a machine's console: the selftest, the runs compared with the memory datapath, and the kernel's log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,15 +7,15 @@ use std::fmt;
 const MARK: &str = "vm: ";
 /// Stands for the scenario in the row of `xoff doctor`.
 const DOCTOR: &str = "(doctor)";
-/// In those of `xoff selftest` and of the kernel's log.
+/// Stands for the scenario in the rows of `xoff selftest` and of the kernel's log.
 const SELFTEST: &str = "(selftest)";
 const LOG: &str = "(kernel log)";
-/// What the log says when something is wrong with the kernel, a line each: the list of `xoff selftest`.
+/// Texts of the kernel's log that report a fault, a line each: the list of `xoff selftest`.
 const ALARMS: &str = include_str!("../../../xoff/src/selftest/alarms.txt");
-/// What only a console says, of a kernel that goes no further.
+/// Text of a kernel that has stopped, which appears only on a console.
 const PANIC: &str = "Kernel panic";
 
-/// What `digest.sh` prints about a folder of results.
+/// Output of `digest.sh` about a folder of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
     /// Digest by file.
@@ -50,12 +50,12 @@ impl Results {
     }
 }
 
-/// How a run in a machine went.
+/// Outcome of a run in a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// `xoff doctor` found nothing wrong.
     Able,
-    /// No test of `xoff selftest` failed; so many passed and were skipped.
+    /// All tests of `xoff selftest` passed or were skipped.
     Passed {
         /// Passed.
         passed: usize,
@@ -66,9 +66,9 @@ pub enum Verdict {
     NotOk(Vec<String>),
     /// The kernel's log has no alarm.
     Quiet,
-    /// It has this line.
+    /// The kernel's log has this alarm.
     Alarm(String),
-    /// As the memory datapath, to the byte; so many files were compared.
+    /// Equal to the memory datapath, to the byte; the number of files compared.
     Same(usize),
     /// These files are not.
     Differs(Vec<String>),
@@ -79,7 +79,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether this is as it should be.
+    /// Returns true if the outcome is as expected.
     pub fn holds(&self) -> bool {
         matches!(self, Self::Able | Self::Same(_) | Self::Passed { .. } | Self::Quiet)
     }
@@ -107,7 +107,7 @@ pub struct Row {
     kernel: String,
     scenario: String,
     packet_hops: String,
-    /// How it went.
+    /// Outcome of the row.
     pub verdict: Verdict,
 }
 
@@ -117,17 +117,17 @@ fn marked<'a>(console: &'a str, word: &str) -> impl Iterator<Item = &'a str> {
     console.lines().filter_map(move |line| line.trim_end().strip_prefix(&begin))
 }
 
-/// What `xoff selftest` has written.
+/// Output of `xoff selftest`.
 pub fn tap(console: &str) -> String {
     marked(console, "tap").flat_map(|line| [line, "\n"]).collect()
 }
 
-/// What `xoff doctor --programs` has written; nothing if it was not asked.
+/// Output of `xoff doctor --programs`; empty if it was not called.
 pub fn programs(console: &str) -> String {
     marked(console, "program").flat_map(|line| [line, "\n"]).collect()
 }
 
-/// What `xoff selftest` says of the tests that failed, without their steps that passed.
+/// Lines of `xoff selftest` about failed tests, without their steps that passed.
 pub fn failed_tests(console: &str) -> String {
     const BEGIN: &str = "# selftests: ";
     let mut text = String::new();
@@ -185,8 +185,8 @@ fn log(console: &str) -> Verdict {
     }
 }
 
-/// What `console` says about `xoff doctor`, the selftest, the kernel's log and about each scenario at a hook of `references`, whose results in memory
-/// these are.
+/// Rows of `console`: `xoff doctor`, the selftest, the kernel's log, and each scenario at a hook of `references`, which
+/// are the results in memory.
 pub fn judge(console: &str, references: &BTreeMap<String, Results>) -> Vec<Row> {
     let mut kernel = "unknown".to_owned();
     let mut doctor = Verdict::Missing;
@@ -327,7 +327,7 @@ mod tests {
             assert_eq!(*found, Verdict::Alarm(line.trim_end().to_owned()));
             assert!(!found.holds());
         }
-        // What tests say of such lines is no such line.
+        // Log lines quoted by a test are ignored.
         let told = format!("vm: tap # BUG: is looked for\r\n{CONSOLE}");
         assert_eq!(verdicts(&told)[2], Verdict::Quiet);
     }

@@ -1,4 +1,4 @@
-//! The notification point: when a receiver tells a sender of congestion.
+//! The notification point: decides when a receiver notifies a sender of congestion.
 
 use units::Picos;
 
@@ -11,7 +11,8 @@ pub struct NotificationPoint {
 }
 
 impl NotificationPoint {
-    /// Whether the packet marked congestion experienced that arrives at `now` calls for a CNP.
+    /// Handles a packet marked congestion experienced that arrives at `now`. Returns true if a CNP
+    /// is due.
     pub fn receive_marked(&mut self, now: Picos, parameters: &Parameters) -> bool {
         if now < self.next_notification {
             return false;

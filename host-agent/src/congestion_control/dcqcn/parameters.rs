@@ -1,4 +1,4 @@
-//! What can be tuned in DCQCN, and the three sets of values in use.
+//! Tunable parameters of DCQCN, and the three sets of values in use.
 
 use units::{BitsPerSecond, Bytes, Picos};
 
@@ -12,7 +12,7 @@ const GIGABIT: u64 = 1_000 * MEGABIT;
 /// positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// How often alpha is updated (K in the paper, its Eq. 2).
+    /// Interval between updates of alpha (K in the paper, its Eq. 2).
     pub alpha_interval: Picos,
     /// At most one cut in this span.
     pub rate_decrease_interval: Picos,
@@ -28,22 +28,22 @@ pub struct Parameters {
     pub additive_increase: BitsPerSecond,
     /// Step of the target rate after additive increase (`R_HAI`).
     pub hyper_increase: BitsPerSecond,
-    /// No cut goes below it.
+    /// Min rate after a cut.
     pub minimum_rate: BitsPerSecond,
-    /// Whether each cut lowers the target to the rate before the cut, as in the paper. Otherwise a
-    /// cut that follows another before any rise keeps the target.
+    /// True if each cut lowers the target to the rate before the cut, as in the paper. Otherwise a cut that follows
+    /// another before any rise keeps the target.
     pub clamp_target_rate: bool,
-    /// Whether cuts have a clock of their own, as in the HPCC simulator: it starts with the first CNP, which only sets
-    /// alpha to 1, ticks every [`rate_decrease_interval`](Self::rate_decrease_interval), and cuts if a CNP came
-    /// since its last tick. Otherwise a CNP cuts at once, as in the paper.
+    /// True if a clock triggers the cuts, as in the HPCC simulator: it starts with the first CNP, which only sets alpha
+    /// to 1, ticks every [`rate_decrease_interval`](Self::rate_decrease_interval), and cuts if a CNP came since its
+    /// last tick. Otherwise a CNP cuts at once, as in the paper.
     pub clocked_cuts: bool,
     /// At most one notification per queue pair in this span; zero: one for every marked packet.
     pub notification_interval: Picos,
-    /// How the sender is notified.
+    /// Notification of the sender: by CNPs or ACKs.
     pub notification: Notification,
 }
 
-/// How a receiver tells a sender of marks.
+/// The frames by which a receiver notifies a sender of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
     /// By a CNP.
@@ -55,8 +55,8 @@ pub enum Notification {
 impl Parameters {
     /// The values of the HPCC artifact's simulator, given there at 100 Gbit/s.
     ///
-    /// As in the other profiles, the steps of the target rate grow in proportion to the line rate; other values
-    /// do not.
+    /// As in the other profiles, the steps of the target rate grow in proportion to the line rate; other values are
+    /// fixed.
     pub fn hpcc(line_rate: BitsPerSecond) -> Self {
         let reference = BitsPerSecond(100 * GIGABIT);
         Self {

@@ -12,22 +12,22 @@ use crate::congestion_control::Fraction;
 #[derive(Clone, Copy, Debug)]
 pub struct ReactionPoint {
     line_rate: BitsPerSecond,
-    /// What the queue pair may send (`R_C`).
+    /// The queue pair's present rate (`R_C`).
     current_rate: BitsPerSecond,
-    /// What fast recovery returns to (`R_T`).
+    /// The rate to which fast recovery returns (`R_T`).
     target_rate: BitsPerSecond,
     /// Estimate of congestion, from 0 to 1 (alpha).
     alpha: Fraction,
     /// Start of the current alpha interval; `None` before the first CNP.
     alpha_interval_start: Option<Picos>,
-    /// Whether a CNP arrived in it.
+    /// True if a CNP arrived in the current alpha interval.
     alpha_interval_notified: bool,
-    /// When a CNP may cut again; with a clock of its own, the clock's next tick.
+    /// Earliest instant of the next cut by a CNP; with clocked cuts, the clock's next tick.
     next_cut: Picos,
-    /// Whether that tick cuts.
+    /// True if the next tick cuts.
     cut_due: bool,
     cuts: u64,
-    /// When the increase timer expires; `Picos::MAX` at line rate, where it does not run.
+    /// Instant at which the increase timer expires; `Picos::MAX` at line rate, where it does not run.
     next_increase: Picos,
     /// Expiries of the increase timer since the last cut (T).
     timer_stage: u32,
@@ -72,7 +72,7 @@ impl ReactionPoint {
         self.alpha
     }
 
-    /// How often it has cut the rate.
+    /// Number of rate cuts.
     pub fn cuts(&self) -> u64 {
         self.cuts
     }
@@ -112,7 +112,7 @@ impl ReactionPoint {
         self.cut(tick, parameters);
     }
 
-    /// Takes note of `sent` bytes that started at `now`.
+    /// Handles `sent` bytes that started at `now`.
     #[inline]
     pub fn transmit(&mut self, now: Picos, sent: Bytes, parameters: &Parameters) {
         self.rate(now, parameters);
@@ -131,7 +131,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Takes a CNP; true if it has cut the rate at once.
+    /// Handles a CNP; true if it has cut the rate at once.
     pub fn receive_notification(&mut self, now: Picos, parameters: &Parameters) -> bool {
         self.rate(now, parameters);
         let is_first = self.alpha_interval_start.is_none();
@@ -161,9 +161,8 @@ impl ReactionPoint {
         self.cut_due = true;
     }
 
-    /// Catches up with the alpha intervals that ended. Section 3.1 of the paper, Eq. 1 for an
-    /// interval with a CNP and Eq. 2 for one without; of those that ended, only the first can have
-    /// had one.
+    /// Catches up with the alpha intervals that ended. Section 3.1 of the paper, Eq. 1 for an interval with a CNP and
+    /// Eq. 2 for an interval without; only the first of the ended intervals can have had a CNP.
     fn update_alpha(&mut self, now: Picos, parameters: &Parameters) {
         let Some(start) = self.alpha_interval_start else {
             self.alpha_interval_start = Some(now);

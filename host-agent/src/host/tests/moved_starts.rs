@@ -34,7 +34,7 @@ const fn us(count: u64) -> Picos {
     Picos(count * 1_000_000)
 }
 
-/// When the packet behind one that started at `start` may go.
+/// Start of the packet behind a packet that started at `start`.
 fn due(start: Picos, rate: BitsPerSecond) -> Picos {
     start + rate.serialise(1058 + OVERHEAD)
 }

@@ -1,4 +1,4 @@
-//! Packets that are for nobody here.
+//! Packets that are not addressed to this host.
 
 use super::*;
 

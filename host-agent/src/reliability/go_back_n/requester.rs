@@ -11,7 +11,7 @@ use crate::reliability::{
 /// Requester of one flow.
 #[derive(Debug)]
 pub struct GoBackNRequester {
-    /// How long a packet stays unacknowledged, with no progress, before the flow goes back to it.
+    /// Time without progress after which the flow goes back to the oldest unacknowledged packet.
     timeout: Picos,
     /// Number of the first packet that is not acknowledged.
     oldest_unacked: u64,
@@ -19,7 +19,7 @@ pub struct GoBackNRequester {
     next: u64,
     /// One past the highest number ever sent.
     sent: u64,
-    /// When the retransmission timer expires, if anything is outstanding.
+    /// Instant at which the retransmission timer expires, if anything is outstanding.
     retransmission_deadline: Picos,
 }
 
@@ -66,7 +66,7 @@ impl ReliableSender for GoBackNRequester {
     #[inline]
     fn receive(&mut self, now: Picos, answer: &Answer, flow: &Flow) -> Answered {
         let Answer { psn, aeth } = answer;
-        // An ACK covers its own PSN; a NAK covers those before the one that it asks for.
+        // An ACK covers its own PSN; a NAK covers only the PSNs before the one that it requests.
         let first_open = match aeth.syndrome {
             Syndrome::Ack => psn.next(),
             Syndrome::NakSequenceError | Syndrome::SelectiveNak => *psn,
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(sender.send(1), [2]);
         assert_eq!(sender.refuse(2), Outcome::Useful, "lost again");
         sender.send(2);
-        // It covers all that was sent, so there is nothing to send again.
+        // It covers all packets sent, so nothing is sent again.
         assert_eq!(sender.refuse(4), Outcome::Useful);
         assert_eq!(sender.deadline(), None);
         assert_eq!(sender.send(1), [4]);

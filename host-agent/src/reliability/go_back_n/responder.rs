@@ -9,13 +9,13 @@ use crate::reliability::{Answer, Reception, ReliableReceiver};
 #[derive(Debug)]
 pub struct GoBackNResponder {
     expected_psn: Psn,
-    /// Whether the gap before the expected PSN was reported: once is what InfiniBand allows.
+    /// True if the gap before the expected PSN was reported. InfiniBand allows one report per gap.
     gap_reported: bool,
     /// Bytes of the current message yet to come, while inside one.
     message_remaining: Option<u64>,
     /// Messages completed, modulo 2^24 (MSN).
     message_sequence_number: u32,
-    /// In-order packets for which one ACK is sent, unless one asks for it earlier.
+    /// In-order packets per ACK, unless a packet requests an earlier ACK.
     ack_interval: u32,
     unacknowledged: u32,
     delivered_bytes: u64,
@@ -45,8 +45,8 @@ impl GoBackNResponder {
         Answer { psn, aeth: AethFields { syndrome, message_sequence_number } }
     }
 
-    /// What remains of the message after `packet`: `Some(None)` if it ends, `None` if the packet's
-    /// opcode or length contradict it (9.7.4.1.2 and 9.7.4.1.6).
+    /// Bytes that remain of the message after `packet`: `Some(None)` if it ends, `None` if the
+    /// packet's opcode or length contradicts the message (9.7.4.1.2 and 9.7.4.1.6).
     #[expect(clippy::option_option, reason = "a contradiction is not an end")]
     fn remaining_after(&self, packet: &RocePacket) -> Option<Option<u64>> {
         let length = u64::from(packet.payload_length);
@@ -115,7 +115,7 @@ mod tests {
         GoBackNResponder::new(Psn::new(0x00ff_fffe), ack_interval)
     }
 
-    /// What becomes of a packet, and whether an ACK or a NAK is due.
+    /// Outcome of a packet, and the ACK or NAK that is due.
     fn receive(
         responder: &mut GoBackNResponder,
         packet: &RocePacket,
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// An ACK that is asked for covers all before it, so the count starts again.
+    /// A requested ACK covers all packets before it, so the count starts again.
     #[test]
     fn an_interval_begins_after_every_ack() {
         let mut responder = responder(3);

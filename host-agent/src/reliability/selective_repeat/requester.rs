@@ -13,15 +13,15 @@ use crate::reliability::{
 
 /// Requester of one flow.
 ///
-/// A packet is lost if one behind it has arrived (a selective NAK says so), or if it is the oldest unacknowledged
-/// one when the timer expires. Lost packets go first, oldest first, and each of them once until the timer expires.
-/// So the end of a recovery changes nothing, and there is no state of it.
+/// A packet is lost if a packet behind it has arrived, as a selective NAK reports, or if it is the oldest
+/// unacknowledged packet when the timer expires. Lost packets go first, oldest first, and each of them once until the
+/// timer expires. So the end of a recovery changes nothing, and needs no state.
 #[derive(Debug)]
 pub struct SelectiveRepeatRequester {
     /// Retransmission timeout while many packets are in flight (`RTO_high`).
     rto_high: Picos,
     parameters: Parameters,
-    /// Whether the responder answers each packet, asked or not.
+    /// True if the responder answers every packet, requested or not.
     answers_each: bool,
     /// Number of the first packet that is not acknowledged.
     oldest_unacked: u64,
@@ -31,15 +31,15 @@ pub struct SelectiveRepeatRequester {
     arrived: PacketSet,
     /// Every packet before this one has arrived or is lost.
     lost_before: u64,
-    /// No packet before this one has to be sent again. It has not arrived itself.
+    /// First packet that may have to be sent again. It has not arrived itself.
     resend: u64,
     /// Packets before this one were sent when the timer expired last.
     overdue_before: u64,
-    /// Congestion control hears of losses from this packet on: it was not sent when it heard of one last.
+    /// First packet whose loss is reported to congestion control. It had not been sent at the last report.
     report_from: u64,
     /// Packets before this one have an answer coming to them, unless it is lost.
     asked_before: u64,
-    /// From when on the retransmission timer runs, if anything is in flight.
+    /// Start of the retransmission timer, if anything is in flight.
     timer_start: Picos,
 }
 
@@ -62,7 +62,7 @@ impl SelectiveRepeatRequester {
         }
     }
 
-    /// Whether packet `resend` is lost.
+    /// Returns true if packet `resend` is lost.
     #[inline]
     fn must_resend(&self) -> bool {
         self.resend < self.lost_before
@@ -82,16 +82,16 @@ impl SelectiveRepeatRequester {
         in_order + self.arrived.len() * flow.payload_of(0).0 - missing
     }
 
-    /// Takes note that all packets before `first_open`, at least one of them new, have arrived.
+    /// Records that all packets before `first_open`, at least one of them new, have arrived.
     #[inline]
     fn advance(&mut self, now: Picos, first_open: u64) {
         let sent_again = self.oldest_unacked < self.resend;
-        // What has arrived can only be followed by what has not, unless the responder contradicts itself.
+        // Arrived packets are followed by a packet not yet acknowledged, unless the responder contradicts itself.
         self.oldest_unacked = self.arrived.first_missing(first_open);
         self.arrived.remove_before(self.oldest_unacked);
         self.timer_start = now;
-        // The timer expired, and what was sent again for it has arrived: what was sent before that has arrived or is
-        // lost. IRN waits for the timer again, for each packet of a lost tail; TCP does not (RFC 6582, 3.2, step 3).
+        // After the timer expired, its retransmissions have arrived: all packets sent before have arrived or are lost.
+        // IRN waits for the timer again, for each packet of a lost tail; TCP does not (RFC 6582, 3.2, step 3).
         let repaired = sent_again && self.resend <= self.oldest_unacked;
         if repaired && self.oldest_unacked < self.overdue_before {
             self.lost_before = self.lost_before.max(self.oldest_unacked + 1);
@@ -141,9 +141,9 @@ impl ReliableSender for SelectiveRepeatRequester {
         Transmission { number, again, ack_request }
     }
 
-    /// Bytes from the oldest unacknowledged packet to the newest sent, whether or not some of them have arrived: so
-    /// BDP-FC counts (IRN, 3.2), and so both ends' bit maps are no longer than the window. A packet that is sent
-    /// again lies within that span.
+    /// Bytes from the oldest unacknowledged packet to the newest sent, whether or not some of them have arrived: BDP-FC
+    /// counts so (IRN, 3.2), and the bit maps of both ends are therefore no longer than the window. A packet that is
+    /// sent again lies within that span.
     #[inline]
     fn outstanding(&self, flow: &Flow) -> Bytes {
         if self.must_resend() {
@@ -160,7 +160,7 @@ impl ReliableSender for SelectiveRepeatRequester {
             let ahead = !psn.is_before(oldest);
             ahead.then(|| self.oldest_unacked + u64::from(psn.distance_from(oldest)))
         };
-        // An ACK covers its own PSN; a NAK covers those before the one that it expects.
+        // An ACK covers its own PSN; a NAK covers only the PSNs before the one that it expects.
         let first_open = number(match aeth.syndrome {
             Syndrome::Ack => psn.next(),
             Syndrome::NakSequenceError | Syndrome::SelectiveNak => *psn,
@@ -194,7 +194,7 @@ impl ReliableSender for SelectiveRepeatRequester {
         Answered { outcome, bytes: Bytes(bytes), first_open: self.oldest_unacked, loss }
     }
 
-    /// It does not run while the oldest packet waits to be sent again.
+    /// Stopped while the oldest packet waits to be sent again.
     #[inline]
     fn retransmission_deadline(&self) -> Option<Picos> {
         let in_flight = self.sent - self.oldest_unacked;
@@ -207,7 +207,7 @@ impl ReliableSender for SelectiveRepeatRequester {
         Some(self.timer_start + timeout)
     }
 
-    /// Sends the oldest unacknowledged packet again, and then those that are lost, also if they were sent again.
+    /// Sends the oldest unacknowledged packet again, and then all lost packets, including those already sent again.
     fn expire(&mut self, _: Picos) {
         self.resend = self.oldest_unacked;
         self.lost_before = self.lost_before.max(self.oldest_unacked + 1);

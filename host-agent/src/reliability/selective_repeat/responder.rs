@@ -18,7 +18,7 @@ pub struct SelectiveRepeatResponder {
     expected: u64,
     /// Packets after it that have arrived.
     early: PacketSet,
-    /// In-order packets for which one ACK is sent, unless one asks for it earlier.
+    /// In-order packets per ACK, unless a packet requests an earlier ACK.
     ack_interval: u32,
     unacknowledged: u32,
 }
@@ -48,8 +48,8 @@ impl SelectiveRepeatResponder {
         Answer { psn: Psn::new(self.expected_psn().value().wrapping_sub(1)), aeth }
     }
 
-    /// The number of a packet that does not lie before the expected one; `None` if the flow has no such packet, or
-    /// if its opcode, its RETH or its length are not those of the packet (9.7.4.1.2 and 9.7.4.1.6).
+    /// Number of a packet that does not lie before the expected one; `None` if the flow has no such packet, or if its
+    /// opcode, RETH or length contradict the flow (9.7.4.1.2 and 9.7.4.1.6).
     fn number_of(&self, packet: &RocePacket) -> Option<u64> {
         let ahead = u64::from(packet.psn.distance_from(self.expected_psn()));
         let number = self.expected + ahead;
@@ -121,13 +121,13 @@ mod tests {
         (responder, placed(bytes, INITIAL_PSN, Placement::EveryPacket))
     }
 
-    /// All before this packet has arrived.
+    /// ACK of all packets before this one.
     fn ack(first_open: u32) -> Answer {
         let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: first_open };
         Answer { psn: Psn::new(INITIAL_PSN + first_open - 1), aeth }
     }
 
-    /// All before `expected` has arrived, and `arrived`.
+    /// NAK: all packets before `expected` and packet `arrived` have arrived.
     fn nak(expected: u32, arrived: u32) -> Answer {
         let aeth = AethFields::selective_nak(Psn::new(INITIAL_PSN + arrived));
         Answer { psn: Psn::new(INITIAL_PSN + expected), aeth }
@@ -137,7 +137,7 @@ mod tests {
         Reception::InOrder { bytes, message_complete: true }
     }
 
-    /// Packet by packet: number, what becomes of it, the answer, bytes delivered then.
+    /// Rows: number of the packet, its outcome, the answer, bytes delivered then.
     #[test]
     fn each_early_packet_is_kept_and_reported() {
         let (mut responder, flow) = responder(1);

@@ -21,7 +21,7 @@ const DELAY: u64 = 10;
 const RTO_HIGH: u64 = 200;
 const PARAMETERS: Parameters = Parameters { rto_low: Picos(60), rto_low_packets: 3 };
 
-/// What the path does to what crosses it, in parts of a thousand.
+/// Faults of the path, each with its probability in thousandths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
     loss: u64,
@@ -31,7 +31,7 @@ struct Path {
     seed: u64,
 }
 
-/// What became of a flow.
+/// Counts of a flow's run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Account {
     sent: u64,
@@ -52,7 +52,7 @@ struct Line {
     responder: SelectiveRepeatResponder,
     flow: Flow,
     path: Path,
-    /// Most payload bytes outstanding.
+    /// Max payload bytes outstanding.
     window: u64,
     /// Numbers of packets that the path loses when they are sent for the first time.
     doomed: Vec<u64>,
@@ -128,7 +128,7 @@ impl Line {
         }
     }
 
-    /// Runs the flow to its end: what it took. Every byte is delivered once.
+    /// Runs the flow to its end and returns its counts. Every byte must be delivered once.
     fn run(mut self) -> Account {
         let bytes = self.flow.request().bytes;
         let (mut in_order, mut acknowledged) = (0, 0);
@@ -170,7 +170,7 @@ impl Line {
     }
 }
 
-/// What a requester goes through.
+/// An event at a requester.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Transmit,
@@ -178,7 +178,7 @@ enum Step {
     Receive(Answer),
 }
 
-/// Answers to packets up to `most`, right and wrong ones.
+/// Answers to packets up to `most`, valid and invalid.
 fn steps(most: u32) -> impl Strategy<Value = Vec<Step>> {
     let syndromes = vec![Syndrome::Ack, Syndrome::NakSequenceError, Syndrome::SelectiveNak];
     let number = || prop_oneof![0..most, any::<u32>()].prop_map(|number| number & 0x00ff_ffff);
@@ -275,8 +275,8 @@ proptest! {
         prop_assert_eq!(account, expected);
     }
 
-    /// Where nothing is reordered, a packet is sent again because a packet or an answer was lost. A timeout sends
-    /// lost packets a second time, at most those of a round trip.
+    /// On a path that does not reorder, a packet is sent again only because a packet or an answer was lost. A timeout
+    /// sends lost packets a second time, at most the packets of a round trip.
     #[test]
     fn losses_bound_what_is_sent_again_on_an_ordered_path(
         packets in 1u64..400,

@@ -33,7 +33,7 @@ const PORT: u32 = 1;
 const EGRESS: u32 = 2;
 /// A priority that is lossy.
 const LOSSY: u8 = 4;
-/// Where a source address names a queue.
+/// Offset of the queue's name in a source address.
 const UPSTREAM_AT: usize = 8;
 /// A batch: the packet is not reset between repetitions, and each takes a hop of 254.
 const REPEAT: u32 = 200;
@@ -51,7 +51,7 @@ const OFC: Policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtDequeu
     .with_scheme(SchemeKind::Ofc, ofc::Options::EVERY[1].to_bits());
 const BFC: Policy = SIH.with_scheme(SchemeKind::Bfc, bfc::Options::EVERY[0].to_bits());
 
-/// What an arrival takes, nanoseconds.
+/// Durations of an arrival, nanoseconds.
 #[derive(Default)]
 pub struct ArrivalBench {
     data: Series,
@@ -70,10 +70,10 @@ pub struct ArrivalBench {
     data_ofc: Series,
     /// `data_ofc` divided by `data`, round by round.
     ofc_to_sih: Series,
-    /// A PAUSE of four flows.
+    /// By rule of the PFC family and GFC: the time, and its ratio to `data`, round by round.
     flow_pause: Series,
     pfc: Series,
-    /// Of lossy data, under each buffer management but DT: the time, and that divided by DT's, round by round.
+    /// For lossy data, by buffer management except DT: the time, and its ratio to DT's, round by round.
     lossy: Vec<(lossy::Settings, Series, Series)>,
     lossy_dt: Series,
     in_fabric: Series,
@@ -103,7 +103,7 @@ impl ArrivalBench {
                 .skip(1)
                 .map(|(settings, _)| (*settings, Series::default(), Series::default()))
                 .collect();
-            // A program that is attached is called directly; one that is not, through a retpoline.
+            // An attached program is called directly, an unattached one through a retpoline.
             let schemes = [&mut switch, &mut small, &mut dsh, &mut bfc, &mut spfc, &mut ofc];
             let schemes = schemes.into_iter().chain(rules.iter_mut().map(|(.., switch)| switch));
             let all = schemes.chain(managed.iter_mut().map(|(_, switch)| switch));
@@ -238,7 +238,7 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// The same with a buffer management.
+/// Loads a switch with a buffer management.
 fn load_lossy(settings: &lossy::Settings, ring_bytes: Option<u32>) -> KernelSwitch {
     let capacity = Capacity { slots: SLOTS, ..CAPACITY };
     let mut switch = KernelSwitch::load(capacity, settings.select(SIH), Hook::Xdp, ring_bytes);
@@ -311,7 +311,7 @@ fn state(policy: Policy) -> State {
     }
     if policy.scheme() == SchemeKind::Ofc {
         state.config.queues[3] = QueueRange::flow_queues(8, ofc::state::QUEUES);
-        // Every packet but the first ten is beyond X_off^c, and none beyond X_off.
+        // Every packet after the first ten is above X_off^c, and none above X_off.
         state.config.static_xoff_bytes = 1_000_000;
         state.config.xon_offset_bytes = 995_000;
         let options = ofc::Options::of(policy);
@@ -335,7 +335,7 @@ fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -
             arrivals += 1;
             match arrival.outcome {
                 Outcome::Queued(queued) => {
-                    // PFC alone has nothing to tell; other schemes tell something a few times in a batch.
+                    // PFC alone sends nothing; other schemes send a few control frames per batch.
                     let is_quiet = !matches!(
                         policy.scheme(),
                         SchemeKind::Bfc | SchemeKind::Ofc | SchemeKind::PfcFamily | SchemeKind::Gfc

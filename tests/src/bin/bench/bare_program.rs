@@ -1,6 +1,6 @@
-//! The least XDP program that hands a frame to user space: reserve, copy, submit without waking anyone.
+//! The smallest XDP program that hands a frame to user space: reserve, copy, submit without a wake-up.
 //!
-//! It is written in instructions, because an object that xoff ships should not carry its benchmark.
+//! Written in instructions, because an object that xoff ships should not carry its benchmark.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -135,8 +135,8 @@ fn instructions(ring: RawFd, length: i32) -> [u64; 18] {
 
 /// `bpf(2)`, for commands that return a descriptor.
 fn bpf<T>(command: libc::c_long, attribute: &T) -> io::Result<OwnedFd> {
-    // SAFETY: `attribute` is the command's part of the attribute; what it points to outlives the call,
-    // and the kernel only reads both.
+    // SAFETY: `attribute` is the command's part of the attribute; the memory it points to outlives the call, and the
+    // kernel only reads both.
     let fd = unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attribute), size_of::<T>())
     };

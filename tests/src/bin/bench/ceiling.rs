@@ -1,5 +1,5 @@
-//! The ceiling: one frame through a socket, a veth pair, the least XDP program that tells user space of
-//! it, and out of the ring; nothing of xoff in between but the socket.
+//! The ceiling: one frame through a socket, a veth pair, the smallest XDP program that passes it to user space, and out
+//! of the ring. Only the socket is part of xoff.
 
 use anyhow::{Context, Result, ensure};
 use aya::maps::{MapData, RingBuf};

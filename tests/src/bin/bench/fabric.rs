@@ -17,7 +17,7 @@ use crate::figure::{Rate, Stopwatch};
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/incast.toml");
 /// Makes the scenario large enough that its start does not count.
 const OVERRIDES: [&str; 2] = ["flows.0.bytes=40MB", "duration=1s"];
-/// What the overrides must come to.
+/// Min packet-hops of the scenario with the overrides.
 const LEAST_HOPS: u64 = 1_000_000;
 
 /// The scenario that is measured, at one of the hooks.
@@ -50,8 +50,8 @@ pub fn on_kernel(scenario: &Scenario) -> Result<KernelRun> {
     Ok(KernelRun { rate, deploy })
 }
 
-/// What an arrival takes on average in a run on the kernel datapath, in nanoseconds. Counting that slows
-/// the run down, so it is a run of its own.
+/// Mean duration of an arrival in a run on the kernel datapath, in nanoseconds. Counting slows the run down, so it is a
+/// separate run.
 pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
     let datapath = run::deploy(scenario, Programs::Beside)?;
     let _while_open = enable_stats(Stats::RunTime)?;

@@ -1,4 +1,4 @@
-//! Figures: what was measured in each round, its median, and the aim beside it.
+//! Figures: the measurement of each round, their median, and the aim.
 
 use std::fmt;
 use std::ops::Div;
@@ -62,7 +62,7 @@ fn readable(value: f64) -> String {
     groups.join(",")
 }
 
-/// What a figure should be.
+/// Bound that a figure should reach.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim {
     /// This or more.
@@ -72,7 +72,7 @@ pub enum Aim {
 }
 
 impl Aim {
-    /// The aim beside a figure, and whether its median reaches it.
+    /// Text of the aim beside a figure, which reports whether its median reaches it.
     pub fn of(self, figure: &Series) -> String {
         let median = figure.median();
         let (sign, bound, reached) = match self {

@@ -1,4 +1,4 @@
-//! Live fabrics as a user has them: how fast programs are, how punctual a fabric is, what it takes to have one.
+//! Live fabrics as a user has them: speed of programs, punctuality, and cost of a fabric.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,17 +14,17 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tests::command::isolate;
 
-/// What programs send over.
+/// Scenario over which programs send.
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/live/lab.toml");
 /// Rates of its links.
 const RATES: [&str; 4] = ["100Mbps", "200Mbps", "500Mbps", "1Gbps"];
-/// How a fabric can run.
+/// Names and options of a fabric's modes.
 const MODES: [(&str, &[&str]); 3] =
     [("sleeping", &[]), ("--busy-poll", &["--busy-poll"]), ("--real-time", &["--real-time"])];
-/// How long a program sends, and how much of that is not measured.
+/// Time that a program sends, and the first part of it, which is not measured.
 const SENDING: Duration = Duration::from_secs(3);
 const STARTING: Duration = Duration::from_millis(500);
-/// How long an idle fabric is watched.
+/// Time that an idle fabric is watched.
 const IDLE: Duration = Duration::from_secs(20);
 /// Links of 16 leaves, 16 spines and 256 hosts, and of 8 hosts.
 const LARGE: [&str; 3] = ["leaves=16", "spines=16", "hosts_per_leaf=16"];
@@ -36,7 +36,7 @@ pub fn run() -> Result<()> {
     fs::create_dir_all("/run/netns")?;
     let measured = measure();
     if measured.is_err() {
-        // What it cannot destroy is not what it reports.
+        // The error to report is the measurement's, not the clean-up's.
         let _ = xoff(&["destroy", "--all"]);
     }
     measured
@@ -74,7 +74,7 @@ fn measure() -> Result<()> {
     Ok(())
 }
 
-/// How a program did.
+/// Result of a program that sends.
 struct Goodput {
     megabits: f64,
     fidelity: Value,
@@ -108,7 +108,7 @@ fn goodput(rate: &str, options: &[&str]) -> Result<Goodput> {
     Ok(Goodput { megabits, fidelity, micros_per_hop: cpu * 1e6 / hops as f64 })
 }
 
-/// Receives all, and says how much that was in Mbit/s, once it has begun.
+/// Receives all data, and returns the goodput in Mbit/s after the start phase.
 fn receive(listener: &TcpListener) -> Result<f64> {
     let (mut stream, _) = listener.accept()?;
     let mut block = vec![0; 256 << 10];
@@ -166,7 +166,7 @@ fn deploy_of(sets: &[String], options: &[&str]) -> Result<()> {
     xoff(&deploy).map(drop)
 }
 
-/// Runs the binary that lies beside this one, and returns what it prints.
+/// Runs the binary next to this one, and returns its output.
 fn xoff(arguments: &[&str]) -> Result<String> {
     let binary = env::current_exe()?.with_file_name("xoff");
     let mut command = Command::new(&binary);

@@ -1,15 +1,13 @@
 //! Speed of xoff on this machine: `cargo xtask bench kernel`, `memory`, `live` or `threads`.
 //!
-//! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
+//! - [`ceiling`], on [`bare_program`]: the machine's limit for one frame, without xoff.
 //! - [`fabric`]: a scenario on the kernel datapath.
 //! - [`live`]: fabrics that programs use.
 //! - [`websearch`]: a paper's workload in memory, on fabrics of three sizes.
 //! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
-//! - [`threads`]: runs in memory on the threads that they get by themselves, beside one.
-//! - [`figure`]: medians, aims and how they are printed.
-//!
-//! What is compared is measured in alternating rounds, so that a machine that slows down or speeds up
-//! does so for both.
+//! - [`threads`]: runs in memory on their default number of threads, compared with one.
+//! - [`figure`]: medians, aims and their output.
+//! Compared measurements alternate in rounds, so that a machine that slows down or speeds up affects both.
 #![expect(clippy::cast_possible_truncation, reason = "numbers that the benchmark chooses itself")]
 
 mod arrival;
@@ -37,7 +35,7 @@ const ROUNDS: usize = 5;
 #[derive(Parser)]
 #[command(about = "Measures xoff on this machine")]
 struct Arguments {
-    /// Where the fabric's switches run.
+    /// Datapath of the fabric's switches.
     datapath: Datapath,
     /// Leaves, spines, hosts per leaf and duration of a single run, and its settings.
     #[arg(hide = true)]

@@ -1,4 +1,4 @@
-//! `--threads auto` beside one thread: the time that runs in memory take, over scenarios that ship and drawn ones.
+//! `--threads auto` compared with one thread: times of runs in memory, over shipped and drawn scenarios.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,15 +15,15 @@ use tests::fabric::{shipped, shipped_files};
 
 use crate::figure::{Aim, Series};
 
-/// Scenarios that are drawn, always the same.
+/// Drawn scenarios, the same in every run.
 const DRAWN: usize = 300;
 /// Runs of a scenario on one thread, and as many on the threads that it gets; the fastest of each counts.
 const ROUNDS: usize = 3;
 /// Scenarios that are printed by name, the slowest first.
 const WORST: usize = 5;
 
-/// Short links beside long ones: many frames are on their way, and few arrive in a window. Delays of host links and of
-/// the one between the switches.
+/// Short links beside long ones: many frames are in flight, and few arrive in a window. Delays of host links and of the
+/// link between the switches.
 const LONG_WIRES: [[&str; 2]; 3] = [["1ns", "50us"], ["50ns", "200us"], ["500ns", "100us"]];
 
 /// Time of one scenario with automatic threads, as a multiple of its time on one thread.
@@ -34,7 +34,7 @@ struct Ratio {
     cpu: f64,
 }
 
-/// Runs all scenarios and prints how the ratios are distributed.
+/// Runs all scenarios and prints the distribution of the ratios.
 pub fn run() -> Result<()> {
     let groups: [(&str, Vec<Scenario>); 3] = [
         ("shipped", of_files()?),

@@ -1,5 +1,5 @@
-//! The memory datapath at the scale of papers: a whole run from the scenario's text to the results folder, in
-//! a process of its own, so that its peak memory is its own.
+//! The memory datapath at the scale of papers: a whole run from the scenario's text to the results folder, in a
+//! separate process, so that its peak memory can be measured.
 
 use std::fmt;
 use std::path::Path;
@@ -35,10 +35,10 @@ pub const SIZES: [Size; 3] = [
     Size { leaves: 32, spines: 8, hosts_per_leaf: 32, duration: "1ms" },
 ];
 
-/// The settings of a run with DCQCN whose receivers acknowledge every packet, as HPCC has them do.
+/// Settings of a run with DCQCN whose receivers acknowledge every packet, as with HPCC.
 pub const DCQCN: [&str; 1] = ["host.ack_interval=1"];
 
-/// Those of the same run with HPCC, and so with a stamp of each of three switches.
+/// Settings of a run with HPCC, and so with stamps of three switches.
 pub const HPCC: [&str; 1] = ["host.transport.congestion_control=hpcc"];
 
 impl fmt::Display for Size {
@@ -48,16 +48,16 @@ impl fmt::Display for Size {
     }
 }
 
-/// What one run took.
+/// Cost of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Packet-hops per second of processor time.
     pub hops_per_cpu_second: f64,
-    /// The most memory that the process held, in 10^6 bytes.
+    /// Peak memory of the process, in 10^6 bytes.
     pub peak_megabytes: f64,
 }
 
-/// Runs `size`, with more settings, in a process of its own.
+/// Runs `size`, with more settings, in a separate process.
 pub fn in_a_process(size: &Size, settings: &[&str]) -> Result<Cost> {
     let Size { leaves, spines, hosts_per_leaf, duration } = size;
     let program = std::env::current_exe().context("the benchmark's own path")?;

@@ -18,7 +18,7 @@ use crate::steps::{End, Place, Plan, Step};
 use crate::tally::Tally;
 use crate::{TICK, now, xoff};
 
-/// A command that ends by itself has so long.
+/// Max duration of a command that ends by itself.
 const LONGEST: Duration = Duration::from_mins(1);
 /// Time for a command to end after a signal or a hang-up, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +32,7 @@ const LEAST_RUN: f64 = 0.08;
 /// See the module.
 pub struct Clients {
     all: Vec<Client>,
-    /// For what they write to standard error.
+    /// Files for the commands' standard error.
     folder: TempDir,
 }
 
@@ -48,13 +48,13 @@ struct Client {
     plan: Plan,
     child: Child,
     begun: Instant,
-    /// The place of its fabric, and how often that was struck before.
+    /// Index of its fabric, and the number of earlier strikes at that fabric.
     fabric: (usize, u64),
     /// The other end of its pipe or terminal.
     other_end: Option<File>,
-    /// `None` until it is asked to end.
+    /// `None` until it has been told to end.
     asked: Option<Asked>,
-    /// Until when it is to have ended.
+    /// Instant by which it must have ended.
     deadline: Instant,
     /// Time of the last look, and its processor time then.
     seen: (Instant, Times),
@@ -112,7 +112,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Looks at all, and ends those whose time has come.
+    /// Looks at all commands, and ends those that are due.
     pub fn tick(&mut self, fabrics: &Fabrics, tally: &mut Tally) {
         let now = now();
         for client in &mut self.all {
@@ -182,7 +182,7 @@ impl Client {
         });
     }
 
-    /// Reads what it has written, if anyone does.
+    /// Reads the client's output, if it has a reader.
     fn read(&mut self) {
         let is_read = match self.plan.place {
             Place::Pipe { is_read } | Place::Terminal { is_read } => is_read,
@@ -199,7 +199,7 @@ impl Client {
         }
     }
 
-    /// Looks whether it runs without waiting for anything.
+    /// Fails the soak if it uses a whole processor instead of waiting.
     fn look(&mut self, now: Instant, tally: &mut Tally) {
         let (then, before) = self.seen;
         let span = now - then;

@@ -12,7 +12,7 @@ use crate::xoff;
 #[derive(Clone, Debug, Default)]
 pub struct Counters(BTreeMap<String, f64>);
 
-/// Looks at a fabric. Returns its state and its counters.
+/// Reads a fabric's state and its counters.
 pub fn look(name: &str) -> Result<(View, Counters)> {
     let output = xoff(["inspect", name, "--json"]).output().context("xoff inspect")?;
     let view: View = serde_json::from_slice(&output.stdout)

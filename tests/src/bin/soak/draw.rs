@@ -5,7 +5,7 @@
 pub struct Draw(u64);
 
 impl Draw {
-    /// Of a seed.
+    /// A generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,4 +1,4 @@
-//! The fabrics, what befalls them, and whether they are as at the start.
+//! The fabrics, the commands that strike them, and the check that they are as at the start.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::{binary, now, xoff};
 /// Time for changes that take a moment on an idle machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// For how long an idle fabric is looked at.
+/// Time that an idle fabric is watched.
 const IDLE: Duration = Duration::from_secs(2);
 /// The share of a processor that an idle supervisor, or a guardian, may want.
 const MOST_IDLE: f64 = 0.4;
@@ -34,7 +34,7 @@ pub struct Fabrics {
     all: Vec<Fabric>,
     folder: ScenarioFolder,
     before: Vec<String>,
-    /// All that supervisors have loaded.
+    /// BPF objects that supervisors have loaded.
     objects: BpfObjects,
 }
 
@@ -107,7 +107,7 @@ impl Fabrics {
         })
     }
 
-    /// Does something to a fabric, and brings it back.
+    /// Strikes a fabric, and restores it.
     pub fn strike(&mut self, step: &Step, blow: &Blow, tally: &mut Tally) -> Result<()> {
         let place = step.fabric;
         let Fabric { name, supervisor, mut buffer_kb, .. } = self.all[place];
@@ -184,7 +184,7 @@ impl Fabrics {
         Ok(())
     }
 
-    /// Looks whether all is as at the start, after commands and traffic have ended.
+    /// Checks that all is as at the start, after commands and traffic have ended.
     pub fn check(&mut self, tally: &mut Tally) -> Result<()> {
         tally.check();
         let step = tally.last_step();
@@ -222,7 +222,7 @@ impl Fabrics {
         Ok(())
     }
 
-    /// Looks how much of a processor supervisors and guardians want when nothing is to be done.
+    /// Measures the processor time of supervisors and guardians that have nothing to do.
     fn be_idle(processes: &BTreeSet<u32>, tally: &mut Tally) {
         let look = || processes.iter().map(|it| (*it, processes::times(*it)));
         let (begun, before): (_, Vec<_>) = (now(), look().collect());
@@ -239,7 +239,7 @@ impl Fabrics {
         }
     }
 
-    /// Destroys all, and looks that nothing is left.
+    /// Destroys all fabrics, and checks that nothing is left.
     pub fn destroy(&mut self, tally: &mut Tally) -> Result<()> {
         for fabric in &mut self.all {
             fabric.end_servers();
@@ -279,7 +279,7 @@ fn run(arguments: &[&str]) -> Result<(i32, String)> {
 }
 
 impl Fabric {
-    /// Looks whether it is as at its start.
+    /// Checks that the fabric is as at its start.
     fn check(&mut self, tally: &mut Tally) -> Result<()> {
         let Self { name, supervisor, fresh, .. } = *self;
         let step = tally.last_step();

@@ -11,11 +11,11 @@ use crate::steps::{Hang, NAMES, Step};
 use crate::tally::Tally;
 use crate::{now, xoff};
 
-/// For how long they stay.
+/// Time that the connections stay open.
 const STAY: Duration = Duration::from_secs(8);
 /// More than a supervisor serves.
 const CAPTURES: usize = 80;
-/// A new look is answered or refused within 3 s; the rest is for the command itself, on a busy machine.
+/// A new request is answered or refused within 3 s; the rest is for the command itself, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Connections, and until when they stay.
@@ -63,7 +63,7 @@ impl Hanging {
         Ok(())
     }
 
-    /// Closes those whose time is over.
+    /// Closes connections whose time is over.
     pub fn tick(&mut self) {
         let now = now();
         self.all.retain(|(_, until)| *until > now);

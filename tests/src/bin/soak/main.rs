@@ -1,8 +1,9 @@
 //! Two live fabrics under traffic for minutes or hours, with every command of live fabrics at random: clients that hang, terminals
 //! that close, signals, supervisors and guardians that are killed. `cargo xtask soak` builds and runs it.
 //!
-//! A seed gives the same sequence of commands ([`steps`]). [`clients`] are the commands under way, [`fabrics`] what they are
-//! about, [`counters`] what may only grow, [`processes`] what the kernel says of processes, [`tally`] what came of all.
+//! A seed gives the same sequence of commands ([`steps`]) every time. [`clients`] are the commands in progress,
+//! [`fabrics`] their fabrics, [`counters`] values that may only grow, [`processes`] the kernel's view of processes,
+//! [`tally`] the outcome.
 
 mod clients;
 mod counters;
@@ -31,16 +32,16 @@ use tally::Tally;
 
 /// Steps between two checks that all is as at the start.
 const STEPS_A_CHECK: u64 = 50;
-/// Time between two looks at what is under way.
+/// Time between two looks at the commands in progress.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Options.
 #[derive(Parser)]
 struct Arguments {
-    /// For how long
+    /// Minutes of commands
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     minutes: u64,
-    /// Of the sequence of commands
+    /// Seed of the sequence of commands
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
         }
         Err(error) => println!("soak: {error:#}"),
     }
-    // What is left of a failure is in nobody's way.
+    // The remains of a failed soak must not disturb this one.
     let _ = xoff(["destroy", "--all"]).status();
     ExitCode::FAILURE
 }

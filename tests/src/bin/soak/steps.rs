@@ -32,11 +32,11 @@ pub enum Act {
     Client(Plan),
     /// Opens connections to a supervisor, which hang.
     Hang(Hang),
-    /// Does something to a fabric.
+    /// Strikes a fabric.
     Blow(Blow),
 }
 
-/// A command, and how it ends.
+/// A command, and its end.
 #[derive(Debug)]
 pub struct Plan {
     pub label: &'static str,
@@ -76,7 +76,7 @@ pub enum End {
 pub enum Hang {
     /// Silent, half a request, rubbish, answers that are not read.
     Mixed(u64),
-    /// More captures than a supervisor serves, which nobody reads.
+    /// More captures than a supervisor serves, without a reader.
     Captures,
 }
 
@@ -116,7 +116,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Of a seed.
+    /// A generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self { draw: Draw::new(seed), number: 0 }
     }
@@ -151,7 +151,7 @@ fn blow(draw: &mut Draw) -> Blow {
     }
 }
 
-/// An end from outside, of a command that goes on until then.
+/// An end from outside, for a command that runs until then.
 fn end(draw: &mut Draw, place: Place) -> End {
     let after = Duration::from_millis(draw.between(50, 8000));
     if place != Place::Nowhere && draw.once_in(2) {
@@ -193,7 +193,7 @@ fn plan(draw: &mut Draw, fabric: &str) -> Plan {
             let time = format!("{}", draw.between(1, 3));
             let client = ["exec", fabric, host, "--", "iperf3", "--client", other, "--time", &time];
             let iperf3 = &[&client[..], &["--bitrate", "2M"]].concat();
-            // One whose server is gone may wait for ever, and keeps a processor busy.
+            // A client whose server is gone may wait for ever and keep a processor busy.
             let end = End::Signal(libc::SIGKILL, Duration::from_secs(8));
             Plan { end, ..of("exec iperf3", iperf3, &[0, 1]) }
         }
@@ -243,13 +243,13 @@ fn plan(draw: &mut Draw, fabric: &str) -> Plan {
     }
 }
 
-/// A command that goes on until it is ended, or until nobody reads it.
+/// A command that runs until it is ended, or until its reader is gone.
 fn watching(draw: &mut Draw, plan: Plan) -> Plan {
     let place = place(draw);
     Plan { place, end: end(draw, place), ended: &[0], ..plan }
 }
 
-/// A command that goes on until it is ended, or until its terminal is gone. It has nothing to say to a pipe.
+/// A command that runs until it is ended, or until its terminal is gone. It writes nothing to a pipe.
 fn lasting(draw: &mut Draw, plan: Plan) -> Plan {
     let is_read = !draw.once_in(3);
     let place = draw.of(&[Place::Nowhere, Place::Terminal { is_read }]);
@@ -268,6 +268,6 @@ fn sends(draw: &mut Draw, fabric: &str, host: &str, other: &str) -> Plan {
     let arguments = arguments.into_iter().map(str::to_owned).collect();
     let place = place(draw);
     let end = if draw.once_in(3) { end(draw, place) } else { End::Itself };
-    // Whoever is gone before a flow is done has not asked for more; 1 if the time is over.
+    // A client that leaves before its flow is done requests nothing more; 1 if the time is over.
     Plan { label, arguments, place, end, by_itself: &[0, 1], ended: &[0, 1, 130] }
 }

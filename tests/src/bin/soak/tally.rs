@@ -24,7 +24,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of a soak that begins.
+    /// Tally of a soak that begins.
     pub fn new(begun: Instant) -> Self {
         let (kinds, largest) = (BTreeMap::new(), BTreeMap::new());
         Self { begun, steps: 0, kinds, largest, checks: 0, failures: Vec::new() }
@@ -53,7 +53,7 @@ impl Tally {
         largest.0 = largest.0.max(value);
     }
 
-    /// Prints and keeps a failure. `step` is the last one, or the one that is at fault.
+    /// Prints and keeps a failure. `step` is the last step, or the one at fault.
     pub fn fail(&mut self, step: u64, what: impl Into<String>) {
         let what = what.into();
         let after = self.begun.elapsed().as_secs();
@@ -73,7 +73,7 @@ impl Tally {
         &self.failures
     }
 
-    /// All of it, for a person.
+    /// All results as a table.
     pub fn table(&self) -> String {
         let took = now() - self.begun;
         let mut text =

@@ -5,31 +5,31 @@ use super::{Drawn, DrawnFlow, Headroom};
 /// `switch.backpressure`.
 #[derive(Clone, Debug)]
 pub struct Backpressure {
-    /// The priorities whose queues are paused: those of flows, but not of ACKs and CNPs.
+    /// The priorities whose queues are paused: priorities of flows, but not of ACKs and CNPs.
     pub priorities: Vec<u8>,
     /// Queues of each.
     pub queues: u32,
-    /// Which of them a flow gets.
+    /// Rule by which a flow gets a queue.
     pub assignment: &'static str,
     /// Part of the packets that are counted.
     pub sampling: &'static str,
-    /// Whether turns down and up again trigger no backpressure.
+    /// True if turns down and up again trigger no backpressure.
     pub prevents_deadlocks: bool,
-    /// Whether these priorities are lossy.
+    /// True if these priorities are lossy.
     pub is_lossy: bool,
 }
 
 impl DrawnFlow {
-    /// The keys of `switch.scheduler` of a scenario with BFC, by its first flow, if not those that are drawn: segments of
-    /// TCP do not say what is left.
+    /// The keys of `switch.scheduler` of a scenario with BFC, by its first flow, if they replace the drawn keys.
+    /// Segments of TCP do not carry the remaining bytes.
     pub(super) fn scheduler(&self, beside: Option<&str>) -> Option<&'static str> {
         (beside.is_none() && self.distance % 3 == 1).then_some("kind = \"srf\"")
     }
 }
 
 impl Backpressure {
-    /// A quarter of the scenarios with other priorities than those of ACKs and CNPs have it, by their first flow:
-    /// nothing is drawn for it, so that others stay as they were.
+    /// BFC for a quarter of the scenarios with other priorities than those of ACKs and CNPs, by their first flow. No
+    /// random number is drawn for it, so that other scenarios stay the same.
     pub fn of(first: &DrawnFlow, priorities: &[u8]) -> Option<Self> {
         let [_, inner @ .., _] = priorities else { return None };
         let form = first.distance;
@@ -55,12 +55,12 @@ impl Backpressure {
 }
 
 impl Drawn {
-    /// Whether no packet may be lost.
+    /// Returns true if no packet may be lost.
     pub fn is_lossless(&self) -> bool {
         self.headroom != Headroom::Oversubscribed && !self.loses
     }
 
-    /// The priorities that switches have as lossless: all, or those of ACKs and CNPs.
+    /// The lossless priorities of switches: all, or those of ACKs and CNPs.
     pub(super) fn without_loss(&self) -> Vec<u8> {
         match self.lossless[..] {
             [first, .., last] if self.loses => vec![first, last],

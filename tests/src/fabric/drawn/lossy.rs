@@ -18,8 +18,8 @@ const KEYS: [Option<&str>; 9] = [
     Some("kind = \"cs\", pool = \"8kB\""),
 ];
 
-/// Whether the inner priorities are lossy: where BFC is without PFC, and in a third of the other scenarios that have some.
-/// Nothing is drawn for it, so that other scenarios stay as they were.
+/// Returns true if the inner priorities are lossy: under BFC without PFC, and in a third of the other scenarios with
+/// inner priorities. No random number is drawn for it, so that other scenarios stay the same.
 pub(super) fn is_lossy(first: &DrawnFlow, priorities: &[u8], bfc: Option<&Backpressure>) -> bool {
     match bfc {
         Some(bfc) => bfc.is_lossy,

@@ -1,17 +1,17 @@
-//! What a drawn scenario looks like as a file.
+//! Text of a drawn scenario.
 
 use super::{Drawn, DrawnFlow, Headroom, Link, Shape};
 
-/// What a text makes of a scenario.
+/// Variation of a scenario's text.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendering {
-    /// All times are so many times as long, and rates are so many times lower.
+    /// Factor by which all times are longer and all rates lower.
     pub slower: u64,
-    /// Whether nodes and labels have other names, in another order of the alphabet.
+    /// True to give nodes and labels other names, in another alphabetical order.
     pub renamed: bool,
 }
 
-/// As drawn.
+/// The scenario as drawn.
 pub const PLAIN: Rendering = Rendering { slower: 1, renamed: false };
 
 impl Rendering {

@@ -10,7 +10,7 @@ use scenario::Scenario;
 use super::{Drawn, PLAIN, scenarios};
 use crate::fabric::{Run, Runner};
 
-/// Settings by what they are about, some of several lines; a scenario gets at most one of each.
+/// Settings by subject, some of several lines. A scenario gets at most one of each subject.
 pub const SETTINGS: [&[&str]; 11] = [
     &[
         r#"switch.headroom={ kind = "dsh", port_xon_offset = "2kB", single_queue_window = "50us" }"#,

@@ -1,4 +1,4 @@
-//! What a case under BFC has besides: BFC's state, and packets that name queues.
+//! Additions to a case under BFC: BFC's state, and packets that name queues.
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::{Policy, SchemeKind};
@@ -26,15 +26,15 @@ const LENGTH: u64 = 1050;
 /// The third byte of a source address.
 const QUEUE_AT: usize = 8;
 
-/// What is drawn for a case, should its policy be BFC.
+/// Data drawn for a case, used if its policy is BFC.
 #[derive(Clone, Debug)]
 pub struct Extra {
-    /// How many queues the priority has, if not as drawn for other schemes.
+    /// Queues of the priority; `None` for the number drawn for other schemes.
     queues: Option<u8>,
     /// Th of a queue that is alone, in bytes.
     threshold_bytes: u64,
     sticky: u64,
-    /// How many of 2^32 packets are counted.
+    /// Packets counted, of 2^32.
     sampled: u32,
     ports: Vec<Port>,
     /// Queues that packets of other steps name, in turns.
@@ -43,8 +43,8 @@ pub struct Extra {
     steps: Vec<(Index, Step)>,
 }
 
-/// Paused queues; pause counters; members and packets of the queues; entries: members, packets, and when last seen;
-/// egress ports to which what comes in triggers no backpressure.
+/// Paused queues; pause counters; members and packets of the queues; entries: members, packets, and last use; egress
+/// ports to which packets from this port trigger no backpressure.
 #[derive(Clone, Debug)]
 struct Port {
     paused: Vec<u8>,
@@ -59,7 +59,7 @@ fn upstream() -> impl Strategy<Value = u8> {
     prop_oneof![4 => 0..3u8, 1 => 0..FLOW_QUEUES]
 }
 
-/// The byte by which an address names a queue; now and then it names none that a port has.
+/// The byte by which an address names a queue; now and then the queue does not exist.
 fn place() -> impl Strategy<Value = u8> {
     prop_oneof![8 => upstream().prop_map(|queue| queue + 1), 1 => Just(0), 1 => any::<u8>()]
 }
@@ -118,10 +118,10 @@ fn of_port() -> impl Strategy<Value = Port> {
     )
 }
 
-/// What any case may have besides.
+/// Additions for any case.
 pub fn extras() -> impl Strategy<Value = Extra> {
     let queues = prop_oneof![Just(None), (1..6u8).prop_map(Some)];
-    // Often what some packets have together, so that a queue has just as much.
+    // Often the total length of some packets, so that a queue reaches the threshold exactly.
     let threshold =
         prop_oneof![3 => select(vec![1, 2, 3, 4, 6]).prop_map(|n| n * LENGTH), 1 => 0..20_000u64];
     let ports = vec(of_port(), PORTS as usize);

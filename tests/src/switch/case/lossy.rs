@@ -1,4 +1,4 @@
-//! How lossy packets share the buffer: every kind of management, with any settings.
+//! Buffer management of lossy packets: every kind, with any settings.
 
 use fabric_core::lossy::congestion::Congestion;
 use fabric_core::lossy::{
@@ -38,12 +38,12 @@ pub(super) struct Drawn {
     alphas: [(Ratio, Ratio); PRIORITIES],
     congestion: Congestion,
     own_pool: u64,
-    /// Bytes of a short flow, or of what is no elephant; `MinBytes`, or of a queue that drops nothing.
+    /// Bytes of a short flow, or of a flow that is not an elephant; `MinBytes`, or bytes of a queue that drops nothing.
     least: (u64, u64),
     flows: FlowTable,
     fair: (FairDropping, u32),
     codel: CoDel,
-    /// Whether the usual priority is lossy, and queues have long been above the target of CoDel.
+    /// True if the usual priority is lossy, and queues have long been above CoDel's target.
     is_usual: bool,
 }
 

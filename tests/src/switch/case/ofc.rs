@@ -1,4 +1,4 @@
-//! What a case under OFC has besides: three queues, flows that meet again, and PAUSEs and RESUMEs of these.
+//! Additions to a case under OFC: three queues, flows that meet again, and their PAUSEs and RESUMEs.
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use fabric_core::map_abi::FlowKey;
@@ -26,10 +26,10 @@ const PRIORITY: Priority = Priority::new(3);
 const PAYLOAD: u16 = 992;
 const LENGTH: u64 = 1050;
 
-/// What is drawn for a case, should its policy be OFC.
+/// Data drawn for a case, used if its policy is OFC.
 #[derive(Clone, Debug)]
 pub struct Extra {
-    /// `X_off^c`, and how far above it `X_off` is.
+    /// `X_off^c`, and the distance of `X_off` above it.
     thresholds: [u64; 2],
     /// Further steps, and before which others they come.
     steps: Vec<(Index, Step)>,
@@ -75,9 +75,9 @@ fn step() -> impl Strategy<Value = Step> {
     (0..2000u64, action).prop_map(|(wait, action)| Step { wait, action })
 }
 
-/// What any case may have besides.
+/// Additions for any case.
 pub(super) fn extras() -> impl Strategy<Value = Extra> {
-    // Often what some packets have together, so that a queue has just as much.
+    // Often the total length of some packets, so that a queue reaches the threshold exactly.
     let bytes =
         || prop_oneof![4 => select(vec![1, 2, 3]).prop_map(|n| n * LENGTH), 1 => 0..20_000u64];
     let steps = vec((any::<Index>(), step()), 4..32);

@@ -1,4 +1,4 @@
-//! What the PFC family and GFC are set to and have come to.
+//! Settings and state of the PFC family and GFC.
 
 use fabric_core::policy::{Policy, SchemeKind};
 use fabric_core::scheme::pfc_family::{MeanOf, Options, Rule, Settings};
@@ -49,7 +49,7 @@ pub(super) fn drawn() -> impl Strategy<Value = Drawn> {
     )
 }
 
-/// Gives them to a switch whose policy has the rule, and lets its control plane know it.
+/// Writes them to a switch whose policy has the rule, and configures its control plane.
 pub(super) fn apply(drawn: Drawn, policy: Policy, state: &mut State, steps: &mut [Step]) {
     let Drawn { low, egress, of, horizon, interval, weight_shift, classes, mut lines } = drawn;
     let settings = match policy.scheme() {

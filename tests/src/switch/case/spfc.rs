@@ -1,4 +1,4 @@
-//! What SPFC has come to, alone or beside DSH.
+//! State of SPFC, alone or with DSH.
 
 use fabric_core::policy::{Policy, SchemeKind};
 use fabric_core::scheme::{dsh, spfc};
@@ -42,7 +42,7 @@ pub(super) fn lines() -> impl Strategy<Value = Vec<SpfcRow>> {
     vec(line, PORTS as usize * PRIORITIES)
 }
 
-/// Gives them to a switch whose policy has states, and lets its control plane know them.
+/// Writes them to a switch whose policy has states, and configures its control plane.
 pub(super) fn apply(
     mut lines: Vec<SpfcRow>,
     policy: Policy,

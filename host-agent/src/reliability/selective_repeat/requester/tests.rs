@@ -1,4 +1,4 @@
-//! Answers and instants by hand: what the requester sends, tells and waits for.
+//! The requester's packets, answers and deadlines at instants set by hand.
 
 use Outcome::{BeyondSent, Completed, Stale, Useful};
 use fabric_core::wire::roce::AethFields;
@@ -18,7 +18,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// Of packets of 1000 bytes, of which the last has 500.
+    /// Requester of a flow in packets of 1000 bytes; the last has 500.
     fn new(packets: u64, ack_interval: u32) -> Self {
         let requester = SelectiveRepeatRequester::new(RTO_HIGH, PARAMETERS, ack_interval);
         let flow = placed(packets * 1000 - 500, INITIAL_PSN, Placement::EveryPacket);
@@ -43,14 +43,14 @@ impl Sender {
         self.requester.receive(Picos(now), &answer, &self.flow)
     }
 
-    /// All before packet `first_open` has arrived.
+    /// Receives an ACK of all packets before `first_open`.
     fn ack(&mut self, now: u64, first_open: u64) -> Answered {
         let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 0 };
         let psn = Psn::new(self.flow.psn(first_open).value().wrapping_sub(1));
         self.requester.receive(Picos(now), &Answer { psn, aeth }, &self.flow)
     }
 
-    /// All before packet `expected` has arrived, and `arrived`.
+    /// Receives a NAK: all packets before `expected` and packet `arrived` have arrived.
     fn nak(&mut self, now: u64, expected: u64, arrived: u64) -> Answered {
         let aeth = AethFields::selective_nak(self.flow.psn(arrived));
         self.receive(now, expected, aeth)
@@ -124,7 +124,7 @@ fn a_packet_lost_during_recovery_is_sent_again_in_the_same_recovery_once() {
         sender.nak(12, 0, arrived);
     }
     assert_eq!(sender.send(13, 2), [4, 7]);
-    // 0 has come. Packet 6 is still reported as one that came before 4.
+    // Packet 0 has arrived. Packet 6 is still reported as one that came before 4.
     assert_eq!(sender.ack(20, 4), answered(Useful, 1000, 4, false));
     assert_eq!(sender.nak(21, 4, 6), answered(Useful, 1000, 4, false));
     assert_eq!(sender.send(22, 2), [8, 9], "4 is on its way");
@@ -150,7 +150,7 @@ fn a_lost_tail_takes_one_timeout() {
     assert_eq!(sender.ack(140, 6), answered(Completed, 500, 6, false));
 }
 
-/// The timer was too short: the ACK is that of what was sent at first.
+/// The timer was too short: the ACK is for the first transmission.
 #[test]
 fn a_late_ack_before_the_retransmission_shows_no_loss() {
     let mut sender = Sender::new(6, 1);
@@ -177,7 +177,7 @@ fn the_timer_is_short_while_few_packets_are_in_flight() {
         sender.transmit(now);
         sender.deadline()
     });
-    // It starts with packet 0. With three packets in flight it is the long one.
+    // The timer starts with packet 0. With three packets in flight the high timeout applies.
     assert_eq!(deadlines, [Some(105), Some(105), Some(1005), Some(1005)]);
     sender.ack(50, 1);
     assert_eq!(sender.deadline(), Some(1050), "three in flight");
@@ -239,15 +239,15 @@ fn answers_out_of_order_and_nonsense_change_nothing() {
         assert_eq!(outcome, BeyondSent, "{expected} {arrived}");
     }
     assert_eq!(sender.ack(12, 6).outcome, BeyondSent);
-    // A NAK of go-back-N acknowledges what is before it.
+    // A NAK of go-back-N acknowledges all packets before its PSN.
     let plain = AethFields { syndrome: Syndrome::NakSequenceError, message_sequence_number: 0 };
     assert_eq!(sender.receive(13, 5, plain), answered(Useful, 1000, 5, false));
     assert_eq!(sender.send(14, 1), [5]);
-    // A late NAK still says what has arrived.
+    // A late NAK still reports which packet has arrived.
     sender.send(15, 3);
     sender.ack(16, 6);
     assert_eq!(sender.nak(17, 4, 7), answered(Useful, 1000, 6, true));
-    // An ACK that stops at a packet that has arrived goes on behind it.
+    // An ACK up to a packet that has arrived acknowledges that packet, too.
     assert_eq!(sender.ack(18, 7), answered(Useful, 1000, 8, false));
 }
 
