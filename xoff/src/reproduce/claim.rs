@@ -130,8 +130,8 @@ impl View {
 
 impl Criterion {
     /// Returns the criterion for a number of the paper, which is met within a fifth: a figure's text is not more exact,
-    /// and a claim that depends on a smaller difference is not a finding. "About" is bounded on both sides, other
-    /// numbers only on the unfavourable side. Words have no number: their claims name a bound.
+    /// and a claim that depends on a smaller difference is not a finding. "About" is bounded on both sides, "over" by
+    /// the number itself, other numbers only on the unfavourable side. Words have no number: their claims name a bound.
     pub const fn within_a_fifth(paper: Expected) -> Self {
         match paper {
             Expected::Range(least, largest) => {

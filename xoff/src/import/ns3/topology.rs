@@ -1,5 +1,5 @@
-//! The topology file: a header with the counts of nodes, switches and links, the switches' ids, then lines `a b rate
-//! delay error_rate`.
+//! The topology file: a header with the counts of nodes, switches and links, the switches' ids, then a line for each
+//! link: `a b rate delay error_rate`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
