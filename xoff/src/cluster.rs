@@ -1,8 +1,9 @@
 //! A sweep as a job of a cluster's scheduler.
 //!
-//! [`deal`] distributes runs over tasks by how long runs take; [`JobFolder`] describes a job in the sweep's folder, which all
-//! machines share; [`slurm`] submits it and asks about it; [`kubernetes`] writes it as a manifest. A task runs what it
-//! was dealt and is not yet complete, so a job can be stopped, killed and submitted again at any time.
+//! [`deal`] distributes runs over tasks by their expected durations. [`JobFolder`] describes a job in the sweep's
+//! folder, which all machines share. [`slurm`] submits a job and queries its state; [`kubernetes`] writes it as a
+//! manifest. A task executes its runs that are not yet complete, so a job can be stopped, killed and submitted again at
+//! any time.
 
 mod deal;
 mod description;
@@ -20,25 +21,25 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something about a job could not be done.
+/// Error of an operation on a job.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file of the job.
     #[error("cannot {action} {}: {source}; is the sweep's folder on a file system that this machine can reach?", path.display())]
     File {
-        /// What was tried, such as "read".
+        /// Action that failed, such as "read".
         action: &'static str,
-        /// With what.
+        /// File or folder of the action.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// What a file of the job says is not what xoff writes.
+    /// A file of the job does not have the content that xoff writes.
     #[error("{} is damaged: {why}; remove the folder {} and submit again", path.display(), path.parent().unwrap_or(path).display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// In what way.
+        /// Description of the damage.
         why: String,
     },
     /// A scheduler's command failed.

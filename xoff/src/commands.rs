@@ -1,4 +1,4 @@
-//! The commands of the binary, one file each, and what they share.
+//! The binary's commands, one file each, and shared helpers.
 
 #[cfg(feature = "kernel")]
 pub mod capture;
@@ -82,46 +82,46 @@ pub use memory_only::{
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Prints JSON instead of text. Errors and warnings are JSON, too, a line each on standard error: `error`, `code` (the exit
-    /// code), `message`, `file`, `line`, `column`, `hint`.
+    /// Prints JSON instead of text. Errors and warnings are JSON, too, one line each on standard error: `error`, `code`
+    /// (the exit code), `message`, `file`, `line`, `column`, `hint`.
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Writes a commented scenario to begin with: an incast, a fabric, a lossy switch, a live fabric, or a sweep.
+    /// Writes a commented scenario as a starting point: an incast, a fabric, a lossy switch, a live fabric, or a sweep.
     Init(init::Arguments),
     /// Runs a scenario.
     Run(run::Arguments),
-    /// Runs a scenario over a matrix of settings and seeds; goes on where an earlier call ended.
+    /// Runs a scenario over a matrix of settings and seeds, and resumes where an earlier call ended.
     Sweep(Box<sweep::Arguments>),
-    /// Reproduces a paper's figures with sweeps that ship with xoff, and compares.
+    /// Reproduces a paper's figures with the sweeps that ship with xoff, and compares the results.
     Reproduce(reproduce::Arguments),
-    /// Says why flows were slow: what held them where, and which queue or host was the cause.
+    /// Explains why flows were slow: where they waited, and which queue or host caused it.
     Explain(explain::Arguments),
-    /// Makes one HTML file of runs and sweeps, with charts, that a browser opens.
+    /// Writes an HTML report with charts of runs and sweeps.
     Report(report::Arguments),
     /// Checks a scenario without running it.
     Validate(validate::Arguments),
-    /// Makes a scenario of another program's files.
+    /// Converts another simulator's files to a scenario.
     Import(import::Arguments),
-    /// Shows what a scenario's fabric is like: links, paths, base RTTs, headroom, expected load, and cycles
-    /// of buffer dependency.
+    /// Describes a scenario's fabric: links, paths, base RTTs, headroom, expected load, and cycles of buffer
+    /// dependency.
     Inspect(inspect::Arguments),
     /// Draws a scenario's fabric, as SVG, DOT or Mermaid.
     Graph(graph::Arguments),
-    /// Prints the JSON Schema of scenarios, or of sweeps.
+    /// Prints the JSON Schema of scenarios or sweeps.
     Schema(schema::Arguments),
-    /// Prints a script by which a shell completes commands and options.
+    /// Prints a shell completion script.
     Completions(completions::Arguments),
-    /// Prints a manual page, or writes all.
+    /// Prints a manual page, or writes all of them.
     Man(man::Arguments),
-    /// Checks that this machine can run fabrics, and says what to do where it cannot.
+    /// Checks that this machine can run fabrics, and suggests fixes if it cannot.
     Doctor(doctor::Arguments),
-    /// Tests the kernel below a fabric: XDP, TC, AF_XDP, BPF rings and maps, veth, namespaces.
+    /// Tests the kernel features that fabrics use: XDP, TC, AF_XDP, BPF rings and maps, veth, namespaces.
     Selftest(selftest::Arguments),
-    /// Brings a scenario's fabric up on the real clock, for programs and RoCE traffic, until it is destroyed.
+    /// Starts a scenario as a live fabric: it runs in real time, for programs and RoCE traffic, until it is destroyed.
     Deploy(deploy::Arguments),
     /// Lists live fabrics.
     List(list::Arguments),
@@ -129,33 +129,33 @@ enum Command {
     Exec(exec::Arguments),
     /// Sends RoCE flows from one host of a live fabric to another.
     Send(send::Arguments),
-    /// Sends RoCE flows from many hosts of a live fabric to one, all at once.
+    /// Sends RoCE flows from many hosts of a live fabric to one at the same time.
     Incast(send::IncastArguments),
-    /// Shows a live fabric on a terminal, again and again: rates, queues, pauses, drops.
+    /// Shows a live fabric on the terminal: rates, queues, pauses, drops.
     Top(top::Arguments),
-    /// The same as a line a period, for files and programs.
+    /// Prints one line per period: `top` for logs and scripts.
     Watch(watch::Arguments),
-    /// Serves a live fabric's metrics to Prometheus, as long as it runs.
+    /// Serves a live fabric's metrics to Prometheus while the fabric runs.
     Metrics(metrics::Arguments),
-    /// Captures what crosses wires of a live fabric, as pcapng.
+    /// Captures frames on wires of a live fabric, as pcapng.
     Capture(capture::Arguments),
-    /// Takes a wire of a live fabric down, or up again, or lets it flap.
+    /// Takes a wire of a live fabric down or up, or makes it flap.
     Link(link::Arguments),
-    /// Has a host of a live fabric pause its switch without end: a PFC storm.
+    /// Makes a host of a live fabric pause its switch continuously: a PFC storm.
     Storm(storm::Arguments),
-    /// Makes a wire of a live fabric lose, damage or delay frames, or slows it; shows what is set.
+    /// Makes a wire of a live fabric lose, damage, delay or throttle frames, and shows its impairments.
     Impair(impair::Arguments),
-    /// Takes live fabrics down, or removes what killed runs have left.
+    /// Destroys live fabrics, or removes leftovers of killed runs.
     Destroy(destroy::Arguments),
-    /// Keeps a live fabric up; `deploy` starts it.
+    /// Supervises a live fabric; `deploy` starts this process.
     #[command(name = deploy::SUPERVISE, hide = true)]
     Supervise(deploy::SuperviseArguments),
-    /// Waits for the end of a run and removes what it leaves; runs start it themselves.
+    /// Waits for the end of a run and removes its leftovers; runs start this process themselves.
     #[command(name = guardian::COMMAND, hide = true)]
     Guardian(guardian::Arguments),
 }
 
-/// The command line that is understood: with the exit codes of each command in its help.
+/// Returns the command-line parser, with each command's exit codes in its help.
 pub fn command() -> clap::Command {
     exit_codes::explained(Arguments::command())
 }
@@ -207,20 +207,20 @@ impl Arguments {
     }
 }
 
-/// How a command ended.
+/// Exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what it says.
+    /// Success.
     Success,
-    /// It ran, and what it found is not right.
+    /// The command ran, and its result is negative.
     Unsound,
     /// The input or the machine does not allow it.
     BadInput,
-    /// Nothing of it could be done here; what kernel developers call a skip.
+    /// Nothing could be done here: a skip, in the terms of kernel developers.
     Skipped,
-    /// The program that it was to start cannot be executed.
+    /// The program to start cannot be executed.
     NotExecutable,
-    /// The program that it was to start does not exist.
+    /// The program to start does not exist.
     NotFound,
     /// The user interrupted it.
     Interrupted,
@@ -235,7 +235,7 @@ impl Exit {
             Self::BadInput => 2,
             // KSFT_SKIP of the kernel's selftests.
             Self::Skipped => 4,
-            // As shells and `ip netns exec` have them.
+            // As in shells and `ip netns exec`.
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             // 128 + SIGINT, as shells report it.
@@ -244,11 +244,11 @@ impl Exit {
     }
 }
 
-/// Prepares the process for runs: signals, limits, a guardian. `fabrics`: whether it may make some; then
-/// those that killed runs have left are removed first. Returns the flag that an interrupt sets.
+/// Prepares the process for runs: signals, limits, a guardian. If `fabrics` is true, the command may create fabrics, so
+/// fabrics left by killed runs are removed first. Returns the flag that an interrupt sets.
 fn prepare(fabrics: bool) -> Result<&'static AtomicBool, String> {
     let interrupted = interrupt::watch();
-    // A fabric that needs more than the limit says so itself.
+    // A fabric that needs more than the limit reports it itself.
     let _ = open_files::raise_limit();
     match guardian::start(fabrics) {
         Err(error) if fabrics => {
@@ -257,7 +257,7 @@ fn prepare(fabrics: bool) -> Result<&'static AtomicBool, String> {
                  on processes and memory (`ulimit -u`, `ulimit -v`) and mount /proc"
             ));
         }
-        // Without fabrics all that a killed run leaves is in its results folder, where the next run removes it.
+        // Without fabrics, a killed run leaves files only in its results folder, where the next run removes them.
         _ => {}
     }
     if fabrics {
@@ -266,11 +266,11 @@ fn prepare(fabrics: bool) -> Result<&'static AtomicBool, String> {
     Ok(interrupted)
 }
 
-/// Writes what a command is asked for to standard output; `exit` is how the command ended so far.
+/// Prints a command's output to standard output. `exit` is the command's exit status so far.
 fn print(text: &str, exit: Exit) -> Exit {
     let mut output = io::stdout().lock();
     match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
-        // A reader that has gone away (`xoff run .. | head`) has seen what it wanted.
+        // The reader has closed the pipe (`xoff run .. | head`): not an error.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             refuse(format!("cannot write to standard output: {error}; send it somewhere else"))
         }
@@ -278,7 +278,7 @@ fn print(text: &str, exit: Exit) -> Exit {
     }
 }
 
-/// Writes what a command has found to standard output: as text or, where that is asked for, as JSON.
+/// Prints a command's answer to standard output, as text or as JSON.
 fn answer(text: &str, json: &Value, exit: Exit) -> Exit {
     if json_errors::answers_in_json() {
         print(&format!("{json:#}"), exit)
@@ -287,17 +287,18 @@ fn answer(text: &str, json: &Value, exit: Exit) -> Exit {
     }
 }
 
-/// Says why a command does nothing.
+/// Prints an error and returns the exit status of a refused command.
 fn refuse(complaint: impl Into<Complaint>) -> Exit {
     json_errors::error(complaint, Exit::BadInput)
 }
 
-/// Says what is hardly meant.
+/// Prints a warning.
 pub fn warn(complaint: impl Into<Complaint>) {
     json_errors::warning(complaint);
 }
 
-/// The folder of the live fabric that is meant, if there is no such file. Says so if that cannot be known.
+/// Returns the folder of the live fabric named `file`, if no such file exists. Prints an error if its existence cannot
+/// be determined.
 #[cfg(feature = "kernel")]
 fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
     let folder = file.to_str().and_then(|name| LiveFolder::of(name).ok());
@@ -308,7 +309,7 @@ fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
     }
 }
 
-/// Lets whoever waits for this process's output know that no more comes.
+/// Closes standard output, so that its reader sees the end of the output.
 #[cfg(feature = "kernel")]
 fn close_output() {
     // SAFETY: both descriptors are open for as long as they are used; from here on standard output goes nowhere.
@@ -319,12 +320,12 @@ fn close_output() {
     }
 }
 
-/// Reads a scenario, and says what is wrong with it or hardly meant.
+/// Reads a scenario, and prints its errors and warnings.
 fn load(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     checked(Scenario::load(file, sets))
 }
 
-/// Reads a scenario, or that of the live fabric that is meant.
+/// Reads a scenario from a file, or from the live fabric of this name.
 fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     #[cfg(feature = "kernel")]
     if let Some(folder) = live_fabric(file)? {
@@ -334,7 +335,7 @@ fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     load(file, sets)
 }
 
-/// Says so if there is neither a file nor a live fabric.
+/// Refuses a name for which there is neither a file nor a live fabric.
 fn require_file(file: &Path) -> Result<(), Exit> {
     if file.exists() {
         return Ok(());
@@ -357,9 +358,9 @@ fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
     Ok(scenario)
 }
 
-/// Checks that the folder of a file that is to be written is there, and nothing in the file's place that is none.
+/// Checks that an output path's directory exists and that the path is not a pipe, socket or block device.
 fn require_place(file: &Path) -> Result<(), Complaint> {
-    // Opening a pipe waits for its reader. `/dev/stdout`, a link, is none by itself.
+    // Opening a pipe waits for its reader. `/dev/stdout` is a link, so it passes.
     if let Ok(found) = file.symlink_metadata().map(|it| it.file_type())
         && (found.is_fifo() || found.is_socket() || found.is_block_device())
     {
@@ -377,23 +378,23 @@ fn require_place(file: &Path) -> Result<(), Complaint> {
     }
 }
 
-/// Writes a line to standard error, for those who watch a command.
+/// Writes a line to standard error, for a person who watches the command.
 #[cfg(feature = "kernel")]
 pub(crate) fn tell(line: impl Display) {
     say(line);
 }
 
-/// Writes a line to standard error. Whether anyone can read it changes nothing about how a command ends.
+/// Writes a line to standard error. A write error does not change the command's exit status.
 fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Shows an error with its causes, and what to do about them. `exit` is how the command ends.
+/// Prints an error with its causes and its advice. Returns `exit`, the command's exit status.
 fn complain(error: &(dyn Error + 'static), exit: Exit) -> Exit {
     json_errors::error(Complaint::of(error), exit)
 }
 
-/// An error with those of its causes that its own text leaves out, and what to do about them.
+/// Returns an error's text, the causes that the text leaves out, and advice.
 pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
@@ -409,7 +410,7 @@ pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-/// The number of the system's error that an error comes from.
+/// Returns the errno in an error's chain of causes.
 fn os_error(error: &(dyn Error + 'static)) -> Option<libc::c_int> {
     let mut chain = std::iter::successors(Some(error), |&cause| cause.source());
     let mut last = error;
@@ -418,14 +419,14 @@ fn os_error(error: &(dyn Error + 'static)) -> Option<libc::c_int> {
         cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error)
     });
     named.or_else(|| {
-        // Some libraries show the system's error at the end of their text without naming it as a cause.
+        // Some libraries append the system's error to their text without naming it as a cause.
         let text = last.to_string();
         let (_, number) = text.strip_suffix(')')?.rsplit_once("(os error ")?;
         number.parse().ok()
     })
 }
 
-/// What to do about the errors of a limit that was reached.
+/// Advice for errors of a limit that was reached.
 const LIMITS: [(libc::c_int, &str); 4] = [
     (libc::EMFILE, open_files::ADVICE),
     (libc::ENFILE, open_files::ADVICE),

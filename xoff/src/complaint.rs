@@ -1,8 +1,7 @@
-//! Complaints: errors and warnings as users see them, in parts.
+//! Complaints: errors and warnings for users, in parts.
 //!
-//! A complaint keeps its parts from where they are known to where it is shown, as text or as JSON. Nothing reads them out of a
-//! text, so a name in a scenario or a path with an end of a line in it cannot pass for another part. Control characters are
-//! escaped in the text.
+//! A complaint keeps its parts until it is printed, as text or as JSON. No part is parsed from the text, so a
+//! scenario's name or a path with a line end cannot pass for another part. Control characters are escaped in the text.
 
 use std::error::Error;
 
@@ -18,34 +17,34 @@ pub struct Complaint(Box<Parts>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Parts {
-    /// The whole text, without a level before it.
+    /// Whole text, without a level.
     text: String,
-    /// The fault in a sentence.
+    /// Fault, as a sentence.
     message: String,
     place: Option<Place>,
-    /// Advice on what would be right.
+    /// Advice on the correct form.
     hint: Option<String>,
     /// Further keys of the JSON.
     more: Map<String, Value>,
 }
 
-/// A file, and perhaps a place in it.
+/// A file, with an optional position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Place {
     file: String,
-    /// From 1.
+    /// Line and column, from 1.
     line_and_column: Option<(usize, usize)>,
 }
 
 impl Complaint {
-    /// A complaint of one sentence.
+    /// Makes a complaint of one sentence.
     pub fn new(message: impl Into<String>) -> Self {
         let message = message.into();
         let text = printable(&message).into_owned();
         Self(Box::new(Parts { text, message, place: None, hint: None, more: Map::new() }))
     }
 
-    /// A complaint about an error, with those of its causes that its own text leaves out, and with what to do about them.
+    /// Makes a complaint about an error, with the causes that the error's text leaves out, and with advice.
     pub fn of(error: &(dyn Error + 'static)) -> Self {
         match error.downcast_ref::<ScenarioError>() {
             Some(error) => error.into(),
@@ -53,7 +52,7 @@ impl Complaint {
         }
     }
 
-    /// The complaint with what would be right.
+    /// Adds advice.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         let help = help.into();
         self.0.text = format!("{}\nhelp: {}", self.0.text, printable(&help));
@@ -61,13 +60,13 @@ impl Complaint {
         self
     }
 
-    /// The complaint with what would be right, which its text says already.
+    /// Adds advice that the text already contains.
     pub fn hinting(mut self, help: &str) -> Self {
         self.0.hint = Some(help.to_owned());
         self
     }
 
-    /// The complaint with lines after it.
+    /// Appends lines to the text.
     pub fn with_lines<T: AsRef<str>>(mut self, lines: impl IntoIterator<Item = T>) -> Self {
         for line in lines {
             self.0.text = format!("{}\n{}", self.0.text, printable(line.as_ref()));
@@ -75,30 +74,30 @@ impl Complaint {
         self
     }
 
-    /// The complaint with a key that JSON has besides; the text has it already.
+    /// Adds a key to the JSON; the text already contains its value.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.more.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The complaint with words before it.
+    /// Prefixes the text with a subject.
     pub fn about(mut self, subject: &str) -> Self {
         self.0.text = format!("{}: {}", printable(subject), self.0.text);
         self.0.message = format!("{subject}: {}", self.0.message);
         self
     }
 
-    /// The whole text, without a level before it.
+    /// Returns the whole text, without a level.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// The fault in a sentence.
+    /// Returns the fault as a sentence.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The JSON of the complaint, whose text has the key `level`.
+    /// Returns the JSON of the complaint, whose text has the key `level`.
     pub fn json(&self, level: &str) -> Map<String, Value> {
         let mut json = Map::new();
         json.insert(level.to_owned(), self.0.text.as_str().into());

@@ -1,7 +1,7 @@
-//! Expectations of a scenario (`[[expect]]`), as far as results have to be known for them: which numbers and columns
-//! there are, and whether they are as expected at a run's end.
+//! Expectations of a scenario (`[[expect]]`), as far as they depend on results: checks that the numbers and columns
+//! exist, and compares them at a run's end.
 //!
-//! [`check`] finds what is wrong before a run, [`judge`] compares after it.
+//! [`check`] finds errors before a run, [`judge`] compares after it.
 
 mod kind;
 mod lent_folder;
@@ -22,7 +22,7 @@ use kind::{Kind, Measure};
 pub use lent_folder::LentFolder;
 pub use verdict::{Verdict, render};
 
-/// Whether every expectation is about something that a run of the scenario has, in the right unit.
+/// Checks that every expectation is about a value that a run of the scenario has, in the right unit.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     if scenario.expectations.is_empty() {
         return Ok(());
@@ -47,12 +47,12 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Whether expectations need a run's tables, and not only its summary.
+/// Returns true if expectations need a run's tables, and not only its summary.
 pub fn needs_tables(scenario: &Scenario) -> bool {
     scenario.expectations.iter().any(|it| matches!(it.subject, Subject::Table { .. }))
 }
 
-/// Compares the results of a run with what [`check`] has accepted. `folder` has the run's tables.
+/// Compares the results of a run with expectations that [`check`] has accepted. `folder` has the run's tables.
 ///
 /// # Panics
 /// If `check` has not accepted the scenario.
@@ -81,7 +81,7 @@ pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> V
     scenario.expectations.iter().map(judged).collect()
 }
 
-/// A value of the file as the kind that it is compared with.
+/// Reads a value of the file as the kind with which it is compared.
 fn read(
     kind: Kind,
     value: &Plain,

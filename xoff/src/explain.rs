@@ -1,10 +1,10 @@
-//! Why was it slow? What a run's wire log (`results.explain`) tells of flows and pauses.
+//! Causes of slow flows and of pauses, from a run's wire log (`results.explain`).
 //!
-//! [`log`] finds packets again on all their wires, [`pauses`] says what was paused when, [`journey`] splits a flow's time, [`root`]
-//! follows a pause to its cause; here they become what a person asks for, as values for JSON and as [`text`].
+//! [`log`] tracks packets across their wires, [`pauses`] lists the pauses, [`journey`] breaks down a flow's time, and
+//! [`root`] follows a pause to its cause. This module combines them into answers, as values for JSON and as [`text`].
 //!
-//! All comes from what crossed the wires, so it is the same on both datapaths, and no scheme is known by name: what PFC, BFC, OFC or
-//! GFC forbid is a pause of a class or a queue, or a port that stands idle while packets wait.
+//! All input is frames on wires, so the answers are equal on both datapaths, and no scheme is known by name: PFC, BFC,
+//! OFC and GFC appear as a pause of a class or a queue, or as a port that stands idle while packets wait.
 
 mod answer;
 pub mod journey;
@@ -27,15 +27,15 @@ use log::{Course, Log, Loss, Wire};
 use pauses::Pauses;
 use root::{Root, Stop, Trace};
 
-/// How many flows are told of where none is asked for.
+/// Number of flows in an overview.
 pub const FLOWS_TOLD: usize = 5;
-/// How many flows are named where many share something.
+/// Max number of flows listed with their shares.
 const SHARES: usize = 8;
 
-/// Why results explain nothing.
+/// Reason why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
-    /// The run was not asked to keep what it takes.
+    /// The run did not keep a wire log.
     #[error(
         "{} has no {WIRE_LOG_FILE}: run the scenario with `--set results.explain=true --out DIR`, or write `explain = true` \
          under [results]",
@@ -45,23 +45,23 @@ pub enum ExplainError {
     /// The log cannot be read.
     #[error("{0}")]
     Log(String),
-    /// Neither can a table, or there are no results.
+    /// A table cannot be read, or there are no results.
     #[error(transparent)]
     Table(#[from] ReportError),
-    /// There is no such flow.
+    /// The flow does not exist.
     #[error("there is no flow {flow}: flows.csv has {flows}")]
     NoFlow {
-        /// What was asked for.
+        /// Number of the requested flow.
         flow: u32,
-        /// The flows that there are.
+        /// Range of the existing flows.
         flows: String,
     },
-    /// There is no such pause.
+    /// The pause does not exist.
     #[error("{0}")]
     NoPause(String),
 }
 
-/// A flow, as `flows.csv` names it.
+/// A flow with its names from `flows.csv`.
 #[derive(Clone, Debug)]
 struct Named {
     label: String,
@@ -70,13 +70,13 @@ struct Named {
     ideal_ns: u64,
 }
 
-/// A run that can be asked.
+/// A run's logs, ready for questions.
 #[derive(Debug)]
 pub struct Explainer {
     log: Log,
     pauses: Pauses,
     flows: BTreeMap<u32, Named>,
-    /// By switch and port: the neighbour, as far as `pauses.csv` names it.
+    /// Neighbours by switch and port, as far as `pauses.csv` names them.
     peers: BTreeMap<(String, String), String>,
 }
 
@@ -131,7 +131,7 @@ impl Explainer {
         Ok(Self { log, pauses, flows, peers })
     }
 
-    /// Why a flow took as long as it did.
+    /// Explains a flow's completion time.
     pub fn flow(&self, flow: u32) -> Result<Explanation, ExplainError> {
         let mut traces = BTreeMap::new();
         self.explain(flow, &mut traces).ok_or_else(|| {
@@ -144,17 +144,17 @@ impl Explainer {
         })
     }
 
-    /// The spans of a flow, from its start to its end.
+    /// Returns the spans of a flow, from its start to its end.
     pub fn spans(&self, flow: u32) -> Option<Vec<Span>> {
         journey::of_flow(&self.log, &self.pauses, flow)
     }
 
-    /// The name of a wire of [`spans`](Self::spans).
+    /// Returns the name of a wire of [`spans`](Self::spans).
     pub fn wire(&self, wire: u32) -> &str {
         self.log.wires.get(wire as usize).map_or("", |wire| &wire.name)
     }
 
-    /// Flows that suffered, and what made them.
+    /// Returns the flows that suffered most, and the causes.
     pub fn overview(&self) -> Overview {
         let mut traces = BTreeMap::new();
         let mut all: Vec<Explanation> =
@@ -169,8 +169,8 @@ impl Explainer {
         Overview { flows: all, trees: self.trees(&mut traces) }
     }
 
-    /// The pause of a priority at `switch`, told out of its `port` (a number or the neighbour's name) at an instant, or else the next
-    /// one.
+    /// Returns the pause of a priority that `switch` sent from its `port` (a number or the neighbour's name): the pause
+    /// in effect at an instant, or else the next one.
     pub fn pause(
         &self,
         switch: &str,
@@ -199,7 +199,8 @@ impl Explainer {
         let stop = Stop { wire, priority, queue: None, at: root::moment(&self.log, &pause) };
         let trace = root::of_pause(&self.log, &self.pauses, stop);
         let mut victims = BTreeSet::new();
-        // At a switch whoever waited there; at a host, whose NIC keeps no packets, whoever was held when it would have sent.
+        // At a switch, flows with waiting packets; at a host, whose NIC keeps no packets, flows that were held when
+        // they would have sent.
         let waiting = self.log.waiting(wire, pause.from, pause.to);
         let waiting = waiting.filter(|packet| packet.priority == priority);
         let sent = self.log.of_wire(wire).iter().map(|&number| self.log.record(number));
@@ -282,7 +283,7 @@ impl Explainer {
         })
     }
 
-    /// The trace of the pause in a span; of an idle port, what held it then.
+    /// Traces the pause in a span; for an idle port, traces the flow pause or rate that held the packet.
     fn trace(&self, span: &Span, traces: &mut Traces) -> Trace {
         let Span { wire, priority, queue, from, .. } = *span;
         let class = self.pauses.class_at(wire, priority, from);
@@ -297,7 +298,7 @@ impl Explainer {
         traces.entry(stop).or_insert_with(trace).clone()
     }
 
-    /// Whether a flow has a part in the cause of a pause, as far as is known.
+    /// Returns true if a flow contributes to the cause of a pause, as far as is known.
     fn leads_to(&self, flow: u32, root: &Root) -> bool {
         let touches = |wires: &[u32]| {
             let way = root::way(&self.log, flow);
@@ -348,7 +349,7 @@ impl Explainer {
         trees
     }
 
-    /// What kind of root it is, and where.
+    /// Returns the kind of a root and its location.
     fn place(&self, root: &Root) -> Place {
         match root {
             Root::Host(host) => ("host", host.clone()),
@@ -378,7 +379,7 @@ impl Explainer {
         cause
     }
 
-    /// The wires of a circle, from the one with the lowest number on.
+    /// Names the wires of a cycle, starting with the lowest number.
     fn circle(&self, wires: &[u32]) -> String {
         let first = wires.iter().enumerate().min_by_key(|(_, wire)| **wire).map_or(0, |(at, _)| at);
         let wires = wires.iter().cycle().skip(first).take(wires.len());
@@ -390,13 +391,13 @@ impl Explainer {
     }
 }
 
-/// Traces of pauses that were followed already.
+/// Traces of pauses that have already been followed.
 type Traces = BTreeMap<Stop, Trace>;
 
-/// What kind of root it is, and where.
+/// Kind of a root, and its location.
 type Place = (&'static str, String);
 
-/// By flow: the wires between the nodes that `flows.csv` names, as far as there are such.
+/// Returns the paths of flows, as wires between the nodes that `flows.csv` names, as far as they exist.
 fn courses(wires: &[Wire], paths: &[(u32, u8, String)]) -> BTreeMap<u32, Course> {
     let mut between = BTreeMap::new();
     for (number, wire) in (0..).zip(wires) {
@@ -458,7 +459,7 @@ fn lost((loss, packets): (&Loss, u64)) -> Lost {
     Lost { how, at, packets }
 }
 
-/// The largest shares, and how many there are.
+/// Returns the largest shares, and the total number of shares.
 fn shares(flows: impl IntoIterator<Item = (u32, u64)>) -> (Vec<Share>, usize) {
     let all = flows.into_iter().map(|(flow, amount)| Share { flow, amount });
     let mut all: Vec<Share> = all.collect();
@@ -468,7 +469,7 @@ fn shares(flows: impl IntoIterator<Item = (u32, u64)>) -> (Vec<Share>, usize) {
     (all, total)
 }
 
-/// What a part is called; `None` of what an idle fabric has, too.
+/// Returns the name of a part; `None` for time that an idle fabric takes, too.
 const fn cause(what: What) -> Option<&'static str> {
     match what {
         What::Sending | What::Way | What::OwnAhead => None,

@@ -1,6 +1,6 @@
-//! A fabric as a picture: nodes in rows by their distance from hosts, and links.
+//! A fabric as a drawing: nodes in rows by their distance from hosts, and links.
 //!
-//! [`Graph::of`] says what is drawn; [`dot`], [`mermaid`] and [`svg`] draw it.
+//! [`Graph::of`] selects nodes and links; [`dot`], [`mermaid`] and [`svg`] draw them.
 
 mod dot;
 mod mermaid;
@@ -21,82 +21,82 @@ use units::{BitsPerSecond, Picos};
 
 use crate::inspect::{buffer_dependency, rate, time};
 
-/// Hosts up to which each has a node of its own, if nothing else is asked for.
+/// Max number of hosts that are drawn as separate nodes by default.
 const FEW_HOSTS: u32 = 64;
 
-/// What is drawn.
+/// Content of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    /// The scenario's name, and how many hosts and switches there are.
+    /// Scenario's name, and the numbers of hosts and switches.
     pub title: String,
-    /// In rows, the hosts first.
+    /// Nodes in rows, the hosts first.
     pub rows: Vec<Vec<Node>>,
-    /// In the order of their lower ends.
+    /// Links in the order of their lower ends.
     pub links: Vec<Link>,
-    /// Rate and delay of the kinds of links, the first being that of most.
+    /// Rate and delay of each kind of link; the first kind is the most frequent one.
     pub kinds: Vec<String>,
-    /// Among `links`, the place of each link of the fabric.
+    /// Index in `links` of each link of the fabric.
     link_of: Vec<usize>,
 }
 
 /// A switch, a host, or the hosts of a rack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name, or of a rack `h0 .. h15`.
+    /// Name of the node; for a rack `h0 .. h15`.
     pub label: String,
-    /// Whether it is a switch.
+    /// True if the node is a switch.
     pub is_switch: bool,
 }
 
-/// The links of two nodes that have one rate and delay.
+/// Links between two nodes with equal rate and delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// The end in the lower row.
+    /// End in the lower row.
     pub low: Place,
-    /// The other.
+    /// Other end.
     pub high: Place,
-    /// How many there are.
+    /// Number of links.
     pub count: u32,
-    /// Their place among [`Graph::kinds`].
+    /// Index in [`Graph::kinds`].
     pub kind: usize,
-    /// Whether one of them lies on a cycle of buffer dependency.
+    /// True if one of the links lies on a cycle of buffer dependency.
     pub on_cycle: bool,
-    /// What the busiest of their wires carried, if the graph is [coloured](Graph::colour) by it.
+    /// Load of the busiest wire, if the graph is [coloured](Graph::colour) by load.
     pub load: Option<Load>,
 }
 
-/// What a wire carried in a run.
+/// Load of a wire in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Share of what it carries at most, 0 to 1.
+    /// Utilisation of the wire's capacity, 0 to 1.
     pub utilisation: f64,
-    /// Share of the run in which its sender had to stop a priority, 0 to 1: of the priority that was stopped longest.
+    /// Share of the run in which the sender was paused, 0 to 1, for the priority that was paused longest.
     pub paused: f64,
 }
 
-/// A node by its row and its place there.
+/// Position of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The row.
+    /// Row of the node.
     pub row: usize,
-    /// The place in it.
+    /// Place in the row.
     pub column: usize,
 }
 
-/// Which hosts have a node of their own.
+/// Hosts that are drawn as separate nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hosts {
-    /// All, if there are not more than 64.
+    /// All hosts, if there are at most 64.
     #[default]
     IfFew,
-    /// All.
+    /// All hosts.
     All,
-    /// None: the hosts of a switch have one together.
+    /// No hosts: one node stands for all hosts of a switch.
     Racks,
 }
 
 impl Link {
-    /// What is written beside it: how many links it stands for, and their kind, if the graph has several.
+    /// Returns the text beside the link: the number of links, and their kind if the graph has several.
     pub fn label(&self, graph: &Graph) -> Option<String> {
         let count = (self.count > 1).then(|| format!("{} x", self.count));
         let kind = (graph.kinds.len() > 1).then(|| graph.kinds[self.kind].clone());
@@ -106,7 +106,7 @@ impl Link {
 }
 
 impl Graph {
-    /// The graph of a scenario's fabric, without links that have failed.
+    /// Makes the graph of a scenario's fabric, without failed links.
     pub fn of(scenario: &Scenario, hosts: Hosts) -> Self {
         let fabric = scenario.fabric();
         let (count, switches) = (fabric.host_count(), fabric.switch_count());
@@ -123,7 +123,7 @@ impl Graph {
         Self { title, rows, links, kinds, link_of }
     }
 
-    /// Colours links by what their wires, which `load` gets by name, carried.
+    /// Colours links by the load of their wires. `load` gets the name of a wire.
     pub fn colour(&mut self, scenario: &Scenario, load: impl Fn(&str) -> Load) {
         for (wires, &link) in scenario.fabric().wires().chunks(2).zip(&self.link_of) {
             let most = self.links[link].load.get_or_insert_default();
@@ -135,7 +135,7 @@ impl Graph {
         }
     }
 
-    /// All nodes with their places.
+    /// Returns all nodes with their places.
     pub fn nodes(&self) -> impl Iterator<Item = (Place, &Node)> {
         self.rows.iter().enumerate().flat_map(|(row, nodes)| {
             nodes.iter().enumerate().map(move |(column, node)| (Place { row, column }, node))
@@ -143,7 +143,7 @@ impl Graph {
     }
 }
 
-/// The rows, and where in them each node of the fabric is.
+/// Returns the rows, and the position of each node of the fabric.
 fn rows(fabric: &Fabric, racks: bool) -> (Vec<Vec<Node>>, Vec<Place>) {
     let levels = fabric.levels();
     let highest = levels.iter().copied().filter(|level| *level != u32::MAX).max().unwrap_or(0);
@@ -151,7 +151,7 @@ fn rows(fabric: &Fabric, racks: bool) -> (Vec<Vec<Node>>, Vec<Place>) {
     let mut places = Vec::new();
     let mut of_rack: BTreeMap<NodeId, Place> = BTreeMap::new();
     for (node, &level) in fabric.nodes().iter().zip(&levels) {
-        // A switch that no host reaches stands with the highest.
+        // A switch that no host reaches is placed in the highest row.
         let row = level.min(highest) as usize;
         let edge = node.ports.first().map(|wire| fabric.wire(*wire).to);
         let is_switch = matches!(node.kind, NodeKind::Switch(_));
@@ -175,7 +175,7 @@ fn rows(fabric: &Fabric, racks: bool) -> (Vec<Vec<Node>>, Vec<Place>) {
     (rows, places)
 }
 
-/// The links, what kinds there are, and which of the links each of the fabric's is.
+/// Returns the links, their kinds, and for each link of the fabric its index in the links.
 fn links(scenario: &Scenario, places: &[Place]) -> (Vec<Link>, Vec<String>, Vec<usize>) {
     let fabric = scenario.fabric();
     let mut on_cycle = vec![false; fabric.wires().len()];

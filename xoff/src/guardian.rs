@@ -1,11 +1,10 @@
-//! A process beside a run that removes what the run leaves behind when it dies.
+//! A process that removes a run's leftovers when the run dies.
 //!
-//! A process that is killed, that crashes or that has no memory left runs none of its own code any
-//! more, so another one has to clean up. The guardian is this binary again (`xoff guardian`), started
-//! before the run makes anything. It reads a pipe of which only the run holds the other end, and which
-//! therefore ends with the run, whatever ends that. After an orderly end nothing is left to remove, and the
-//! run ends its guardian. If the guardian itself is killed, the next run does its work; that of a live
-//! fabric is replaced ([`keep`]).
+//! A process that is killed, that crashes or that is out of memory executes no more code, so another process has to
+//! clean up. The guardian is this binary again (`xoff guardian`), started before the run creates anything. It reads a
+//! pipe whose other end only the run holds, and which therefore ends with the run, for any reason. After an orderly end
+//! nothing is left to remove, and the run ends its guardian. If the guardian itself is killed, the next run cleans up;
+//! a live fabric's guardian is replaced ([`keep`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -24,50 +23,50 @@ use crate::commands::destroy;
 
 /// Name of the guardian's command.
 pub const COMMAND: &str = "guardian";
-/// Time between two looks at a run whose end of the pipe is closed and which is about to be gone.
+/// Time between two checks of a run whose end of the pipe is closed and which is about to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
-/// Time between two tries to remove a fabric whose lock is held although its owner is gone.
+/// Time between two attempts to remove a fabric whose lock is held although its owner is gone.
 const TRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Such tries: a minute.
+/// Number of attempts: one minute.
 const TRIES: u32 = 60;
 /// Time before a guardian is replaced.
 #[cfg(feature = "kernel")]
 const REST: Duration = Duration::from_millis(100);
-/// What a message ends with: no path has it.
+/// Last byte of a message; no path contains it.
 const END: u8 = 0;
-/// What a message begins with: a folder in which the run writes now, or does no longer.
+/// First byte of a message: a folder in which the run writes from now on, or no longer.
 const ENTRUSTED: u8 = b'+';
 const RELEASED: u8 = b'-';
-/// As `ps` and `top` show it: at most 15 characters.
+/// Name in `ps` and `top`: at most 15 characters.
 #[cfg(target_os = "linux")]
 const PROCESS_NAME: &std::ffi::CStr = c"xoff-guardian";
 
 /// This process's guardian.
 static GUARDIAN: OnceLock<Mutex<Guardian>> = OnceLock::new();
 
-/// A guardian, and what it was told.
+/// A guardian and its entrusted folders.
 #[derive(Debug)]
 struct Guardian {
-    /// The process, with the pipe to it; none once it was dismissed.
+    /// Process with its pipe; `None` once it was dismissed.
     process: Option<Child>,
-    /// The folders that are entrusted to it, and how many of each path were made.
+    /// Entrusted folders, with the number of created folders in each path.
     folders: BTreeMap<PathBuf, usize>,
 }
 
 /// Arguments of the guardian's command.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The process that it watches.
+    /// Process number of the run.
     run: u32,
     /// Also removes fabrics without an owner.
     #[arg(long)]
     fabrics: bool,
 }
 
-/// Starts this process's guardian. `fabrics`: whether the process may make some.
+/// Starts this process's guardian. `fabrics` is true if the process may create fabrics.
 ///
 /// # Errors
-/// The system's, when no process can be started.
+/// The system's error, if no process can be started.
 pub fn start(fabrics: bool) -> io::Result<()> {
     let process = Some(spawn(fabrics)?);
     let guardian = Guardian { process, folders: BTreeMap::new() };
@@ -82,19 +81,18 @@ fn spawn(fabrics: bool) -> io::Result<Child> {
     if fabrics {
         command.arg("--fabrics");
     }
-    // A group of its own, so that Ctrl-C does not reach it. Whoever reads what the run prints must not
-    // wait for the guardian's end, too.
+    // In a separate process group, so that Ctrl-C does not reach it. A reader of the run's output must not wait for the
+    // guardian's end.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn()
 }
 
-/// From now on a guardian that ends, because others killed it, is replaced: a process that lives for long may need it long
-/// after that.
+/// Replaces the guardian from now on if it is killed: a long-lived process may need it much later.
 #[cfg(feature = "kernel")]
 pub fn keep() {
     thread::spawn(|| {
         while await_end() {
-            // One that always ends at once must not keep a processor busy.
+            // A guardian that always ends at once must not keep a processor busy.
             thread::sleep(REST);
             let Some(mut guardian) = guardian() else { return };
             match guardian.replace() {
@@ -102,14 +100,14 @@ pub fn keep() {
                 Ok(true) => crate::commands::warn(
                     "the process that cleans up if this one is killed was itself killed; another one does its work",
                 ),
-                // As long as there is no memory, say.
+                // For example because memory is short at the moment.
                 Err(_) => {}
             }
         }
     });
 }
 
-/// Waits until the guardian has ended, without taking notice of it; says whether there was one.
+/// Waits until the guardian has ended, without reaping it. Returns true if there was one.
 #[cfg(feature = "kernel")]
 fn await_end() -> bool {
     let process = guardian().and_then(|it| it.process.as_ref().map(Child::id));
@@ -125,17 +123,17 @@ fn await_end() -> bool {
     true
 }
 
-/// This process's guardian, unless it never had one.
+/// Returns this process's guardian, unless it never had one.
 fn guardian() -> Option<MutexGuard<'static, Guardian>> {
     Some(GUARDIAN.get()?.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Guardian {
-    /// Starts another one in the place of a live fabric's that has ended, unless it was dismissed.
+    /// Starts a new guardian if this one has ended. Returns false if it was dismissed.
     #[cfg(feature = "kernel")]
     fn replace(&mut self) -> io::Result<bool> {
         let Some(ended) = &mut self.process else { return Ok(false) };
-        // It was not dismissed, so nobody else has waited for it, or the last try to replace it has.
+        // The guardian was not dismissed, so only an earlier attempt to replace it may have waited for it.
         let _ = ended.wait();
         self.process = Some(spawn(true)?);
         for (folder, made) in self.folders.clone() {
@@ -153,38 +151,38 @@ impl Guardian {
     }
 }
 
-/// This binary's path; on Linux one that names it even after its file was replaced.
+/// Returns this binary's path; on Linux a path that stays valid after the file was replaced.
 fn own_binary() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
-/// Ends the guardian, if there is one, when nothing is left to it: a process that nobody waits for stays a
-/// zombie where no init reaps it, as in many containers.
+/// Ends the guardian, if there is one, when it has nothing left to do. It is reaped, because an unreaped process stays
+/// a zombie without an init that reaps it, as in many containers.
 pub fn dismiss() {
     let Some(mut process) = guardian().and_then(|mut guardian| guardian.process.take()) else {
         return;
     };
-    // It may have been killed by others.
+    // The guardian may have been killed already.
     let _ = process.kill();
     let _ = process.wait();
 }
 
-/// Tells the guardian, if there is one, that results grow in `folder`, and that the innermost `made`
-/// folders of this path were made for them.
+/// Informs the guardian, if there is one, that results are being written to `folder`, and that the innermost `made`
+/// folders of this path were created for them.
 fn entrust(folder: &Path, made: usize) {
     let (Some(mut guardian), Ok(folder)) = (guardian(), absolute(folder)) else { return };
     guardian.tell(ENTRUSTED, &made.to_string(), &folder);
     guardian.folders.insert(folder, made);
 }
 
-/// Tells the guardian that nothing half-written is in `folder`.
+/// Informs the guardian that `folder` has no partial files any more.
 fn release(folder: &Path) {
     let (Some(mut guardian), Ok(folder)) = (guardian(), absolute(folder)) else { return };
     guardian.tell(RELEASED, "", &folder);
     guardian.folders.remove(&folder);
 }
 
-/// Is the guardian: waits for the end of the run and removes what that left. Returns whether nothing is left.
+/// Runs the guardian: waits for the end of the run and removes its leftovers. Returns true if nothing is left.
 pub fn watch(arguments: &Arguments) -> bool {
     detach();
     let folders = entrusted(&mut io::stdin().lock());
@@ -195,11 +193,11 @@ pub fn watch(arguments: &Arguments) -> bool {
     for (folder, made) in folders {
         let _ = ResultsFolder::clear_abandoned(&folder, made);
     }
-    // There is nobody to tell. A fabric that cannot be removed is for the next run to find.
+    // Nobody reads an error here. A fabric that cannot be removed is found by the next run.
     !(arguments.fabrics && leaves_fabric_of(arguments.run))
 }
 
-/// Removes abandoned fabrics. Returns whether one of the process `run` is left.
+/// Removes abandoned fabrics. Returns true if a fabric of the process `run` is left.
 fn leaves_fabric_of(run: u32) -> bool {
     for _ in 1..TRIES {
         if !destroy::leaves_fabric_of(run) {
@@ -210,21 +208,21 @@ fn leaves_fabric_of(run: u32) -> bool {
     destroy::leaves_fabric_of(run)
 }
 
-/// Makes this process independent of what may have ended the run, and of what the run was given.
+/// Detaches this process from causes that may have ended the run, and from the run's resources.
 fn detach() {
     let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: none of these calls takes memory but the limit, which outlives them.
+    // SAFETY: none of these calls takes memory except the limit, which outlives them.
     unsafe {
         for signal in 1..=last_signal() {
             libc::signal(signal, libc::SIG_IGN);
         }
-        // Where this is not allowed, the little that is needed has to fit the run's own limit.
+        // If this is not allowed, the guardian's small need has to fit the run's own limit.
         libc::setrlimit(libc::RLIMIT_AS, &raw const unlimited);
         libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited);
     }
     be_named();
     close_inherited();
-    // The run's folder is not kept in use; messages have absolute paths.
+    // The run's folder must not be kept in use; messages have absolute paths.
     let _ = std::env::set_current_dir("/");
 }
 
@@ -233,7 +231,7 @@ fn last_signal() -> libc::c_int {
     libc::SIGRTMAX()
 }
 
-/// Signals above have no names that all systems share.
+/// Higher signals have no names common to all systems.
 #[cfg(not(target_os = "linux"))]
 fn last_signal() -> libc::c_int {
     31
@@ -245,11 +243,11 @@ fn be_named() {
     unsafe { libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr()) };
 }
 
-/// Elsewhere it keeps the name of its binary.
+/// Does nothing: on other systems the process keeps the name of its binary.
 #[cfg(not(target_os = "linux"))]
 fn be_named() {}
 
-/// Closes descriptors above standard error, which are those of the run's caller: nothing here has opened any.
+/// Closes descriptors above standard error, which belong to the run's caller: no code here has opened any.
 #[cfg(target_os = "linux")]
 fn close_inherited() {
     let first = libc::STDERR_FILENO.cast_unsigned() + 1;
@@ -259,7 +257,7 @@ fn close_inherited() {
 
 #[cfg(not(target_os = "linux"))]
 fn close_inherited() {
-    /// A process may have more; one that a shell or a test gave to the run is below.
+    /// A process may have more descriptors, but a shell or a test passes lower ones.
     const MOST: libc::c_int = 4096;
     for descriptor in libc::STDERR_FILENO + 1..MOST {
         // SAFETY: no descriptor in this range belongs to anything in this process.
@@ -267,13 +265,13 @@ fn close_inherited() {
     }
 }
 
-/// Reads messages to the pipe's end: the folders in which the run wrote when it died, and how many of
-/// each path were made.
+/// Reads messages to the pipe's end. Returns the folders in which the run wrote when it died, with the number of
+/// created folders in each path.
 fn entrusted(pipe: &mut impl BufRead) -> BTreeMap<PathBuf, usize> {
     let mut folders = BTreeMap::new();
     let mut message = Vec::new();
     while pipe.read_until(END, &mut message).is_ok_and(|length| length > 0) {
-        // A message without its end is that of a run which died over it, before it made anything.
+        // An incomplete message comes from a run that died while writing it, before it created anything.
         if let [kind, text @ .., END] = &message[..]
             && let Some(start) = text.iter().position(|&byte| byte == b'/')
         {

@@ -1,4 +1,4 @@
-//! The binary's heap: where there is no more memory, the process says so and ends.
+//! The binary's heap: when memory is exhausted, the process prints a message and exits.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -7,12 +7,12 @@ use crate::commands::Exit;
 const MESSAGE: &[u8] = b"error: out of memory; raise the limit (`ulimit -v unlimited`, or the \
     container's) or run a smaller scenario\n";
 
-/// The system's heap, but a request that it refuses ends the process with a sentence and an exit code,
-/// instead of SIGABRT and a core dump. The guardian removes what the run had made.
+/// The system's heap. A refused request ends the process with a message and an exit code, instead of SIGABRT and a core
+/// dump. The guardian removes the run's leftovers.
 #[derive(Debug)]
 pub struct Heap;
 
-// SAFETY: every request goes to the system's allocator as it is; what it refuses never returns.
+// SAFETY: every request is passed to the system's allocator unchanged; a refused request never returns.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -43,10 +43,10 @@ fn granted(memory: *mut u8) -> *mut u8 {
     memory
 }
 
-/// Neither allocates nor unwinds: an allocator must not.
+/// Prints the message and exits, without allocation or unwinding, as an allocator must.
 #[cold]
 fn give_up() -> ! {
-    // SAFETY: the message outlives the call; `_exit` runs no code of ours, which might allocate.
+    // SAFETY: the message outlives the call; `_exit` runs no exit handlers, which might allocate.
     unsafe {
         libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
         libc::_exit(Exit::BadInput.code().into())

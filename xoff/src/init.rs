@@ -1,18 +1,18 @@
-//! Scenarios to begin with: templates with a comment at each choice, and what to do with them next.
+//! Scenarios as starting points: templates with a comment at each choice, and suggested next commands.
 //!
-//! In a template `<NAME>` is the name that the user chose, `<STEPS>` the commands, and `<SCENARIO>` the file that a sweep
-//! varies. Names have no `<`.
+//! In a template `<NAME>` stands for the user's name, `<STEPS>` for the commands, and `<SCENARIO>` for the file that a
+//! sweep varies. Names contain no `<`.
 
 /// A kind of scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
-    /// Many hosts send to one, and PFC pauses them; a victim beside them.
+    /// Many hosts send to one and PFC pauses them; a victim flow runs beside them.
     Incast,
     /// A leaf-spine fabric under `WebSearch` traffic and incasts.
     Fabric,
-    /// TCP over a switch without PFC, with a scheme of buffer management.
+    /// TCP over a switch without PFC, with a buffer management scheme.
     Lossy,
-    /// A fabric on the real clock, for programs and RoCE traffic.
+    /// A live fabric in real time, for programs and RoCE traffic.
     Live,
     /// A sweep over settings and seeds, and the incast that it varies.
     Sweep,
@@ -21,13 +21,13 @@ pub enum Kind {
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its name.
+    /// Name of the file.
     pub file: String,
-    /// What is in it.
+    /// Text of the file.
     pub text: String,
 }
 
-/// What to do next: a command, and what it does. `<FILE>` is the file, `<NAME>` its name.
+/// A suggested command and its effect. `<FILE>` stands for the file, `<NAME>` for its name.
 type Step = (&'static str, &'static str);
 
 const RUN: &[Step] = &[
@@ -53,7 +53,7 @@ const SWEEP: &[Step] = &[
 ];
 
 impl Kind {
-    /// Its files, the one that the user asked for first. A name has letters, digits, `-`, `_` and `.` only.
+    /// Returns the files of the kind, the requested one first. A name has only letters, digits, `-`, `_` and `.`.
     pub fn files(self, name: &str) -> Vec<Template> {
         let file = file_of(name);
         let own = Template { text: self.text(name, &file), file };
@@ -64,7 +64,7 @@ impl Kind {
         vec![own, Template { text: Self::Incast.text(name, &file), file }]
     }
 
-    /// The commands that go on from here, each with what it does.
+    /// Returns suggested next commands with their effects.
     pub fn steps(self, name: &str) -> Vec<String> {
         self.steps_for(name, &file_of(name))
     }
@@ -98,12 +98,12 @@ impl Kind {
     }
 }
 
-/// The file of a name.
+/// Returns the file of a name.
 pub fn file_of(name: &str) -> String {
     format!("{name}.toml")
 }
 
-/// The file that a sweep of this name varies.
+/// Returns the file that a sweep of this name varies.
 fn varied_by(name: &str) -> String {
     format!("{name}-incast.toml")
 }

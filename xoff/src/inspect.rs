@@ -1,7 +1,7 @@
-//! What a scenario's fabric is, before anything runs: nodes and links, paths, base round-trip times,
-//! buffers, expected load, and what can go wrong by design.
+//! Analysis of a scenario's fabric before a run: nodes and links, paths, base round-trip times, buffers, expected load,
+//! and design risks.
 //!
-//! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`, [`json()`] what `--json` prints.
+//! [`Inspection::of`] computes; [`report`] formats the text of `xoff inspect`, [`json()`] the output of `--json`.
 
 mod asic;
 mod backpressure;
@@ -37,60 +37,60 @@ use topology::{Cycle, Racks, cycles};
 
 use scenario::Scenario;
 
-/// All that can be said about a scenario without running it.
+/// Properties of a scenario that are known without a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// The fabric's shape, in a line.
+    /// Shape of the fabric, in one line.
     pub shape: String,
-    /// How many hosts there are.
+    /// Number of hosts.
     pub hosts: u32,
-    /// How many switches there are.
+    /// Number of switches.
     pub switches: u32,
-    /// Links, alike ones together.
+    /// Links, grouped if alike.
     pub links: Vec<LinkGroup>,
-    /// What goes before the shortest paths.
+    /// Static routes; they override the shortest paths.
     pub routes: StaticRoutes,
-    /// Paths between hosts, by their length, for each transport that carries flows; transports whose round trips are
-    /// alike together.
+    /// Paths between hosts, by their length, for each transport that carries flows. Transports with equal round trips
+    /// are grouped.
     pub paths: Vec<TransportPaths>,
-    /// The priorities that PFC protects, ascending.
+    /// Priorities that PFC protects, ascending.
     pub lossless: Vec<u8>,
-    /// Buffers, alike switches together.
+    /// Buffers; switches with equal buffers are grouped.
     pub buffers: Vec<SwitchBuffers>,
-    /// What a lossless queue's headroom is for, once for all links of a rate and a delay; empty without lossless queues.
+    /// Components of a lossless queue's headroom, once for all links of a rate and a delay; empty without lossless
+    /// queues.
     pub headroom: Vec<LinkHeadroom>,
-    /// How lossy packets share the buffer, if a priority is lossy and that is not the default.
+    /// Sharing of the buffer by lossy packets, if a priority is lossy and `switch.lossy` is not the default.
     pub lossy: Option<LossyBuffer>,
-    /// Pauses of single queues, if switches do that.
+    /// Pauses of single queues, if switches send them.
     pub queue_pauses: Option<QueuePauses>,
-    /// Pauses of flows, if switches do that.
+    /// Pauses of flows, if switches send them.
     pub flow_pauses: Option<FlowPauses>,
-    /// Egress ports that can pause each other's queues, if switches do that.
+    /// Egress ports that can pause each other's queues, if switches pause queues.
     pub held_back: Option<HeldBack>,
-    /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
-    /// none.
+    /// Expected payload of the workloads that have a rate, by tier and direction; empty without such workloads.
     pub load: Vec<TierLoad>,
-    /// The flows of each permutation and long-lived workload on the fabric's wires.
+    /// Flows of each permutation and long-lived workload on the fabric's wires.
     pub collisions: Vec<Collisions>,
-    /// Ingress queues that can wait for each other in a circle.
+    /// Ingress queues that can wait for each other in a cycle.
     pub cycles: Vec<Cycle>,
 }
 
 /// Paths between hosts, with the round trips of transports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransportPaths {
-    /// The transports' names, with those of their congestion controls.
+    /// Names of the transports, with their congestion controls.
     pub transports: Vec<String>,
-    /// Nearest hosts first.
+    /// Groups of paths, nearest hosts first.
     pub groups: Vec<PathGroup>,
 }
 
-/// The report on a scenario, lines of text; `asic`: whose headroom stands beside the scenario's.
+/// Returns the report on a scenario as lines of text. `asic` is a chip whose headroom is compared.
 pub fn report(scenario: &Scenario, asic: Option<&Asic>) -> String {
     Inspection::of(scenario).report(scenario.fabric(), asic).to_string()
 }
 
-/// The same as JSON.
+/// Returns the report on a scenario as JSON. `asic` is a chip whose headroom is compared.
 pub fn json(scenario: &Scenario, asic: Option<&Asic>) -> String {
     Inspection::of(scenario).report(scenario.fabric(), asic).to_json()
 }
@@ -121,7 +121,7 @@ impl Inspection {
     }
 }
 
-/// The circles in which ingress queues can wait for each other by PFC.
+/// Returns the cycles in which ingress queues can wait for each other by PFC.
 pub(crate) fn buffer_dependency(scenario: &Scenario, groups: &Racks) -> Vec<Cycle> {
     let has_pfc = scenario.switch.lossless.count() > 0;
     if has_pfc { cycles(scenario.fabric(), groups) } else { Vec::new() }

@@ -1,9 +1,10 @@
-//! The laboratory's commands: what a person calls.
+//! The laboratory's commands for users.
 //!
-//! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
-//! papers, [`import`] reads the files of other programs, [`init`] has scenarios to begin with, [`inspect`] says what a
-//! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
-//! fabrics up, `selftest` tests the kernel below them. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
+//! [`commands`] has one module per command. A [`sweep`] is many runs, [`reproduce`] has the sweeps of papers,
+//! [`import`] converts files of other programs, and [`init`] has scenarios as starting points. [`inspect`] predicts a
+//! scenario's behaviour before a run, [`explain`] finds the causes of slow flows, and a [`report`] charts results.
+//! `live` runs live fabrics, and `selftest` tests the kernel below them. A run's [`guardian`] and the binary's [`heap`]
+//! make sure that no leftovers remain.
 
 pub mod cluster;
 pub mod commands;

@@ -1,6 +1,6 @@
-//! Live fabrics: each has a supervisor, a process in the background that keeps it up ([`supervisor`]), a folder in which
-//! it is found ([`folder`]), and a socket through which commands reach it ([`client`], [`protocol`]). [`watcher`] and [`glance`] are for those who look
-//! again and again.
+//! Live fabrics. Each has a supervisor, a background process that runs the fabric ([`supervisor`]), a folder by which
+//! it is found ([`folder`]), and a socket for commands ([`client`], [`protocol`]). [`watcher`] and [`glance`] are for
+//! commands that poll a fabric.
 
 pub mod changes;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Files that are replaced at once.
+//! Files that are replaced atomically.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::LazyLock;
 
-/// What a file is called while it is written.
+/// Prefix of a file's name while it is written.
 pub const PARTIAL: &str = ".xoff-partial-";
 
-/// A file that is being written and is not yet called what it will be. Dropped before [`Replacement::finish`], it is removed.
+/// A file that is being written under a partial name. It is removed if it is dropped before [`Replacement::finish`].
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
@@ -20,7 +20,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins an empty one. A link at `path` stays, and the file that it names is replaced.
+    /// Begins an empty file. A link at `path` stays, and the file that it names is replaced.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -29,12 +29,12 @@ impl Replacement {
         Ok(Self { file, partial, path, finished: false })
     }
 
-    /// What to write with.
+    /// Returns a handle for writing.
     pub fn writer(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Replaces what there was. It is on the disk then, or, over NFS, on the server.
+    /// Replaces the old file. The new one is then on the disk, or, over NFS, on the server.
     pub fn finish(mut self) -> io::Result<PathBuf> {
         self.file.sync_all()?;
         fs::rename(&self.partial, &self.path)?;
@@ -46,26 +46,26 @@ impl Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.finished {
-            // The error to show is the one that there is.
+            // The first error is the one to report.
             let _ = fs::remove_file(&self.partial);
         }
     }
 }
 
-/// Writes a file whole, or leaves what was there. A link stays, and the file that it names is replaced.
+/// Writes a file completely, or keeps the old one. A link stays, and the file that it names is replaced.
 pub fn replace(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let replacement = Replacement::begin(path)?;
     replacement.writer()?.write_all(contents.as_ref())?;
     replacement.finish().map(drop)
 }
 
-/// Whether a file of this name is one that a process of this machine was writing when it died.
+/// Returns true if a process of this machine was writing the file of this name when it died.
 pub fn is_abandoned(name: &str) -> bool {
     name.strip_prefix(PARTIAL).is_some_and(is_of_dead_process)
 }
 
-/// What no other process has in its names: this boot of this machine, the namespace of process numbers (each container has one),
-/// the process, and a random number, because all three come again.
+/// Returns text that is unique to this process: this boot of this machine, the PID namespace (each container has one),
+/// the PID, and a random number, because the other three may recur.
 pub fn this_process() -> &'static str {
     static NAME: LazyLock<String> = LazyLock::new(|| {
         let random = RandomState::new().hash_one(());
@@ -74,8 +74,8 @@ pub fn this_process() -> &'static str {
     &NAME
 }
 
-/// Whether a name that starts with that of a process is of one that is surely dead: it was in this namespace of process numbers,
-/// and is not there any more.
+/// Returns true if the process whose name begins `name` is certainly dead: it was in this PID namespace, and no longer
+/// exists.
 pub fn is_of_dead_process(name: &str) -> bool {
     let mut parts = name.splitn(4, '-');
     let (Some(boot), Some(namespace), Some(process)) = (parts.next(), parts.next(), parts.next())
@@ -89,7 +89,7 @@ fn is_alive(process: &str) -> bool {
     let Ok(stat) = fs::read_to_string(Path::new("/proc").join(process).join("stat")) else {
         return false;
     };
-    // The state follows the name, which is in parentheses and may have some in it. A zombie does nothing more.
+    // The state follows the process's name, which is in parentheses and may contain some. A zombie does nothing more.
     stat.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with('Z'))
 }
 
@@ -98,19 +98,19 @@ fn process_namespace() -> String {
     link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Eight digits that tell this boot of this machine from all others.
+/// Returns eight digits that identify this boot of this machine.
 pub fn this_boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.chars().take(8).collect()
 }
 
-/// As [`this_process`], of one that is dead: no process has so large a number.
+/// Returns a name as in [`this_process`], of a dead process: no process has such a large number.
 #[cfg(test)]
 pub fn dead_process() -> String {
     this_process().replace(&format!("-{}-", process::id()), "-4194304999-")
 }
 
-/// How names of this process's partial files start.
+/// Returns the prefix of this process's partial files.
 fn own_start() -> String {
     format!("{PARTIAL}{}-", this_process())
 }

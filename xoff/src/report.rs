@@ -1,7 +1,7 @@
-//! A report to look at: one HTML file about runs and sweeps, that needs nothing else.
+//! A report of runs and sweeps: one self-contained HTML file.
 //!
-//! `run` and `sweep` read what is shown, `selection` says which charts there are, `chart` and `timeline` draw, and
-//! `page` is the document.
+//! `run` and `sweep` read results, `selection` selects the charts, `chart` and `timeline` draw, and `page` is the
+//! document.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -31,10 +31,10 @@ use sweep::Sweep;
 
 use crate::sweep::CELLS_TABLE;
 
-/// What is wrong with results that a report is asked for.
+/// Error in the results for a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A folder that no run or sweep has written, or not to its end.
+    /// A folder that was not written, or not completely, by a run or sweep.
     #[error(
         "{} holds no results: {source}; name a folder that `xoff run --out`, `xoff sweep` or `xoff reproduce` has written",
         folder.display()
@@ -42,7 +42,7 @@ pub enum ReportError {
     NoResults {
         /// The folder.
         folder: PathBuf,
-        /// What reading it met.
+        /// Error of reading the folder.
         source: io::Error,
     },
     /// A file that cannot be read.
@@ -50,7 +50,7 @@ pub enum ReportError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
     /// A summary of another version, or of something else.
@@ -58,7 +58,7 @@ pub enum ReportError {
     Summary {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Error of parsing the file.
         source: serde_json::Error,
     },
     /// A table that cannot be read.
@@ -77,11 +77,11 @@ pub enum ReportError {
     Number {
         /// The file.
         path: PathBuf,
-        /// The line or row, from 1 on.
+        /// Line or row, from 1.
         place: String,
         /// The column.
         column: &'static str,
-        /// What is there.
+        /// Text of the field.
         text: String,
     },
 }
@@ -90,12 +90,12 @@ pub enum ReportError {
 pub struct Report {
     /// The HTML document.
     pub html: String,
-    /// Every picture in it: its name and its SVG.
+    /// Name and SVG text of each chart.
     pub figures: Vec<(String, String)>,
 }
 
-/// Reads runs and sweeps and makes their report. Folders are told apart by their names, or by their paths where two have
-/// the same.
+/// Reads runs and sweeps, and makes their report. Folders are labelled by their names, or by their paths if two names
+/// are equal.
 pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
     let folders = &with_figures(folders);
@@ -110,7 +110,7 @@ pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
     Ok(page::report(&runs, &sweeps))
 }
 
-/// The folders; in place of one of `xoff reproduce` those of its figures, by name.
+/// Replaces folders of `xoff reproduce` by the folders of their figures, sorted by name.
 fn with_figures(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in folders {
@@ -131,7 +131,7 @@ fn with_figures(folders: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
-/// Whether a path is in one of the folders, where a later run would find a file that is not its own.
+/// Returns true if a path is in one of the folders, where a later run would find a foreign file.
 pub fn is_in(path: &Path, folders: &[PathBuf]) -> bool {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -144,7 +144,7 @@ pub fn is_in(path: &Path, folders: &[PathBuf]) -> bool {
         .any(|folder| parent.starts_with(folder))
 }
 
-/// Whether a report may be written to `path`: nothing is there, or an earlier report.
+/// Returns true if a report may be written to `path`: the path is free, or holds an earlier report.
 pub fn may_replace(path: &Path) -> bool {
     use std::io::Read;
     let mut head = Vec::new();

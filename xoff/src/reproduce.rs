@@ -1,9 +1,9 @@
-//! Reproductions: a paper's figures as sweeps that ship with xoff, what the paper says of each, and the results of
-//! the runs beside it.
+//! Reproductions: a paper's figures as sweeps that ship with xoff, the paper's claims on each, and the results of the
+//! runs in comparison.
 //!
-//! [`Paper`], [`Figure`] and [`Claim`] are data; [`Outcome`] is what the complete runs of a figure say;
-//! [`report`] makes the tables; [`check`] compares runs with numbers that ship. Numbers are
-//! [`Decimal`]s: a table is the same on every machine.
+//! [`Paper`], [`Figure`] and [`Claim`] are data. [`Outcome`] holds the results of a figure's complete runs, [`report`]
+//! makes the tables, and [`check`] compares runs with numbers that ship. Numbers are [`Decimal`]s, so that a table is
+//! equal on every machine.
 
 mod bfc;
 mod bshare;
@@ -39,15 +39,15 @@ use crate::sweep::{Decimal, RunResult};
 /// A paper whose figures can be reproduced.
 #[derive(Debug)]
 pub struct Paper {
-    /// What the command calls it.
+    /// Name in the command.
     pub name: &'static str,
-    /// Authors, title and where it appeared.
+    /// Authors, title and publication.
     pub title: &'static str,
-    /// Its sweeps and the scenarios that they name: file name and text.
+    /// Sweeps of the paper and the scenarios that they name: file name and text.
     pub files: &'static [(&'static str, &'static str)],
-    /// In the order of the paper.
+    /// Figures in the order of the paper.
     pub figures: &'static [Figure],
-    /// The text of its `check.csv`: numbers that one run of each figure must repeat ([`check`]).
+    /// Text of the paper's `check.csv`: numbers that one run of each figure must repeat ([`check`]).
     pub check: &'static str,
 }
 
@@ -58,43 +58,43 @@ pub const PAPERS: [&Paper; 5] =
 /// One sweep, and the figures of the paper that it reproduces.
 #[derive(Debug)]
 pub struct Figure {
-    /// What the command calls it, and the name of its sweep without `.toml`.
+    /// Name in the command, and of the sweep without `.toml`.
     pub name: &'static str,
-    /// Other figures that come from the same runs, by the names that the command takes.
+    /// Names of other figures in the command that use the same runs.
     pub also: &'static [&'static str],
-    /// What it shows, and its place in the paper.
+    /// Content of the figure, and its place in the paper.
     pub title: &'static str,
-    /// What is assumed or left out, in Markdown.
+    /// Assumptions and omissions, in Markdown.
     pub notes: &'static str,
-    /// Whether the sweep has a scale "small"; one that has none is small.
+    /// True if the sweep has a scale "small". A sweep without one is small.
     pub has_small: bool,
-    /// The axis and the choice that values are divided by.
+    /// Axis and choice of the baseline, by which values are divided.
     pub baseline: (&'static str, &'static str),
-    /// What is read from each run.
+    /// Quantities that are read from each run.
     pub quantities: &'static [Quantity],
-    /// What the paper says.
+    /// Claims of the paper.
     pub claims: &'static [Claim],
-    /// Choices of the run that [`check`] repeats, by axis: the first run that has them, which should be a cheap one.
+    /// Choices of the run that [`check`] repeats, by axis: the first run with these choices, which should be cheap.
     pub check: &'static [(&'static str, &'static str)],
 }
 
 /// A number of a run.
 #[derive(Debug)]
 pub struct Quantity {
-    /// What it is.
+    /// Name of the quantity.
     pub name: &'static str,
-    /// What it is shown in.
+    /// Unit in tables.
     pub unit: Unit,
-    /// Where it is read.
+    /// Source of the number.
     pub source: Source,
 }
 
-/// A number of the summary, as it is there.
+/// Makes a quantity from a number of the summary, without conversion.
 const fn plain(name: &'static str, metric: &'static str) -> Quantity {
     Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
 }
 
-/// What numbers are shown in.
+/// Unit of displayed numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds, read in nanoseconds.
@@ -105,35 +105,36 @@ pub enum Unit {
     Gigabits,
     /// Kilobytes, read in bytes.
     Kilobytes,
-    /// Per cent, read as a part of 1.
+    /// Per cent, read as a fraction of 1.
     Percent,
-    /// As read.
+    /// No conversion.
     Plain,
 }
 
-/// Where a number is read.
+/// Source of a number in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// A number of `summary.json`, by its path.
     Metric(&'static str),
     /// A truth value of `summary.json`, by its path: a cell has the share of the runs in which it is true.
     Share(&'static str),
-    /// The largest number of an object of `summary.json`, by its path: of `headroom_max_bytes`, that of any switch.
+    /// The largest number of an object of `summary.json`, by its path, such as the switch with the largest
+    /// `headroom_max_bytes`.
     LargestOf(&'static str),
     /// The sum of the numbers of an object of `summary.json`, by its path.
     SumOf(&'static str),
-    /// One number of `summary.json` divided by another, by their paths; none where the other is 0.
+    /// One number of `summary.json` divided by another, by their paths; absent if the divisor is 0.
     Ratio(&'static str, &'static str),
-    /// The time of an event, by the path of a number that `summary.json` lacks where nothing happened. Such a run
-    /// is censored at its end: a cell has a median of survival statistics, not a mean.
+    /// The time of an event, by the path of a number that `summary.json` lacks if nothing happened. Then the run is
+    /// censored at its end: a cell has a median of survival statistics, not a mean.
     Onset(&'static str),
-    /// Of a measure of `distributions.csv`, the value that this many per cent do not exceed, divided.
+    /// A percentile of a measure of `distributions.csv`, divided.
     Percentile {
         /// The measure.
         measure: &'static str,
-        /// 1 to 100.
+        /// Percentage of the weight, 1 to 100.
         percent: u32,
-        /// What the value is divided by.
+        /// Divisor of the value.
         divisor: u32,
     },
     /// The share of a measure's weight up to a value.
@@ -143,53 +144,53 @@ pub enum Source {
         /// The value.
         value: u64,
     },
-    /// Of the one flow of `throughput.csv`, its least rate in any interval of the run's window, in Mbit/s.
+    /// The lowest rate of the only flow in `throughput.csv` in any interval of the run's window, in Mbit/s.
     LeastRate,
-    /// The same in the time as long before the window.
+    /// The lowest rate of the only flow in `throughput.csv` in an equally long time before the window, in Mbit/s.
     LeastRateBefore,
-    /// Of all flows of `throughput.csv` together, the mean rate over the run's window, in Mbit/s.
+    /// The mean rate of all flows in `throughput.csv` together over the run's window, in Mbit/s.
     MeanRate,
-    /// The same of one flow, by its number.
+    /// The mean rate of one flow, by its number, over the run's window, in Mbit/s.
     RateOf(u64),
-    /// How long after the window's start that flow has nine tenths of its mean rate before it again, and keeps them
-    /// to the window's end: in nanoseconds, whole intervals of `throughput.csv`. A run in which it has them never is
-    /// censored, as with `Onset`.
+    /// The recovery time of one flow, by its number: time from the window's start until the flow's rate stays at nine
+    /// tenths of its earlier mean or above to the window's end; in nanoseconds, as whole intervals of `throughput.csv`.
+    /// A run without recovery is censored, as with `Onset`.
     RecoveryOf(u64),
-    /// The mean rate at which the flows of more bytes than this completed, each counted once, in Mbit/s of payload; none
-    /// where one of them has not completed.
+    /// The mean completion rate of flows of more than this many bytes, each counted once, in Mbit/s of payload; absent
+    /// if one of these flows has not completed.
     RateAbove(u64),
-    /// Decisions to pause in the window, refreshes not counted.
+    /// Number of decisions to pause in the window, without refreshes.
     Pauses(Peers),
-    /// Decisions to pause and to refresh a pause in the window: frames that go out.
+    /// Number of decisions to pause and to refresh a pause in the window: frames sent.
     PauseFrames(Peers),
-    /// How long neighbours were paused in the run, summed over their ports and priorities, in nanoseconds.
+    /// Paused time of neighbours in the run, summed over their ports and priorities, in nanoseconds.
     PausedTime(Peers),
-    /// The mean over the window of a counter of `queues.csv`, by its kind and the port of the one switch, in bytes.
+    /// The mean over the window of a counter of `queues.csv`, by its kind and the port of the only switch, in bytes.
     Level(&'static str, u32),
-    /// What only one paper has.
+    /// A number that only one paper needs.
     Other(Reader),
-    /// The mean of what the ingress queues held that these were for, in bytes; none if there were none.
+    /// The mean occupancy of ingress queues at decisions to pause, in bytes; absent without decisions.
     OccupancyAtPause(Peers),
-    /// The sum of the same over one part of the neighbours, divided by that over another.
+    /// The summed occupancy of ingress queues at decisions to pause some neighbours, divided by the sum for others.
     OccupancyRatio(Peers, Peers),
 }
 
-/// Reads a number from a run and its folder; `None` if the run has none.
+/// Function that reads a number from a run and its folder; `None` if the run has none.
 pub type Reader = fn(&RunResult, &Path) -> Option<Decimal>;
 
-/// Which neighbours of switches are paused.
+/// Paused neighbours of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peers {
-    /// Any.
+    /// All neighbours.
     All,
-    /// The one of this name.
+    /// The neighbour of this name.
     Only(&'static str),
-    /// Any but the one of this name.
+    /// All neighbours except this one.
     Except(&'static str),
 }
 
 impl Peers {
-    /// Whether a neighbour is one of them.
+    /// Returns true if the set contains a neighbour.
     fn contains(self, peer: &str) -> bool {
         match self {
             Self::All => true,
@@ -200,17 +201,17 @@ impl Peers {
 }
 
 impl Source {
-    /// Whether its sums over seeds mean something: then a report has their ratio, too.
+    /// Returns true if sums over seeds are meaningful, so that a report has their ratio, too.
     pub const fn is_sum(self) -> bool {
         matches!(self, Self::Pauses(_) | Self::PauseFrames(_) | Self::PausedTime(_))
     }
 
-    /// Whether a report divides it by the baseline's.
+    /// Returns true if a report divides the quantity by the baseline's.
     pub const fn is_compared(self) -> bool {
         !matches!(self, Self::Level(..) | Self::Other(_))
     }
 
-    /// What a cell has of it.
+    /// Returns the statistic of a cell.
     pub const fn statistic(self) -> Statistic {
         match self {
             Self::Onset(_) | Self::RecoveryOf(_) => Statistic::Median,
@@ -238,17 +239,17 @@ impl Source {
 }
 
 impl Paper {
-    /// The paper of a name.
+    /// Finds a paper by its name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PAPERS.into_iter().find(|paper| paper.name == name)
     }
 
-    /// The figure of a name.
+    /// Finds a figure by its name.
     pub fn figure(&self, name: &str) -> Option<&'static Figure> {
         self.figures.iter().find(|figure| figure.name == name || figure.also.contains(&name))
     }
 
-    /// The text of one of the files, by its name.
+    /// Returns the text of one of the files, by its name.
     pub fn read(&self, path: &Path) -> io::Result<String> {
         let named = |name: &str| path.file_name().is_some_and(|file| file == name);
         let file = self.files.iter().find(|(name, _)| named(name));

@@ -1,10 +1,9 @@
 //! Sweeps: one scenario over a matrix of settings and seeds.
 //!
-//! [`Sweep`] is a sweep file, understood; [`Plan`] its runs, each of them checked and named by what
-//! decides it; [`SweepFolder`] keeps what is complete; [`execute()`] runs what is not; [`tables`]
-//! are what a person reads. A run's results are a function of its resolved scenario, and tables are
-//! made from results alone: how often a sweep was interrupted and how many ran at once is not in
-//! them.
+//! [`Sweep`] is a parsed sweep file; [`Plan`] has its runs, each of them checked and named by the input that determines
+//! it; [`SweepFolder`] stores complete runs; [`execute()`] executes the others; [`tables`] are for people. A run's
+//! results are a function of its resolved scenario, and tables are made from results alone: they do not depend on
+//! interruptions or on the number of parallel runs.
 
 mod decimal;
 mod execute;

@@ -1,4 +1,4 @@
-//! Documents and messages say what the code says.
+//! Tests that documents and messages match the code.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use xoff::commands::Arguments;
 use xoff::sweep::tables;
 
-/// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` writes them anew.
+/// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` rewrites them.
 #[test]
 fn the_columns_of_results_are_documented() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results.md");
@@ -23,7 +23,7 @@ fn the_columns_of_results_are_documented() {
     );
 }
 
-/// Where people read: sources with their messages, documents, scenarios.
+/// Texts for readers: sources with their messages, documents, scenarios.
 const READ: [&str; 15] = [
     "emulation/src",
     "fabric-core/src",
@@ -49,25 +49,25 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// The command lines of xoff in a text, without the name: between back-ticks, and in a document's lines
-/// that start with it.
+/// Returns xoff's command lines in a text, without the name: between back-ticks, and in a document's lines that start
+/// with it.
 fn command_lines(text: &str, is_document: bool) -> Vec<&str> {
     let quoted = text.split("`xoff ").skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
     let listed = text.lines().filter(|_| is_document).filter_map(|line| {
         let line = line.strip_prefix("sudo ").unwrap_or(line);
         line.strip_prefix("./target/release/xoff ").or(line.strip_prefix("xoff "))
     });
-    // A sentence may start with the name as well: a command is not followed by words alone.
+    // A sentence may also start with the name, but a command is not followed by words alone.
     let listed =
         listed.filter(|line| line.contains(" --") || line.contains('/') || line.contains("  #"));
     quoted.chain(listed).collect()
 }
 
-/// What is wrong with a command line: a command or an option that does not exist.
+/// Returns the fault of a command line: a command or an option that does not exist.
 fn fault(line: &str) -> Option<String> {
     let tree: Command = Arguments::command();
     let line = line.split(" # ").next().unwrap_or_default();
-    // What follows `--` is another program's.
+    // Arguments after `--` belong to another program.
     let mut words = line.split_whitespace().take_while(|word| *word != "--");
     let name = words.next()?;
     let Some(command) = tree.find_subcommand(name) else {

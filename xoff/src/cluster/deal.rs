@@ -1,4 +1,4 @@
-//! Which task executes which runs.
+//! Distribution of runs over tasks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use crate::sweep::{Plan, Run};
 
-/// A task of this length loses little to the seconds that a scheduler takes between two tasks. A killed task loses only the
-/// runs under way.
+/// Target length of a task. It loses little to the seconds that a scheduler takes between two tasks. A killed task
+/// loses only the runs under way.
 const TASK: Duration = Duration::from_mins(5);
-/// To use idle processors, work is divided into tasks as short as this.
+/// Min length of a task, when work is divided further to use idle processors.
 const SHORTEST_TASK: Duration = Duration::from_secs(10);
 /// Estimate of a run if none has been measured.
 const UNMEASURED: Duration = Duration::from_secs(1);
 
-/// What a scheduler allows.
+/// Limits of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Runs that a task executes at a time; at least 1.
+    /// Runs that a task executes in parallel; at least 1.
     pub runs_at_once: usize,
     /// Tasks that a job may have; at least 1.
     pub tasks: usize,
-    /// Tasks that the cluster can execute at a time, if known.
+    /// Tasks that the cluster can execute in parallel, if known.
     pub tasks_at_once: Option<usize>,
     /// Time limit of a task.
     pub time: Option<Duration>,
 }
 
-/// How long each of `runs` is expected to take: the mean of the measured runs of its cell, else the mean of all
+/// Returns the expected duration of each of `runs`: the mean of the measured runs of its cell, else the mean of all
 /// measured runs, else 1 s. `walls` has the measured times by the indices of runs.
 pub fn estimate(plan: &Plan, runs: &[&Run], walls: &[Option<Duration>]) -> Vec<Duration> {
     let mean = |(count, sum): (u32, Duration)| (count > 0).then(|| sum / count);
@@ -45,8 +45,8 @@ pub fn estimate(plan: &Plan, runs: &[&Run], walls: &[Option<Duration>]) -> Vec<D
     runs.iter().map(|run| of_cell(run).unwrap_or(otherwise)).collect()
 }
 
-/// Deals runs to tasks: for each task the places of its runs in `times`, the longest run first, and how long the longest
-/// task is expected to take. Longest runs are dealt first, each to the task with the least work.
+/// Deals runs to tasks, longest first, each to the task with the least work. Returns for each task the places of its
+/// runs in `times`, longest first, and the expected duration of the longest task.
 pub fn deal(times: &[Duration], limits: &Limits) -> (Vec<Vec<usize>>, Duration) {
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by_key(|&place| Reverse(times[place]));
@@ -59,7 +59,7 @@ pub fn deal(times: &[Duration], limits: &Limits) -> (Vec<Vec<usize>>, Duration) 
         loads.push(Reverse((load + times[place], task)));
     }
     let longest = loads.into_iter().map(|Reverse((load, _))| load).max().unwrap_or_default();
-    // The last run of a task is not divided.
+    // A task is at least as long as the longest run, which cannot be divided.
     let longest_run = times.iter().max().copied().unwrap_or_default();
     (tasks, longest_run.max(longest / divisor(limits)))
 }
@@ -72,7 +72,7 @@ fn task_count(times: &[Duration], limits: &Limits) -> usize {
     let by_length = usize::try_from(per(length)).unwrap_or(usize::MAX);
     let count = match limits.tasks_at_once {
         None | Some(0) => by_length,
-        // Whole rounds, so that no processor is idle in the last one.
+        // Whole rounds, so that no processor is idle in the last round.
         Some(at_once) if by_length > at_once => by_length.next_multiple_of(at_once),
         Some(at_once) => {
             let by_shortest = usize::try_from(per(SHORTEST_TASK)).unwrap_or(usize::MAX);
@@ -86,10 +86,12 @@ fn divisor(limits: &Limits) -> u32 {
     u32::try_from(limits.runs_at_once).unwrap_or(u32::MAX).max(1)
 }
 
-/// The indices of part `part` of `parts` of `runs` runs. Parts differ in length by one run at most. Neighbours go to different
-/// parts in an order without a period, so that no part gets all runs with one value of an axis.
+/// Returns the indices of part `part` of `parts` of `runs` runs. Parts differ in length by at most one run.
+/// Neighbouring runs go to different parts in an aperiodic order, so that no part gets all runs with one value of an
+/// axis.
 pub fn part(runs: usize, part: usize, parts: usize) -> Vec<usize> {
-    // The golden ratio's multiples are spread evenly; a factor that has no divisor in common gives each run its own place.
+    // The multiples of the golden ratio are spread evenly. A factor that is coprime to the number of runs gives each
+    // run a different place.
     let mut factor = (runs as u128 * 618 / 1000).max(1);
     while gcd(factor, runs as u128) > 1 {
         factor += 1;
@@ -167,7 +169,7 @@ mod tests {
 
     #[test]
     fn no_part_has_all_runs_with_one_value_of_an_axis() {
-        // 12 parts of an axis of 12 values with 50 seeds: by remainders each part would have one value.
+        // 12 parts of an axis of 12 values with 50 seeds: dealt by remainder, each part would have a single value.
         for number in 0..12 {
             let values: std::collections::BTreeSet<usize> =
                 part(600, number, 12).into_iter().map(|index| index % 12).collect();

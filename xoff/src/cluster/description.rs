@@ -5,58 +5,58 @@ use std::collections::BTreeMap;
 use results::{Manifest, build};
 use serde::{Deserialize, Serialize};
 
-/// The xoff that submitted a job.
+/// The xoff process that submitted a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submitter {
     /// Its version.
     pub version: String,
     /// Its build.
     pub build: String,
-    /// The machine that it ran on.
+    /// Machine of the submission.
     pub host: String,
 }
 
 /// Description of a job, which all its tasks read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// The xoff that submitted the job.
+    /// The xoff process that submitted the job.
     #[serde(flatten)]
     pub submitter: Submitter,
     /// Number of runs in all its tasks.
     pub runs: usize,
-    /// A complete run that other kinds of processors repeat, to compare the results.
+    /// A complete run that machines with other kinds of processors repeat, to compare the results.
     pub witness: Option<Witness>,
-    /// Options of the submission that tasks depend on, such as `--time`, and their values.
+    /// Options of the submission that tasks depend on, such as `--time`, with their values.
     pub options: BTreeMap<String, String>,
 }
 
 /// A run whose results are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
-    /// Its index.
+    /// Index of the run.
     pub index: usize,
-    /// Its name.
+    /// Name of the run.
     pub run: String,
-    /// The machine that made it.
+    /// Machine that executed the run.
     pub host: String,
-    /// Processor of that machine.
+    /// Processor of this machine.
     pub processor: String,
 }
 
 impl Submitter {
-    /// This process.
+    /// Describes this process.
     pub fn of_this_process() -> Self {
         let Manifest { version, host, .. } = Manifest::of_this_process();
         Self { version, build: build::name().to_owned(), host }
     }
 
-    /// The version and the build, as one word.
+    /// Returns the version and the build as one word.
     pub fn version_and_build(&self) -> String {
         format!("{}-{}", self.version, self.build)
     }
 
-    /// Reason why this process may not execute tasks of the job; `None` if it may. All machines give one reason, so that a
-    /// job with many tasks has one line.
+    /// Returns the reason why this process may not execute tasks of the job; `None` if it may. All machines give an
+    /// equal reason, so that a job with many tasks prints one line.
     pub fn refusal(&self) -> Option<String> {
         let own = Self::of_this_process();
         ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {
@@ -71,7 +71,7 @@ impl Submitter {
 }
 
 impl Description {
-    /// Of a job that this process submits.
+    /// Describes a job that this process submits.
     pub fn of_this_process(
         runs: usize,
         witness: Option<Witness>,
@@ -80,7 +80,7 @@ impl Description {
         Self { submitter: Submitter::of_this_process(), runs, witness, options }
     }
 
-    /// The run to repeat on this machine before others, if it was made on another kind of processor.
+    /// Returns the run to repeat on this machine before others, if another kind of processor executed it.
     pub fn foreign_witness(&self) -> Option<&Witness> {
         let processor = Manifest::of_this_process().processor;
         self.witness.as_ref().filter(|witness| witness.processor != processor)

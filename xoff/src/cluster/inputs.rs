@@ -1,4 +1,4 @@
-//! The files that decide the runs of a job, as they were at its submission.
+//! The files that determine the runs of a job, as they were at its submission.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use scenario::ScenarioError;
 
 use crate::sweep::{Sweep, SweepOptions};
 
-/// Texts of a sweep file and of its scenario. Tasks read these copies, so a change to either file while the job waits or runs
-/// changes nothing for its tasks. Files that the scenario names are not copied: the names of runs have their digests.
+/// Texts of a sweep file and of its scenario. Tasks read these copies, so later changes to either file do not affect a
+/// job's tasks. Files that the scenario names are not copied: the names of runs contain their digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// The sweep file.
@@ -17,13 +17,13 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The texts of a sweep.
+    /// Copies the texts of a sweep.
     pub fn of(sweep: &Sweep) -> Self {
         Self { sweep: sweep.text().to_owned(), scenario: sweep.scenario_text().to_owned() }
     }
 
-    /// The sweep, as if `file` and its scenario still had these texts. Paths in them are relative to the folders of the
-    /// originals.
+    /// Loads the sweep as if `file` and its scenario still had these texts. Paths in them are relative to the folders
+    /// of the originals.
     ///
     /// # Errors
     /// If a text is wrong.

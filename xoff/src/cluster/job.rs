@@ -1,11 +1,11 @@
-//! The folder of a job, `jobs/N` in the sweep's folder: what its tasks read and what they report.
+//! The folder of a job, `jobs/N` in the sweep's folder: inputs and reports of its tasks.
 //!
 //! | file | written by | holds |
 //! | --- | --- | --- |
 //! | `job.json` | the submission | [`Description`] |
 //! | `sweep.toml`, `scenario.toml` | the submission | [`Inputs`] |
 //! | `tasks.txt` | the submission | a line for each task: `INDEX:RUN` of its runs |
-//! | `shared-PROCESS` | the submission, first | nothing: tasks see by it that the folder is the same |
+//! | `shared-PROCESS` | the submission, first | nothing: its presence shows tasks that the folder is shared |
 //! | `probe.sh`, `tasks.sh` | the submission | what Slurm executes |
 //! | `submitted.json` | the submission, last | [`Submitted`] |
 //! | `reports/TASK.json` | a task | [`Report`], if there is something to report |
@@ -30,53 +30,53 @@ const SCENARIO: &str = "scenario.toml";
 const TASKS: &str = "tasks.txt";
 const SUBMITTED: &str = "submitted.json";
 const REPORTS: &str = "reports";
-/// Starts the name of a file that has the submitting process in it.
+/// Prefix of the name of a file that contains the submitting process.
 const MARK: &str = "shared-";
 
 /// The scheduler's numbers of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submitted {
-    /// Of the job that checks that tasks see the folder.
+    /// Number of the probe, which checks that tasks see the folder.
     pub probe: u64,
-    /// Of the array of tasks.
+    /// Number of the array of tasks.
     pub array: u64,
 }
 
-/// What a task has to report.
+/// Report of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The machine that executed it.
+    /// Machine that executed the task.
     pub host: String,
-    /// That machine's processor.
+    /// Processor of the machine.
     pub processor: String,
-    /// Why it could not execute its runs, if so.
+    /// Reason why the task could not execute its runs, if so.
     pub error: Option<String>,
     /// Runs that failed.
     pub failures: Vec<RunFailure>,
 }
 
-/// Why a run failed.
+/// Failure of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFailure {
-    /// Its index in the sweep as the job was submitted.
+    /// Index of the run in the sweep as submitted.
     pub index: usize,
     /// Values of the axes and the seed, as text: the sweep may have changed when a person reads this.
     pub settings: String,
-    /// Why.
+    /// Reason of the failure.
     pub why: String,
 }
 
 /// A run of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRun {
-    /// Its index.
+    /// Index of the run.
     pub index: usize,
-    /// Its name when the job was submitted.
+    /// Name of the run when the job was submitted.
     pub run: String,
 }
 
 impl Report {
-    /// Of a task on this machine.
+    /// Reports on a task on this machine.
     pub fn of_this_machine(error: Option<String>, failures: Vec<RunFailure>) -> Self {
         let Manifest { host, processor, .. } = Manifest::of_this_process();
         Self { host, processor, error, failures }
@@ -86,18 +86,18 @@ impl Report {
 /// The folder of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFolder {
-    /// Its number; jobs of a sweep count from 1.
+    /// Number of the job; jobs of a sweep count from 1.
     pub number: u32,
     path: PathBuf,
 }
 
 impl JobFolder {
-    /// Job `number` of those in the folder `jobs`.
+    /// Returns the folder of job `number` in the folder `jobs`.
     pub fn new(jobs: &Path, number: u32) -> Self {
         Self { number, path: jobs.join(number.to_string()) }
     }
 
-    /// The latest of the jobs in the folder `jobs`.
+    /// Returns the latest job in the folder `jobs`.
     pub fn latest(jobs: &Path) -> Result<Option<Self>, Error> {
         let entries = match fs::read_dir(jobs) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -109,7 +109,7 @@ impl JobFolder {
         Ok(numbers.max().map(|number| Self::new(jobs, number)))
     }
 
-    /// Makes the folder of the job after `earlier`. `None` if another process has just made it.
+    /// Creates the folder of the job after `earlier`. `None` if another process has just created it.
     pub fn claim(jobs: &Path, earlier: Option<&Self>) -> Result<Option<Self>, Error> {
         let this = Self::new(jobs, earlier.map_or(1, |it| it.number + 1));
         fs::create_dir_all(jobs).map_err(Error::file("create", jobs))?;
@@ -117,12 +117,13 @@ impl JobFolder {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
             made => made.map_err(Error::file("create", &this.path))?,
         }
-        // A folder of the same name on another machine does not have it.
+        // A folder of this name on another machine does not have the file.
         this.write(&this.mark(), b"")?;
         Ok(Some(this))
     }
 
-    /// Whether another process may still be submitting the job: the folder is there, and its process is not known to be dead.
+    /// Returns true if another process may still be submitting the job: the folder exists, and its process is not known
+    /// to be dead.
     pub fn is_being_submitted(&self) -> bool {
         let Ok(entries) = fs::read_dir(&self.path) else { return false };
         let names = entries.flatten().map(|entry| entry.file_name());
@@ -132,12 +133,12 @@ impl JobFolder {
         !names.into_iter().any(dead)
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes what tasks read.
+    /// Writes the files that tasks read.
     pub fn describe(
         &self,
         description: &Description,
@@ -164,17 +165,17 @@ impl JobFolder {
         fs::remove_dir_all(&self.path).map_err(Error::file("remove", &self.path))
     }
 
-    /// The name of a file by which a machine knows that its folder is that of this process.
+    /// Returns the name of the file that identifies the folder as the one of this process.
     pub fn mark(&self) -> String {
         format!("{MARK}{}", this_process())
     }
 
-    /// The script of the probe.
+    /// Returns the path of the probe's script.
     pub fn probe_script(&self) -> PathBuf {
         self.path.join("probe.sh")
     }
 
-    /// The script of the tasks.
+    /// Returns the path of the tasks' script.
     pub fn tasks_script(&self) -> PathBuf {
         self.path.join("tasks.sh")
     }
@@ -187,40 +188,41 @@ impl JobFolder {
         Ok(())
     }
 
-    /// Says that the job was submitted.
+    /// Records that the job was submitted.
     pub fn set_submitted(&self, submitted: &Submitted) -> Result<(), Error> {
         self.write_json(SUBMITTED, submitted)
     }
 
-    /// The scheduler's numbers; `None` if the job has not been submitted yet.
+    /// Returns the scheduler's numbers; `None` if the job has not been submitted yet.
     pub fn submitted(&self) -> Result<Option<Submitted>, Error> {
         Self::read_json(&self.path.join(SUBMITTED))
     }
 
-    /// The xoff that submitted the job. It can be read also if another build describes jobs in another way.
+    /// Returns the xoff process that submitted the job. It can be read even if another build describes jobs
+    /// differently.
     pub fn submitter(&self) -> Result<Submitter, Error> {
         let path = self.path.join(DESCRIPTION);
         Self::read_json(&path)?.ok_or_else(|| missing(&path))
     }
 
-    /// What its tasks have in common.
+    /// Returns the description that all tasks share.
     pub fn description(&self) -> Result<Description, Error> {
         let path = self.path.join(DESCRIPTION);
         Self::read_json(&path)?.ok_or_else(|| missing(&path))
     }
 
-    /// The sweep file and its scenario at the submission.
+    /// Returns the sweep file and its scenario at the submission.
     pub fn inputs(&self) -> Result<Inputs, Error> {
         Ok(Inputs { sweep: self.read(SWEEP)?, scenario: self.read(SCENARIO)? })
     }
 
-    /// The runs of a task; `None` if there is no such task.
+    /// Returns the runs of a task; `None` if the job has no such task.
     pub fn task(&self, task: usize) -> Result<Option<Vec<TaskRun>>, Error> {
         let text = self.read(TASKS)?;
         text.lines().nth(task).map(|line| self.runs_in(task, line)).transpose()
     }
 
-    /// The runs of all tasks.
+    /// Returns the runs of all tasks.
     pub fn all_runs(&self) -> Result<Vec<TaskRun>, Error> {
         let text = self.read(TASKS)?;
         let tasks = text.lines().enumerate().map(|(task, line)| self.runs_in(task, line));
@@ -237,23 +239,23 @@ impl JobFolder {
         runs.ok_or_else(|| Error::damaged(&self.path.join(TASKS), &why))
     }
 
-    /// Leaves a task's report, which replaces an earlier one of that task.
+    /// Writes a task's report, which replaces an earlier report of the task.
     pub fn report(&self, task: &str, report: &Report) -> Result<(), Error> {
         self.write_json(&report_file(task), report)
     }
 
     /// Removes the report of an earlier execution of a task.
     pub fn forget_report(&self, task: &str) {
-        // There is none, or it is replaced later.
+        // The file is absent, or it is replaced later.
         let _ = fs::remove_file(self.path.join(report_file(task)));
     }
 
-    /// A task's report, if it left one.
+    /// Returns a task's report, if it wrote one.
     pub fn report_of(&self, task: &str) -> Result<Option<Report>, Error> {
         Self::read_json(&self.path.join(report_file(task)))
     }
 
-    /// The reports of all tasks that left one, by the names of tasks.
+    /// Returns the reports of all tasks that wrote one, by the names of tasks.
     pub fn reports(&self) -> Result<Vec<(String, Report)>, Error> {
         let folder = self.path.join(REPORTS);
         let entries = match fs::read_dir(&folder) {

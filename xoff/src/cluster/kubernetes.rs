@@ -1,31 +1,31 @@
 //! A sweep as an Indexed Job of Kubernetes, `batch/v1`: <https://kubernetes.io/docs/concepts/workloads/controllers/job/>.
 //!
-//! Each index runs one part of the sweep into a volume that all pods share. An index whose pod is evicted starts
-//! again and finds complete what was complete. One whose runs fail does not, because the same runs would fail again.
+//! Each index runs one part of the sweep into a volume that all pods share. An index whose pod is evicted starts again
+//! and keeps the complete runs. An index whose runs fail does not start again, because the runs would fail again.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Times that an index is tried again, such as when its node fails.
+/// Retries of an index, for example after its node fails.
 const RETRIES: u32 = 3;
 
-/// A persistent volume claim, and where it is mounted.
+/// A persistent volume claim with its mount points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// The claim.
+    /// Name of the claim.
     pub claim: String,
-    /// Where this machine has it.
+    /// Mount point on this machine.
     pub here: PathBuf,
-    /// Where pods have it.
+    /// Mount point in pods.
     pub in_pods: PathBuf,
 }
 
 impl Volume {
-    /// Reads `CLAIM=FOLDER` or `CLAIM=FOLDER:FOLDER_IN_PODS`.
+    /// Parses `CLAIM=FOLDER` or `CLAIM=FOLDER:FOLDER_IN_PODS`.
     ///
     /// # Errors
-    /// What is wrong, and what to write.
+    /// A sentence with the problem and the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let help = "write CLAIM=FOLDER, or CLAIM=FOLDER:FOLDER_IN_PODS, with absolute paths";
         let (claim, folders) = text.split_once('=').ok_or(help)?;
@@ -41,43 +41,43 @@ impl Volume {
         Ok(Self { claim: claim.into(), here: here.into(), in_pods: in_pods.into() })
     }
 
-    /// Where pods have a path of this machine; `None` if it is not in the volume.
+    /// Returns the path in pods of a path on this machine; `None` if it is not in the volume.
     pub fn in_pods(&self, path: &Path) -> Option<String> {
         let rest = path.strip_prefix(&self.here).ok()?;
         Some(self.in_pods.join(rest).to_string_lossy().into_owned())
     }
 }
 
-/// A job.
+/// A Kubernetes job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// From which its name is made.
+    /// Text from which the job's name is made.
     pub name: String,
     /// The image, whose entry point is xoff.
     pub image: String,
-    /// Arguments of xoff before those of the part.
+    /// Arguments of xoff before the arguments of the part.
     pub arguments: Vec<String>,
     /// The volume that holds the sweep file and its folder.
     pub volume: Volume,
-    /// How many parts.
+    /// Number of parts.
     pub parts: usize,
     /// The build of xoff that the image must have.
     pub build: String,
-    /// Processors of a pod, which executes as many runs at a time.
+    /// Processors per pod; a pod executes this many runs in parallel.
     pub cpus: usize,
-    /// Memory of a pod, in Kubernetes' notation such as `2Gi`.
+    /// Memory of a pod, in Kubernetes' notation, such as `2Gi`.
     pub memory: Option<String>,
 }
 
 impl Job {
-    /// The manifest. JSON is YAML, too, so `kubectl apply --filename` takes it.
+    /// Returns the manifest. JSON is also YAML, so `kubectl apply --filename` accepts it.
     pub fn manifest(&self) -> Value {
         let mut limits = json!({ "cpu": self.cpus.to_string() });
         if let Some(memory) = &self.memory {
             limits["memory"] = memory.as_str().into();
         }
         let mut arguments = self.arguments.clone();
-        // Kubernetes replaces $(NAME), and $$ by $.
+        // Kubernetes expands $(NAME), and reads $$ as $.
         for argument in &mut arguments {
             *argument = argument.replace('$', "$$");
         }
@@ -121,7 +121,7 @@ impl Job {
     }
 }
 
-/// A name that Kubernetes takes for a job whose pods have the index in their names: at most 52 characters of lower-case
+/// Returns a name that Kubernetes accepts for a job whose pods have the index in their names: at most 52 lower-case
 /// letters, digits and `-`.
 fn job_name(name: &str) -> String {
     let lower = name.to_lowercase();
@@ -130,7 +130,7 @@ fn job_name(name: &str) -> String {
     name.trim_end_matches('-').to_owned()
 }
 
-/// Whether Kubernetes takes it for the name of a claim (RFC 1123 subdomain).
+/// Returns true if Kubernetes accepts the name for a claim (RFC 1123 subdomain).
 fn is_name(text: &str) -> bool {
     let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (1..=253).contains(&text.len())

@@ -1,7 +1,8 @@
 //! Slurm: its scripts, and its commands `sbatch`, `squeue`, `scontrol`, `sinfo` and `scancel`.
 //!
-//! A job is two of Slurm's: a probe, which checks that a task sees the sweep's folder and runs this xoff, and an array of tasks,
-//! which waits for the probe's success. Accounting (`sacct`) need not be set up: what is complete is seen in the folder.
+//! A job of xoff is two Slurm jobs: a probe, which checks that a task sees the sweep's folder and can execute this
+//! xoff, and an array of tasks, which waits for the probe's success. Accounting (`sacct`) is not required: the folder
+//! shows which runs are complete.
 
 mod answers;
 mod script;
@@ -16,28 +17,28 @@ use std::process::{Command, Output, Stdio};
 
 use super::{Error, JobFolder, Submitted};
 
-/// Tasks of one array at most: Slurm's own default of `MaxArraySize`.
+/// Max number of tasks in an array: Slurm's default of `MaxArraySize`.
 const MOST_TASKS: usize = 1000;
 
-/// What the cluster allows.
+/// Capacity of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Tasks that an array may have.
+    /// Max number of tasks in an array.
     pub tasks: usize,
     /// Processors of the partition, if known.
     pub processors: Option<usize>,
 }
 
-/// Asks what the cluster allows.
+/// Queries the capacity of the cluster.
 ///
 /// # Errors
-/// If there is no Slurm, or it does not answer.
+/// If Slurm is missing or does not answer.
 pub fn capacity(partition: Option<&str>) -> Result<Capacity, Error> {
     let config = ask(Command::new("scontrol").args(["show", "config"]))?;
     let tasks = answers::max_array_size(&config).map_or(MOST_TASKS, |most| most.min(MOST_TASKS));
     let partitions = ask(Command::new("sinfo").args(["--all", "--noheader", "--format=%P|%C"]))?;
     let known = answers::partitions(&partitions);
-    // Slurm takes several, and starts a task in the one that has room first.
+    // Slurm accepts several partitions, and starts a task in the first that has room.
     for name in partition.iter().flat_map(|names| names.split(',')) {
         if !known.contains(&name) {
             let known = known.join(", ");
@@ -51,7 +52,7 @@ pub fn capacity(partition: Option<&str>) -> Result<Capacity, Error> {
 /// Submits the probe and the array of `tasks` tasks.
 ///
 /// # Errors
-/// What `sbatch` says. Then nothing is left submitted.
+/// The error of `sbatch`. Then nothing is left submitted.
 pub fn submit(
     job: &JobFolder,
     call: &Call,
@@ -72,12 +73,12 @@ pub fn submit(
     }
 }
 
-/// Options by which the array waits for the probe, and goes if that fails.
+/// Returns options with which the array waits for the probe, and is cancelled if the probe fails.
 fn after(probe: impl Display) -> [String; 2] {
     [format!("--dependency=afterok:{probe}"), "--kill-on-invalid-dep=yes".to_owned()]
 }
 
-/// What would be submitted, for a person: both scripts, each with its command.
+/// Describes the submission for a person: both scripts, each with its command.
 pub fn described(call: &Call, job: &JobFolder, request: &Request, tasks: usize) -> String {
     let [probe, array] = call.scripts(job, request, tasks);
     let line = |more: &[&str], script: &Path| {
@@ -92,10 +93,11 @@ pub fn described(call: &Call, job: &JobFolder, request: &Request, tasks: usize) 
     format!("{first}\n{probe}\n{second}\n{array}")
 }
 
-/// Asks whether Slurm would take tasks such as these. Nodes that are down or reserved are no reason against it: they come back.
+/// Checks that Slurm would accept tasks with these resources. Nodes that are down or reserved are accepted, because
+/// they come back.
 ///
 /// # Errors
-/// What `sbatch` says.
+/// The error of `sbatch`.
 pub fn check(request: &Request) -> Result<(), Error> {
     let output = run(sbatch(request, &["--test-only"]).arg("--wrap=true"))?;
     if output.status.success() || text(&output.stderr).contains("not available (down") {
@@ -106,8 +108,8 @@ pub fn check(request: &Request) -> Result<(), Error> {
 
 fn sbatch(request: &Request, more: &[&str]) -> Command {
     let mut sbatch = Command::new("sbatch");
-    // sbatch reads options from its environment, too, and they win over those of the script. On its command line, those of the
-    // user come last.
+    // sbatch also reads options from its environment, which override the script's options. On the command line the
+    // user's options come last, so they win.
     let resources = request.resources();
     let resources = resources.into_iter().map(|(option, value)| format!("--{option}={value}"));
     sbatch.arg("--parsable").args(resources).args(&request.options).args(more);
@@ -122,7 +124,8 @@ fn number(answer: &str) -> Result<u64, Error> {
     answers::job_number(answer).ok_or_else(error)
 }
 
-/// The numbers of a job whose submission died before it could note them. A probe whose array was not submitted is cancelled.
+/// Returns the numbers of a job whose submission died before it could record them. A probe without an array is
+/// cancelled.
 ///
 /// # Errors
 /// If Slurm does not answer.
@@ -137,21 +140,22 @@ pub fn find(job: &JobFolder) -> Result<Option<Submitted>, Error> {
     Ok(probe.zip(array).map(|(probe, array)| Submitted { probe, array }))
 }
 
-/// Cancels jobs. Those that have ended stay as they are.
+/// Cancels jobs. Jobs that have ended are not affected.
 ///
 /// # Errors
-/// What `scancel` says.
+/// The error of `scancel`.
 pub fn cancel(jobs: &[u64]) -> Result<(), Error> {
     ask(Command::new("scancel").args(jobs.iter().map(u64::to_string))).map(drop)
 }
 
-/// The states of the probe and of all tasks that Slurm still knows. It forgets those that ended some minutes ago.
+/// Returns the states of the probe and of all tasks that Slurm still knows. It forgets jobs some minutes after their
+/// end.
 ///
 /// # Errors
 /// If Slurm does not answer.
 pub fn states(submitted: &Submitted) -> Result<Vec<TaskState>, Error> {
     let mut all = Vec::new();
-    // An unknown job makes an answer about several fail as a whole.
+    // An unknown job makes a query about several jobs fail as a whole.
     for job in [submitted.probe, submitted.array] {
         let mut squeue = Command::new("squeue");
         squeue.args(["--noheader", "--array", "--states=all", "--format=%i|%T|%r"]);
@@ -166,7 +170,7 @@ pub fn states(submitted: &Submitted) -> Result<Vec<TaskState>, Error> {
     Ok(all)
 }
 
-/// The exit code of a job that has ended, and the machine that executed it, if Slurm still knows.
+/// Returns the exit code of a job that has ended, and its machine, if Slurm still knows them.
 pub fn exit_of(job: u64) -> Option<(i32, String)> {
     let mut scontrol = Command::new("scontrol");
     scontrol.args(["--oneliner", "show", "job", &job.to_string()]);

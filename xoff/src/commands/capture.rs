@@ -1,4 +1,4 @@
-//! `xoff capture`: what crosses the wires of a live fabric, as pcapng.
+//! `xoff capture`: frames on the wires of a live fabric, as pcapng.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -16,7 +16,7 @@ use super::{Exit, leave};
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Request};
 
-/// Time between two looks whether the capture is interrupted, while nothing comes or nobody reads.
+/// Time between two checks for an interrupt, while no frames arrive or the output is blocked.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// Arguments of `xoff capture`.
@@ -24,25 +24,25 @@ const MOMENT: Duration = Duration::from_millis(100);
 pub struct Arguments {
     /// The live fabric.
     name: String,
-    /// Wires, such as "h0->leaf0"; `*` stands for any text and `?` for one character. Default: all.
+    /// Wires, such as "h0->leaf0"; `*` matches any text and `?` one character. Default: all.
     wires: Vec<String>,
-    /// Writes to this file; `-` is standard output, for `| wireshark -k -i -`.
+    /// File to write; `-` is standard output, for `| wireshark -k -i -`.
     #[arg(short, long, value_name = "FILE")]
     write: PathBuf,
-    /// Which frames.
+    /// Frames to capture.
     #[arg(long, value_name = "FRAMES", default_value = "all")]
     filter: Filter,
-    /// Ends after so many frames.
+    /// Ends after N frames.
     #[arg(short, long, value_name = "N", value_parser = at_least(1u64), allow_hyphen_values = true)]
     count: Option<u64>,
-    /// Says in JSON how it ended, on standard error: standard output may be the capture.
+    /// Prints the final counts as JSON on standard error, because standard output may be the capture.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Filter {
-    /// Every frame
+    /// All frames
     All,
     /// PAUSE and RESUME
     Pfc,
@@ -52,7 +52,7 @@ enum Filter {
     Cnp,
     /// Data packets of RoCE and TCP flows
     Data,
-    /// Frames that are dropped at the ends of the wires, or lost on them; the reason is the packet's comment
+    /// Frames dropped at the ends of the wires or lost on them; the packet comment gives the reason
     Drops,
 }
 
@@ -101,7 +101,7 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
         if Some(frames) == *count {
             break Ok(());
         }
-        // Whoever follows the file sees what there is.
+        // Programs that follow the file see each frame at once.
         if !client.has_more()
             && let Err(error) = file.flush()
         {
@@ -111,7 +111,7 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
             break Ok(());
         }
         if !client.await_answer(MOMENT) {
-            // Nothing is written while nothing comes, so that a reader that has gone shows here only.
+            // While no frames arrive nothing is written, so a closed reader is noticed only here.
             if client::is_read(descriptor) {
                 continue;
             }
@@ -146,11 +146,11 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
     ended
 }
 
-/// How a capture ends that cannot be written any further.
+/// Returns the outcome of a capture that can no longer be written.
 fn ending(error: ResultsError) -> Result<(), String> {
     let ResultsError::Write { path, source } = error else { return Err(error.to_string()) };
     let advice = match source.kind() {
-        // A reader that has gone away (`| head`) has seen what it wanted.
+        // The reader has closed the pipe (`| head`): not an error.
         io::ErrorKind::BrokenPipe => return Ok(()),
         io::ErrorKind::TimedOut => "",
         io::ErrorKind::FileTooLarge => {
@@ -185,7 +185,7 @@ fn open(path: &Path) -> Result<File, String> {
     output.map(File::from).map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
-/// Where a capture goes. A reader that has stopped reading does not keep a signal from ending the capture.
+/// Output of a capture. A signal ends the capture even if the reader has stopped reading.
 struct Output {
     file: File,
     interrupted: &'static AtomicBool,
@@ -199,7 +199,7 @@ impl Write for Output {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
         }
-        // A pipe that can be written has room for so much.
+        // A writable pipe has room for `PIPE_BUF` bytes.
         self.file.write(&bytes[..bytes.len().min(libc::PIPE_BUF)])
     }
 
@@ -208,7 +208,7 @@ impl Write for Output {
     }
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits.
 fn of_digits(digits: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| {
         let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;

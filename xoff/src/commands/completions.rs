@@ -1,4 +1,4 @@
-//! `xoff completions`: what a shell offers after `xoff`.
+//! `xoff completions`: completion scripts for shells.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -19,7 +19,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    // A shell offers hidden commands, too, if they are there.
+    // Shells would complete hidden commands, too.
     let all = super::Arguments::command();
     let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     let mut shown = Command::new("xoff").version("").subcommands(shown);

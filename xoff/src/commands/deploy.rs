@@ -1,4 +1,4 @@
-//! `xoff deploy`: a fabric that stays up.
+//! `xoff deploy`: starts a live fabric.
 
 mod launch;
 mod replacement;
@@ -40,7 +40,7 @@ pub const SUPERVISE: &str = "supervise";
 pub struct Arguments {
     /// The scenario.
     file: PathBuf,
-    /// What commands call the fabric. Default: the scenario's `name`.
+    /// Name of the fabric for other commands. Default: the scenario's `name`.
     #[arg(long)]
     name: Option<String>,
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
@@ -52,47 +52,47 @@ pub struct Arguments {
     /// Also starts the scenario's flows.
     #[arg(long)]
     play: bool,
-    /// Leaves results in this folder when the fabric is destroyed, as `xoff run` does.
+    /// Writes results to this folder when the fabric is destroyed, as `xoff run` does.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// The format of their tables, instead of `results.format`.
+    /// Format of the results' tables, instead of `results.format`.
     #[arg(long, value_enum, requires = "out")]
     format: Option<Format>,
-    /// Takes the fabric of this name down, if it is up and another one, and deploys this one.
+    /// Replaces the live fabric of this name, if there is one and it differs.
     #[arg(long)]
     replace: bool,
-    /// Stays in the foreground until the fabric is destroyed or a signal ends it; messages go to standard error. For service
-    /// managers: it tells systemd when the fabric is up.
+    /// Stays in the foreground until the fabric is destroyed or a signal ends it; messages go to standard error. For
+    /// service managers: notifies systemd when the fabric is up.
     #[arg(long)]
     foreground: bool,
     #[command(flatten)]
     pace: Pace,
-    /// Answers in JSON, errors too.
+    /// Prints JSON instead of text, including errors.
     #[arg(long)]
     json: bool,
 }
 
-/// How fast a fabric runs, and on what.
+/// Options for a fabric's speed and resources.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Pace {
-    /// Seconds of the wall clock in an emulated second: with 10 programs see a fabric that is ten times slower, and a busy
-    /// machine disturbs it ten times less. `auto`: the smallest one at which this machine is punctual under load, which is
-    /// tried out for about a second.
+    /// Wall-clock seconds per emulated second. With 10, programs see a fabric ten times slower, and a busy machine
+    /// disturbs it ten times less. `auto` measures for about a second and takes the lowest value at which this machine
+    /// is punctual under load.
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = dilation, allow_hyphen_values = true)]
     dilation: Dilation,
-    /// Keeps a processor busy with looking for what is due, instead of sleeping until then: it is served sooner.
+    /// Polls continuously for due events instead of sleeping: lower latency, but a whole processor stays busy.
     #[arg(long)]
     busy_poll: bool,
-    /// Lets the fabric go before all ordinary programs of the machine, which makes it punctual where these keep the
-    /// processors busy.
+    /// Runs the fabric at real-time priority, ahead of the machine's ordinary programs, so that it stays punctual on
+    /// busy processors.
     #[arg(long)]
     real_time: bool,
-    /// How many threads run the fabric.
+    /// Number of threads that run the fabric.
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads, allow_hyphen_values = true)]
     threads: Threads,
 }
 
-/// What `--dilation` says.
+/// Parses `--dilation`.
 fn dilation(text: &str) -> Result<Dilation, String> {
     if text == "auto" {
         return Ok(Dilation::Auto);
@@ -101,18 +101,18 @@ fn dilation(text: &str) -> Result<Dilation, String> {
     dilation.map_err(|_| "write a whole number of seconds from 1 up, or `auto`".to_owned())
 }
 
-/// What has become of a deployment, in JSON.
+/// Outcome of a deployment, in JSON.
 #[derive(Debug, Serialize)]
 struct Deployed<'a> {
     /// "deployed", "replaced" or "unchanged".
     outcome: &'a str,
-    /// How it differs from what was up.
+    /// Differences from the fabric that was up.
     changes: &'a [Change],
     fabric: &'a Description,
 }
 
 impl Pace {
-    /// How a fabric is live with it.
+    /// Returns the options of a live fabric at this pace.
     fn options(self, plays: bool, results: Option<&Path>) -> Options<'_> {
         let Self { dilation, busy_poll, real_time, threads } = self;
         let waiting = if busy_poll { Waiting::Spin } else { Waiting::Sleep };
@@ -148,7 +148,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> {
-    // Whatever can be found wrong with the new fabric is found before the old one is touched.
+    // All errors of the new fabric are found before the old one is touched.
     emulation::live::fitness(&scenario).map_err(|error| Complaint::of(&error))?;
     super::doctor::require_kernel_datapath()?;
     interrupt::watch();
@@ -182,7 +182,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
         if !arguments.replace {
             return Ok(refuse_changes(&folder, changes));
         }
-        // The old fabric writes to its own.
+        // The old fabric writes to its own folder.
         if let Some(results) = launch.results.as_ref()
             && !old.results.as_ref().is_some_and(|old| is_same(old, results))
         {
@@ -209,10 +209,10 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
             return Ok(interrupted(&format!("{name} is down, and nothing is deployed instead")));
         }
         let up = |description: &Description| {
-            // Nobody has to read it.
+            // A closed standard output is not an error.
             answer(outcome, changes, description);
         };
-        // What fails had perhaps been up for hours, so what it replaced stays down.
+        // The failed fabric may have been up for hours, so the fabric that it replaced stays down.
         return Ok(stay(scenario, &launch, arguments, up).map(|()| Exit::Success)?);
     }
     let failure = match in_background(&launch, 0) {
@@ -234,9 +234,9 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
 /// Throughput of programs over a fabric in real time on two processors, in bit/s: docs/live.md, "Figures".
 const CARRIED: u64 = 500_000_000;
 
-/// A warning if links are faster than what a machine carries in the time that the fabric has.
+/// Returns a warning if links are faster than this machine can carry at the fabric's dilation.
 fn too_fast(scenario: &Scenario, dilation: Dilation) -> Option<String> {
-    // With `auto` the machine itself is tried.
+    // With `auto` the machine itself is measured.
     let Dilation::Exactly(dilation) = dilation else { return None };
     let fabric = scenario.fabric();
     let wires = (0..fabric.host_count()).map(|host| fabric.host(HostId(host)).ports[0]);
@@ -251,17 +251,17 @@ fn too_fast(scenario: &Scenario, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Whether the user does not even want to wait for what follows from an interrupt.
+/// Returns true if the user interrupted again, and does not wait for the cleanup either.
 fn is_impatient() -> bool {
     interrupt::times() > 1
 }
 
-/// Says what an interrupt has led to.
+/// Prints the outcome of an interrupt.
 fn interrupted(outcome: &str) -> Exit {
     json_errors::error(format!("interrupted; {outcome}"), Exit::Interrupted)
 }
 
-/// Deploys what was replaced again, because nothing has come of the new fabric.
+/// Deploys the replaced fabric again, because the new fabric failed.
 fn bring_back(old: Launch, failure: Failure) -> Result<Exit, Complaint> {
     let name = old.name.clone();
     let why = match failure {
@@ -286,13 +286,13 @@ fn bring_back(old: Launch, failure: Failure) -> Result<Exit, Complaint> {
     }
 }
 
-/// Whether two paths are of one folder.
+/// Returns true if both paths lead to the same folder.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     real(one) == real(other)
 }
 
-/// Says how the new fabric differs from the one that has its name.
+/// Refuses a deployment whose fabric differs from the live fabric of its name, and prints the differences.
 fn refuse_changes(folder: &LiveFolder, changes: &[Change]) -> Exit {
     let name = folder.name();
     let title = if changes.is_empty() {
@@ -309,7 +309,7 @@ fn refuse_changes(folder: &LiveFolder, changes: &[Change]) -> Exit {
     json_errors::error(complaint, Exit::BadInput)
 }
 
-/// Says what has become of the deployment.
+/// Prints the outcome of the deployment.
 fn answer(deployed: &Deployed<'_>) -> Exit {
     let text = match deployed.outcome {
         "unchanged" => format!("{} is up, and nothing has changed", deployed.fabric.name),
@@ -318,7 +318,7 @@ fn answer(deployed: &Deployed<'_>) -> Exit {
     super::answer(&text, &json!(deployed), Exit::Success)
 }
 
-/// What a person can do with a fabric that has just come up.
+/// Suggests commands for a fabric that has just come up.
 fn welcome(deployed: &Deployed<'_>) -> String {
     let Description { name, hosts, shape, dilation, calibration, .. } = deployed.fabric;
     let mut text = format!("{name} is up: {shape}, {} hosts", hosts.len());
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(warning("100Mbps", exactly("1")), None);
     }
 
-    /// The example of a unit starts what there is.
+    /// The example unit starts a command that exists.
     #[test]
     fn the_command_of_the_unit_is_read() {
         let unit = include_str!("../../../docs/xoff@.service");

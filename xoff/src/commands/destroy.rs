@@ -1,4 +1,4 @@
-//! `xoff destroy`: takes live fabrics down, and removes what killed runs and supervisors left.
+//! `xoff destroy`: destroys live fabrics, and removes leftovers of killed runs and supervisors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,38 +14,39 @@ use crate::live::client::Client;
 use crate::live::folder::{LiveFolder, State};
 use crate::live::protocol::Request;
 
-/// Looks at a fabric that is being taken down before it counts as stuck: a minute.
+/// Polls of a fabric that is being taken down before it counts as stuck: one minute.
 const LOOKS: u32 = 6000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
-/// Looks at a lock that a process may hold which has just been killed: five seconds.
+/// Polls of a lock that a process just killed may still hold: five seconds.
 const LOOKS_AT_LOCKS: u32 = 500;
 
 /// Arguments of `xoff destroy`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Live fabrics to take down. Default: none; what killed runs and supervisors have left is removed.
+    /// Live fabrics to destroy. Default: none; only leftovers of killed runs and supervisors are removed.
     #[arg(conflicts_with = "all")]
     names: Vec<String>,
-    /// Takes all live fabrics down.
+    /// Destroys all live fabrics.
     #[arg(long)]
     all: bool,
-    /// Answers in JSON, errors too.
+    /// Prints JSON instead of text, including errors.
     #[arg(long)]
     json: bool,
 }
 
-/// Removes it without a word: what cannot be removed is in nobody's way, and the command says why.
+/// Removes abandoned fabrics without output. A fabric that cannot be removed is harmless, and `xoff destroy` reports
+/// why.
 pub fn remove_what_can_be() {
     let _ = netns::destroy_abandoned();
 }
 
-/// Removes the fabrics that processes which have ended have left, without a word. Returns whether one of the process `owner`
-/// is left.
+/// Removes the fabrics of processes that have ended, without output. Returns true if a fabric of the process `owner` is
+/// left.
 pub fn leaves_fabric_of(owner: u32) -> bool {
     netns::destroy_abandoned().is_ok_and(|report| left_of(owner, &report).is_some())
 }
 
-/// The fabric that the process `owner` has left, and that counts as living because its lock is held.
+/// Returns the fabric that the process `owner` has left and that counts as living because its lock is held.
 fn left_of(owner: u32, report: &netns::Report) -> Option<&FabricStatus> {
     report.living.iter().find(|it| it.owner == Owner::Living(Some(owner)))
 }
@@ -102,14 +103,14 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// A fabric that was taken down.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    /// The folder for its results.
+    /// Folder for the fabric's results.
     results: Option<String>,
-    /// What its supervisor had to say when it died over it.
+    /// Last words of a supervisor that died while it took the fabric down.
     pub failed: Option<String>,
 }
 
 impl Taken {
-    /// The folder that has its results, if there are any.
+    /// Returns the folder with the fabric's results, if there are any.
     fn results(&self) -> Option<&str> {
         self.results.as_deref().filter(|_| self.failed.is_none())
     }
@@ -122,15 +123,16 @@ impl Taken {
     }
 }
 
-/// What is said of a fabric whose supervisor died over it.
+/// Returns the message about a fabric whose supervisor died while it took the fabric down.
 pub(super) fn ended_badly(name: &str, why: &str) -> String {
     format!("{name} did not end well: {why}")
 }
 
-/// A supervisor that does not answer for so long gets a signal.
+/// Time after which a supervisor that does not answer gets a signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes one fabric down, or removes what it has left. Whoever is impatient does not wait until it is down.
+/// Destroys one fabric, or removes its leftovers. If `is_impatient` returns true, does not wait until the fabric is
+/// down.
 pub(super) fn take_down(
     folder: &LiveFolder,
     is_impatient: impl Fn() -> bool,
@@ -156,7 +158,7 @@ pub(super) fn take_down(
                 client.set_patience(PATIENCE);
                 client.ask_once(&Request::Stop {})
             });
-            // A supervisor that does not listen, such as one with too many clients, obeys signals.
+            // A supervisor that does not answer, for example because it has too many clients, obeys signals.
             if asked.is_err() {
                 terminate(description.process);
             }
@@ -166,8 +168,8 @@ pub(super) fn take_down(
     for _ in 0..LOOKS {
         match folder.state()? {
             State::Absent => return Ok(taken),
-            // It died over it. One that was killed, before or after it was asked, has said nothing about that, and then only
-            // its results are lost.
+            // The supervisor died while it took the fabric down. A supervisor that was killed before or after the
+            // request has reported nothing, and then only its results are lost.
             State::Abandoned => {
                 let failure = folder.failure();
                 return take_down(folder, is_impatient)
@@ -184,14 +186,14 @@ pub(super) fn take_down(
     ))
 }
 
-/// Removes the namespaces that an abandoned fabric has left, or says why they are left.
+/// Removes the namespaces of an abandoned fabric, or returns why they remain.
 fn remove_namespaces(folder: &LiveFolder) -> Result<(), String> {
     let owner = folder.last_supervisor();
     let mut looks = 0;
     loop {
         let report = netns::destroy_abandoned().map_err(|error| error.to_string())?;
         let Some(left) = owner.and_then(|owner| left_of(owner, &report)) else { return Ok(()) };
-        // A process that was killed holds its locks until its memory is gone, and gives one back after the other.
+        // A killed process holds its locks until its memory is freed, and releases them one by one.
         looks += 1;
         if looks == LOOKS_AT_LOCKS {
             let (name, namespaces) = (folder.name(), left.namespaces.len());
@@ -204,7 +206,7 @@ fn remove_namespaces(folder: &LiveFolder) -> Result<(), String> {
     }
 }
 
-/// Says who holds the lock of a fabric that counts as living.
+/// Returns the message that names the lock holder of a fabric that counts as living.
 fn held(fabric: &FabricStatus) -> String {
     let lock = fabric.fabric.lock_path();
     let holders: Vec<String> =
@@ -218,18 +220,18 @@ fn held(fabric: &FabricStatus) -> String {
 fn has_lost_lock(fabric: &FabricStatus) -> bool {
     let Owner::Living(Some(owner)) = fabric.owner else { return false };
     let holders = fabric.fabric.lock_holders();
-    // A process that nobody waits for stays, without a binary.
+    // An unreaped process stays as a zombie without a binary.
     let is_gone = fs::read_link(format!("/proc/{owner}/exe")).is_err();
     !holders.is_empty() && !holders.contains(&owner) && is_gone
 }
 
-/// What the supervisor of an abandoned fabric said last.
+/// Returns the last message of an abandoned fabric's supervisor.
 fn last_words(folder: &LiveFolder) -> String {
     let said = folder.last_words().unwrap_or_else(|| "its supervisor said nothing".to_owned());
     said.strip_prefix("error: ").unwrap_or(&said).to_owned()
 }
 
-/// Asks a process to end that holds a fabric's lock, so that its number is its own.
+/// Sends SIGTERM to a process that holds a fabric's lock, so that no other process can have its number.
 fn terminate(process: u32) {
     if let Ok(process) = libc::pid_t::try_from(process) {
         // SAFETY: sends a signal.
@@ -237,7 +239,7 @@ fn terminate(process: u32) {
     }
 }
 
-/// The names of live fabrics, by the identifiers in the names of their namespaces.
+/// Returns the names of live fabrics by the identifiers in the names of their namespaces.
 fn live_names() -> BTreeMap<String, String> {
     let folders = LiveFolder::all().unwrap_or_default();
     let names = folders.iter().filter_map(|folder| match folder.state() {
@@ -253,7 +255,7 @@ fn remove_abandoned(in_json: bool) -> Exit {
         Err(error) => return super::complain(&error, Exit::BadInput),
     };
     let folders = LiveFolder::all().unwrap_or_default();
-    // The folder of a fabric of which something is left stays, so that the fabric can be found.
+    // The folder of a fabric whose leftovers could not all be removed stays, so that the fabric can be found.
     let is_whole = |folder: &LiveFolder| {
         folder.last_supervisor().is_none_or(|owner| left_of(owner, &report).is_none())
     };

@@ -1,4 +1,4 @@
-//! `xoff doctor`: can this machine run fabrics on the kernel datapath?
+//! `xoff doctor`: checks that this machine can run fabrics on the kernel datapath.
 
 mod programs;
 
@@ -19,8 +19,8 @@ use switch_user::program::ProgramError;
 
 use super::Exit;
 
-/// The oldest kernel that `cargo xtask vm` boots, and so the oldest whose verifier and drivers are known to
-/// do what a fabric asks of them.
+/// Oldest kernel that `cargo xtask vm` boots, and so the oldest whose verifier and drivers are known to support
+/// fabrics.
 const OLDEST_KERNEL: (u32, u32) = (6, 1);
 /// The smallest run: two hosts, one switch, one flow.
 const PROBE: &str = "\
@@ -40,36 +40,36 @@ start = \"0us\"
 priority = 3
 ";
 
-/// Index of both ends of the veth pair with which hooks and sockets are tried.
+/// Index of both ends of the veth pair on which hooks and sockets are tried.
 const PAIR_INTERFACE: u32 = 2;
 
 /// Capabilities that the kernel datapath uses, with their numbers in `linux/capability.h`.
 const CAPABILITIES: [(&str, u32); 4] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_SYS_ADMIN", 21), ("CAP_BPF", 39)];
 
-/// Those that a node that stands alone needs.
+/// Capabilities that a standalone node needs.
 const OF_STANDALONE_SWITCH: [(&str, u32); 4] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const OF_STANDALONE_HOST: [(&str, u32); 4] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_BPF", 39)];
-/// It includes these of them.
+/// Number of `CAP_SYS_ADMIN`, which includes the capabilities in [`OF_SYS_ADMIN`].
 const SYS_ADMIN: u32 = 21;
 const OF_SYS_ADMIN: [&str; 2] = ["CAP_PERFMON", "CAP_BPF"];
 
-/// One thing that a fabric needs.
+/// A requirement of fabrics.
 struct Check {
     name: &'static str,
-    /// What was found, or what is wrong.
+    /// Runs the check. Returns a finding or a problem.
     look: fn() -> Result<String, Problem>,
-    /// What to do if it is wrong, where `look` does not say it.
+    /// Advice for a problem whose message has none.
     advice: &'static str,
 }
 
-/// What is wrong.
+/// A failed check.
 #[derive(Debug)]
 struct Problem {
     message: String,
-    /// The verifier's log, if it was the verifier that refused.
+    /// The verifier's log, if the verifier refused the program.
     verifier_log: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl From<ProgramError> for Problem {
     }
 }
 
-/// Each stands on those before it.
+/// Checks in order; each one relies on the checks before it.
 const CHECKS: [Check; 7] = [
     Check { name: "kernel", look: || Ok(kernel()?), advice: "" },
     Check { name: "privileges", look: || Ok(privileges_of_all()?), advice: "" },
@@ -123,11 +123,11 @@ const CHECKS: [Check; 7] = [
 /// Arguments of `xoff doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Where the kernel's verifier refuses a program, prints its whole log after the checks.
+    /// Prints the verifier's whole log after the checks, if it refuses a program.
     #[arg(long)]
     verifier_log: bool,
-    /// Loads each program of switches and prints how many instructions the verifier follows in it, of a million that it may, and
-    /// for how long; nothing else is checked.
+    /// Loads each switch program, and prints how many instructions the verifier processes (limit: one million) and how
+    /// long that takes; checks nothing else.
     #[arg(long, conflicts_with = "verifier_log")]
     programs: bool,
 }
@@ -151,8 +151,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::answer(&text, &json, exit)
 }
 
-/// The checks: `ok`, null for those that were not tried, and what was found or is wrong. The verifier's log is there whenever it
-/// refused something.
+/// Formats the checks as JSON: `ok` (null if not tried), and the finding or problem. A verifier log is included
+/// whenever the verifier refused a program.
 fn as_json(findings: &[(&Check, Option<Result<String, Problem>>)]) -> Value {
     let check =
         |(Check { name, advice, .. }, finding): &(&Check, Option<Result<String, Problem>>)| {
@@ -175,7 +175,7 @@ fn as_json(findings: &[(&Check, Option<Result<String, Problem>>)]) -> Value {
     json!({ "able": able, "checks": findings.iter().map(check).collect::<Vec<_>>() })
 }
 
-/// The lines about the checks, of which those after a failure were not tried, and the exit code.
+/// Formats the checks as lines, and returns the exit code. Checks after a failure were not tried.
 fn report<'a>(
     findings: impl IntoIterator<Item = (&'a Check, Option<Result<String, Problem>>)>,
     with_verifier_log: bool,
@@ -188,7 +188,7 @@ fn report<'a>(
             Some(Ok(found)) => format!("ok    {name}: {found}"),
             Some(Err(found)) => {
                 let Problem { message, verifier_log } = problem.insert(found);
-                // What the verifier refuses, no setting of the kernel mends.
+                // No kernel setting fixes a program that the verifier refuses.
                 let has_advice = !advice.is_empty() && verifier_log.is_none();
                 let (separator, advice) = if has_advice { ("; ", *advice) } else { ("", "") };
                 format!("FAIL  {name}: {message}{separator}{advice}")
@@ -206,7 +206,7 @@ fn report<'a>(
     (lines.join("\n"), Exit::BadInput)
 }
 
-/// What must hold before a fabric is deployed; a sentence with what to do if it does not.
+/// Checks the requirements for deploying a fabric. The error is a sentence with advice.
 pub fn require_kernel_datapath() -> Result<(), String> {
     kernel()?;
     privileges()?;
@@ -238,7 +238,7 @@ fn privileges() -> Result<String, String> {
     check_capabilities(effective_capabilities()?)
 }
 
-/// The same, and what `xoff-switch` and `xoff-host` need, which may differ.
+/// Checks the privileges of fabrics, and of `xoff-switch` and `xoff-host`, which may differ.
 fn privileges_of_all() -> Result<String, String> {
     let effective = effective_capabilities()?;
     let standalone = check_standalone(effective);
@@ -256,7 +256,7 @@ fn effective_capabilities() -> Result<u64, String> {
         .ok_or_else(|| "/proc/self/status has no CapEff line".to_owned())
 }
 
-/// The names of those that are not there.
+/// Returns the names of missing capabilities.
 fn missing_of(needed: &[(&'static str, u32)], effective: u64) -> Vec<&'static str> {
     let has = |number: u32| effective >> number & 1 != 0;
     let missing = needed
@@ -293,7 +293,7 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
 }
 
 fn namespaces() -> Result<String, Problem> {
-    // Few runs need it, and the tun device's module is loaded when it is opened.
+    // Few runs need TAP links, and opening the device loads its module.
     let taps = match fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
         Ok(_) => "`datapath.links = \"tap\"` will do, too".to_owned(),
         Err(error) => {
@@ -321,7 +321,7 @@ fn af_xdp() -> Result<String, Problem> {
     Ok("a socket opens".to_owned())
 }
 
-/// Two namespaces and a veth pair between them; they go when the deployment is dropped.
+/// Creates two namespaces with a veth pair between them, which exist until the deployment is dropped.
 fn pair() -> Result<Deployment, String> {
     let end = |namespace: usize| EndSpec {
         namespace,
@@ -341,7 +341,7 @@ fn pair() -> Result<Deployment, String> {
 
 fn probe() -> Result<String, Problem> {
     let found = probe_at(HookKind::Xdp)?;
-    // Few runs ask for them.
+    // Few runs use these hooks.
     let others = [HookKind::XdpGeneric, HookKind::Tc].map(|hook| match probe_at(hook) {
         Ok(_) => format!("`datapath.hook = {:?}` will do, too", hook.name()),
         Err(problem) => format!("no `datapath.hook = {:?}`: {}", hook.name(), problem.message),
@@ -386,7 +386,7 @@ mod tests {
         assert!(check_release("what").is_err());
     }
 
-    /// What doctor says where the third check failed with `verifier_log`.
+    /// Returns doctor's output for a failed third check with `verifier_log`.
     fn refused(verifier_log: Option<&str>, with_verifier_log: bool) -> String {
         let findings = CHECKS.iter().enumerate().map(|(index, check)| {
             let problem = Problem {

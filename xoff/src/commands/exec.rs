@@ -1,4 +1,4 @@
-//! `xoff exec`: a program in a host of a live fabric.
+//! `xoff exec`: runs a program in a host of a live fabric.
 
 use std::convert::Infallible;
 use std::ffi::{CString, OsString};
@@ -24,9 +24,9 @@ use crate::live::folder::{Description, LiveFolder};
 pub struct Arguments {
     /// The live fabric.
     name: String,
-    /// The host, by its name in the scenario.
+    /// Name of the host in the scenario.
     host: String,
-    /// Answers in JSON if the program cannot be started.
+    /// Prints errors as JSON if the program cannot be started.
     #[arg(long)]
     json: bool,
     /// The program and its arguments.
@@ -34,7 +34,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Runs the command: the program takes the place of this process, so that its exit code, and the terminal, are its own.
+/// Runs the command. The program replaces this process, so it keeps its exit code and the terminal.
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
     let Err((complaint, exit)) = become_program(arguments);
@@ -52,7 +52,7 @@ fn become_program(arguments: &Arguments) -> Result<Infallible, (Complaint, Exit)
     Err((format!("cannot run {}: {error}", program.display()).into(), exit))
 }
 
-/// Moves this process into the host that is meant.
+/// Moves this process into the selected host.
 fn enter_host(arguments: &Arguments) -> Result<(), Complaint> {
     let Arguments { name, host: wanted, .. } = arguments;
     let (folder, description) = client::find(name)?;
@@ -65,7 +65,7 @@ fn enter_host(arguments: &Arguments) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Says which hosts there are, or how a program gets into a switch.
+/// Returns the error for an unknown host: the hosts that exist, or how to run a program in a switch.
 fn no_host(folder: &LiveFolder, description: &Description, wanted: &str) -> Complaint {
     let Description { name, hosts, .. } = description;
     let title = format!("{name} has no host {wanted:?}");
@@ -88,17 +88,18 @@ fn no_host(folder: &LiveFolder, description: &Description, wanted: &str) -> Comp
     }
 }
 
-/// Moves this process into a host: its network, and the names of the other hosts.
+/// Moves this process into a host's network namespace, where the other hosts' names resolve.
 fn enter(namespace: &File, hosts: &Path) -> io::Result<()> {
     // SAFETY: the descriptor is open. This process has one thread, so all of it moves.
     succeeded(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })?;
     // SAFETY: takes flags only.
     succeeded(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-    // What is mounted here is seen by the program alone.
+    // Only the program sees mounts made here.
     mount(None, Path::new("/"), None, libc::MS_SLAVE | libc::MS_REC)?;
-    // `/sys/class/net` shows the namespace in which it was mounted. Where it cannot be mounted again, it shows another.
+    // `/sys/class/net` shows the namespace in which it was mounted. If it cannot be mounted again, it shows another
+    // one.
     let _ = mount(Some(Path::new("xoff")), Path::new("/sys"), Some(c"sysfs"), 0);
-    // A system without `/etc/hosts` knows no names.
+    // A system without `/etc/hosts` resolves no names.
     let _ = mount(Some(hosts), Path::new("/etc/hosts"), None, libc::MS_BIND);
     Ok(())
 }

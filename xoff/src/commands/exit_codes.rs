@@ -1,11 +1,11 @@
-//! What the exit codes of each command say, for `--help` and manual pages.
+//! Meaning of each command's exit codes, for `--help` and manual pages.
 
 use clap::Command;
 
 const DONE: (&str, &str) = ("0", "it did what it says");
 const REFUSED: (&str, &str) = ("2", "the command line, the input or the machine does not allow it");
 
-/// A command's codes, each with what it says.
+/// A command's exit codes with their meaning.
 type Codes = &'static [(&'static str, &'static str)];
 
 fn of(command: &str) -> Codes {
@@ -78,7 +78,7 @@ fn of(command: &str) -> Codes {
     }
 }
 
-/// Adds its exit codes to the help of each command.
+/// Adds each command's exit codes to its help.
 pub fn explained(all: Command) -> Command {
     all.mut_subcommands(|command| {
         let codes = of(command.get_name()).iter().map(|(code, what)| format!("  {code:<5}{what}"));

@@ -1,4 +1,4 @@
-//! `xoff explain`: why was it slow?
+//! `xoff explain`: causes of slow flows.
 
 use std::path::PathBuf;
 
@@ -16,22 +16,23 @@ use crate::explain::Explainer;
   xoff explain run --flow 7
   xoff explain run --pause leaf0:spine1:3@120us")]
 pub struct Arguments {
-    /// Folder of a run that was made with `results.explain`.
+    /// Folder of a run with `results.explain`.
     #[arg(value_name = "RESULTS")]
     folder: PathBuf,
-    /// Splits the time of one flow, by its number in flows.csv. Default: the five flows that suffered most, and congestion trees.
+    /// Breaks down the time of one flow, by its number in flows.csv. Default: the five flows that lost most time, and
+    /// congestion trees.
     #[arg(long, value_name = "N", value_parser = at_least(0u32), conflicts_with = "pause")]
     flow: Option<u32>,
-    /// The cause and the victims of a pause that a switch told the neighbour at a port of it (number or name): of the one that lasts at
-    /// that time since the run's start, or the next.
+    /// Prints the cause and the victims of a pause that a switch sent to the neighbour at a port (number or name): the
+    /// pause in effect at TIME since the run's start, or the next one.
     #[arg(long, value_name = "SWITCH:PORT:PRIORITY@TIME", value_parser = parse_pause)]
     pause: Option<PauseName>,
-    /// As JSON, with picoseconds.
+    /// Prints JSON, with times in picoseconds.
     #[arg(long)]
     json: bool,
 }
 
-/// Which pause is meant.
+/// Name of a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PauseName {
     switch: String,

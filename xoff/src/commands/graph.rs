@@ -1,4 +1,4 @@
-//! `xoff graph`: a picture of a scenario's fabric.
+//! `xoff graph`: a drawing of a scenario's fabric.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,11 +18,11 @@ pub struct Arguments {
     /// Replaces a key of the scenario, such as `topology.leaves=4`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// What it is drawn as.
+    /// Format of the drawing.
     #[arg(long, value_name = "FORMAT", default_value = "svg")]
     format: Format,
-    /// Which hosts have a node of their own. Default: all, if there are not more than 64; otherwise those of a switch have
-    /// one together.
+    /// Hosts to draw as separate nodes. Default: all, if there are at most 64; otherwise one node for the hosts of each
+    /// switch.
     #[arg(long, value_name = "WHICH")]
     hosts: Option<Which>,
     /// Writes to this file instead of standard output.
@@ -32,19 +32,19 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Format {
-    /// A picture for browsers
+    /// SVG, for browsers
     Svg,
-    /// For Graphviz
+    /// DOT, for Graphviz
     Dot,
-    /// A flowchart for Markdown
+    /// Mermaid flowchart, for Markdown
     Mermaid,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Which {
-    /// Each
+    /// A node for each host
     All,
-    /// Those of a switch together
+    /// A node for the hosts of each switch
     Racks,
 }
 
@@ -87,12 +87,12 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Writes a file. Where nothing was before, nothing is left if it cannot be written whole, as on a full disk.
+/// Writes a file. If the write fails, as on a full disk, a new file is removed again.
 fn write(out: &Path, text: &str) -> io::Result<()> {
     match File::create_new(out) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::write(out, text),
         file => file?.write_all(text.as_bytes()).inspect_err(|_| {
-            // The error to show is the first one.
+            // The first error is the one to report.
             let _ = fs::remove_file(out);
         }),
     }

@@ -1,4 +1,4 @@
-//! `xoff impair`: losses, damage, delays and lower rates on wires of a live fabric.
+//! `xoff impair`: loss, damage, delay and lower rates on wires of a live fabric.
 
 use emulation::live::impairment::ImpairmentChange;
 use scenario::{LEAST_RATE, MOST_DELAY, Refusal, quantity};
@@ -15,32 +15,33 @@ use crate::live::report;
 pub struct Arguments {
     /// The live fabric.
     name: String,
-    /// The wire, such as "h0->leaf0", or the link, such as "h0-leaf0": both of its wires. `*` stands for any text.
+    /// Wire, such as "h0->leaf0", or link (both wires), such as "h0-leaf0". `*` matches any text.
     wire: String,
-    /// Part of the frames that vanish, such as 0.1% or 0.001; 100%: all; 0: none.
+    /// Share of frames that are lost, such as 0.1% or 0.001; 100%: all; 0: none.
     #[arg(long, value_parser = part, allow_hyphen_values = true)]
     loss: Option<u32>,
-    /// Part of the frames that arrive with a wrong FCS, and are dropped there; 0: none.
+    /// Share of frames that arrive with a wrong FCS and are dropped there; 0: none.
     #[arg(long, value_name = "PART", value_parser = part, allow_hyphen_values = true)]
     corrupt: Option<u32>,
-    /// By how much each frame arrives later, such as +5us, at most 1s; 0: not at all.
+    /// Extra delay of each frame, such as +5us, at most 1s; 0: none.
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     delay: Option<u64>,
-    /// The most by which a frame arrives later than that; frames stay in order. 0: not at all.
+    /// Max random delay in addition to --delay; frames stay in order. 0: none.
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     jitter: Option<u64>,
-    /// The rate at which the port sends, such as 50Mbps, at least 100kbps; 0: the link's.
+    /// Rate at which the port sends, such as 50Mbps, at least 100kbps; 0: the link's rate.
     #[arg(long, value_parser = rate, allow_hyphen_values = true)]
     rate: Option<u64>,
-    /// Takes away all that is set, before other options count.
+    /// Removes all impairments before other options are applied.
     #[arg(long)]
     clear: bool,
-    /// Prints what is set then as JSON; errors, too.
+    /// Prints the resulting impairments as JSON, including errors.
     #[arg(long)]
     json: bool,
 }
 
-/// A part of all frames, in millionths: a percentage, or a number from 0 to 1. A bare 1 is refused: tc means 1% by it.
+/// Parses a share of all frames, in millionths: a percentage, or a number from 0 to 1. A bare 1 is refused, because in
+/// tc it means 1%.
 fn part(text: &str) -> Result<u32, Refusal> {
     let wrong =
         || Refusal::new(format!("{text:?} is not a part of all frames"), "write 0.1%, or 0.001");
@@ -69,7 +70,7 @@ fn part(text: &str) -> Result<u32, Refusal> {
     }
 }
 
-/// A time in picoseconds, with or without a sign.
+/// Parses a time in picoseconds, with or without a plus sign.
 fn time(text: &str) -> Result<u64, Refusal> {
     let unsigned = text.strip_prefix('+').unwrap_or(text);
     if unsigned == "0" {
@@ -83,7 +84,7 @@ fn time(text: &str) -> Result<u64, Refusal> {
     }
 }
 
-/// A rate in bit/s.
+/// Parses a rate in bit/s.
 fn rate(text: &str) -> Result<u64, Refusal> {
     if text == "0" {
         return Ok(0);
@@ -120,7 +121,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Asks a fabric for something that it answers with how wires are.
+/// Sends a request to a fabric that is answered with the state of wires.
 pub(super) fn ask(name: &str, request: &Request) -> Result<Vec<NamedWire>, String> {
     match Client::connect(name)?.ask_once(request)? {
         Answer::Wires { wires } => Ok(wires),
@@ -128,7 +129,7 @@ pub(super) fn ask(name: &str, request: &Request) -> Result<Vec<NamedWire>, Strin
     }
 }
 
-/// Prints what is set on wires; `otherwise` stands for nothing.
+/// Prints the state of wires; `otherwise` stands for a wire without impairments.
 pub(super) fn print(wires: &[NamedWire], otherwise: &str) -> Exit {
     let width = wires.iter().map(|named| named.wire.len()).max().unwrap_or(0);
     let line = |NamedWire { wire, view }: &NamedWire| {
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    /// tc takes a bare 1 for 1%.
+    /// tc reads a bare 1 as 1%.
     #[test]
     fn a_bare_one_is_refused() {
         for text in ["1", "1.0", "1.000000"] {

@@ -1,4 +1,4 @@
-//! `xoff import`: another program's files into a scenario.
+//! `xoff import`: conversion of another program's files into a scenario.
 
 mod files;
 
@@ -14,29 +14,30 @@ use crate::import::ns3::{self, Imported, Simulator};
 /// Arguments of `xoff import`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Whose files they are.
+    /// Program that the files are for.
     #[arg(value_enum)]
     program: Program,
-    /// A config file, or a folder with one config*.txt; the topology and the flows that it names are
-    /// looked for there and up to four folders up.
+    /// A config file, or a folder with one config*.txt. The topology and flow files that it names are searched for
+    /// there and up to four folders up.
     #[arg(value_name = "DIR")]
     path: PathBuf,
-    /// The scenario to write, flow lists beside it. Default: the config file's name, with .toml, here.
+    /// The scenario to write; flow lists go beside it. Default: the config file's name with .toml, in the current
+    /// folder.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Writes a scenario even if xoff cannot do all that the files ask for.
+    /// Writes a scenario even if xoff does not support everything that the files ask for.
     #[arg(long)]
     lenient: bool,
-    /// Replaces what an earlier import has written. If the import fails, all files stay as they are.
+    /// Replaces the output of an earlier import. If the import fails, all files stay as they are.
     #[arg(long)]
     force: bool,
-    /// What the program is started with beside its config, such as wien=false. ns3-datacenter has algorithm (3), wien
-    /// (true), delayWien (false) and windowCheck (true).
+    /// Command-line argument of the simulator beside its config, such as wien=false. ns3-datacenter has algorithm (3),
+    /// wien (true), delayWien (false) and windowCheck (true).
     #[arg(long = "argument", value_name = "NAME=VALUE")]
     started_with: Vec<String>,
 }
 
-/// A program whose files can be read.
+/// A program whose files can be imported.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Program {
     /// The HPCC simulator: ns-3, alibaba-edu/High-Precision-Congestion-Control.
@@ -90,10 +91,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// What to do about a scenario that cannot be all that the files ask for.
+/// Advice if xoff does not support everything that the files ask for.
 const LENIENT: &str = "results would not be the simulator's; --lenient writes the scenario anyway";
 
-/// Says what an import is, and whether it may be written. In JSON an import that may has its notes in the result.
+/// Prints the notes of an import, and returns true if it may be written. In JSON the notes of an import that may be
+/// written are part of the result.
 fn accepted(imported: &Imported, lenient: bool) -> bool {
     let may = lenient || !imported.remarks.any_asked();
     if super::json_errors::answers_in_json() {

@@ -1,4 +1,4 @@
-//! `xoff init`: a scenario to begin with.
+//! `xoff init`: a scenario as a starting point.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use super::Exit;
 use crate::complaint::Complaint;
 use crate::init::{Kind, Template};
 
-/// So long may the name of a run or a live fabric be.
+/// Max length of the name of a run or a live fabric, in bytes.
 const LONGEST_NAME: usize = 64;
 
 /// Arguments of `xoff init`.
@@ -18,10 +18,10 @@ const LONGEST_NAME: usize = 64;
   xoff init lab && xoff run lab.toml --datapath memory
   xoff init alpha --kind sweep && xoff sweep alpha.toml --out alpha.sweep")]
 pub struct Arguments {
-    /// Names the scenario, and the file in this folder: 1 to 64 letters, digits, `-`, `_` and `.`. With --kind sweep the
-    /// scenario that it varies is NAME-incast.toml.
+    /// Name of the scenario, and of its file in this folder: 1 to 64 letters, digits, `-`, `_` and `.`. With --kind
+    /// sweep the scenario that it varies is NAME-incast.toml.
     name: String,
-    /// What it is about.
+    /// Kind of scenario.
     #[arg(long, value_enum, default_value_t = Kind::Incast)]
     kind: Kind,
 }
@@ -55,7 +55,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Writes all files or none. An error is about a file.
+/// Writes all files or none. An error names its file.
 fn write(files: &[Template]) -> Result<(), (String, io::Error)> {
     let mut made: Vec<&str> = Vec::with_capacity(files.len());
     for Template { file, text } in files {
@@ -65,7 +65,7 @@ fn write(files: &[Template]) -> Result<(), (String, io::Error)> {
         });
         if let Err(error) = written {
             for file in made {
-                // The error to show is the one that there is.
+                // The first error is the one to report.
                 let _ = fs::remove_file(file);
             }
             return Err((file.clone(), error));

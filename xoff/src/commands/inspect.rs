@@ -1,4 +1,4 @@
-//! `xoff inspect`: what is a scenario's fabric like?
+//! `xoff inspect`: properties of a scenario's fabric, or the state of a live one.
 
 use std::path::PathBuf;
 
@@ -19,12 +19,12 @@ pub struct Arguments {
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Also says what headroom SONiC would give a queue on this switch chip: `spectrum`, `spectrum-2` or `spectrum-3`, and what
-    /// differs, or a chip of your own by `cell` and `pipeline`. KEYs: `cell` (bytes of a buffer cell), `pipeline` (what arrives
-    /// during the chip's latency), `mac-phy` (during that of MAC and PHY), `gearbox` (during that of a gearbox, one way),
-    /// `response` (until the neighbour stops), `mtu` (of the port), `lossless-mtu` (of packets in lossless queues),
-    /// `small-packets` (percent of packets that fill their cells worst), `lanes` (of the port). Default of both MTUs: the
-    /// scenario's longest packet.
+    /// Also prints the headroom that SONiC would give a queue on this switch chip, and the difference. NAME is
+    /// `spectrum`, `spectrum-2` or `spectrum-3`; a custom chip needs `cell` and `pipeline`. KEYs: `cell` (bytes of a
+    /// buffer cell), `pipeline` (bytes that arrive during the chip's latency), `mac-phy` (during the latency of MAC and
+    /// PHY), `gearbox` (during a gearbox's, one way), `response` (until the neighbour stops), `mtu` (of the port),
+    /// `lossless-mtu` (of packets in lossless queues), `small-packets` (percent of packets that fill their cells
+    /// worst), `lanes` (of the port). Default of both MTUs: the scenario's longest packet.
     #[arg(long, value_name = "NAME|KEY=VALUE,..")]
     asic: Option<Asic>,
     /// Prints JSON instead of text.
@@ -56,7 +56,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Shows how a live fabric is.
+/// Prints the state of a live fabric.
 #[cfg(feature = "kernel")]
 fn look(name: &str, json: bool) -> Exit {
     use crate::live::client::{self, Client};

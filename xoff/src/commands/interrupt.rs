@@ -1,9 +1,9 @@
-//! Ctrl-C and its kin: an orderly return instead of a death that others have to clean up after.
+//! Interrupts such as Ctrl-C: an orderly return, so that no cleanup is left to others.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Signals that ask a process to end, and end it if it does nothing about them; real-time signals do,
-/// too. The rest say that the process is broken, or cannot be caught.
+/// Signals that ask a process to end, and whose default action ends it; real-time signals are added separately. The
+/// remaining signals mean a broken process, or cannot be caught.
 const ENDING: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -16,19 +16,19 @@ const ENDING: [libc::c_int; 10] = [
     libc::SIGVTALRM,
     libc::SIGPROF,
 ];
-/// Shells start background jobs with these ignored. That is not a wish of the user, so they are caught
-/// all the same.
+/// Signals that shells ignore in background jobs. The user did not ask for this, so they are caught anyway.
 const OF_THE_KEYBOARD: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static TIMES: AtomicU32 = AtomicU32::new(0);
-/// When the last interrupt came that counts, in milliseconds.
+/// Time of the last interrupt that was counted, in milliseconds.
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// Signals that are so close together are one interrupt: `timeout` sends its own to the process, and then to its group.
+/// Signals closer together than this are one interrupt: `timeout` sends its signal to the process, and then to its
+/// group.
 const APART_MS: u64 = 200;
 
-/// From now on signals that ask for the end set the flag that is returned, as often as they come.
-/// Whoever started the process with one of them ignored, as `nohup` does with SIGHUP, meant it.
+/// Catches signals that ask for the end, from now on, and returns the flag that they set. A signal that was ignored at
+/// the process's start, as by `nohup`, stays ignored.
 pub fn watch() -> &'static AtomicBool {
     for signal in ENDING.into_iter().chain(ending_here()) {
         if OF_THE_KEYBOARD.contains(&signal) || !is_ignored(signal) {
@@ -38,27 +38,26 @@ pub fn watch() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// How often this process was interrupted since it watches: some commands do one thing at the first time, and another one
-/// at the second.
+/// Returns the number of interrupts since [`watch`]. Some commands react differently to the second one.
 #[cfg(feature = "kernel")]
 pub fn times() -> u32 {
     TIMES.load(Ordering::Relaxed)
 }
 
-/// What ends a process on this system alone.
+/// Returns the signals that end a process on Linux only.
 #[cfg(target_os = "linux")]
 fn ending_here() -> impl Iterator<Item = libc::c_int> {
     let named = [libc::SIGIO, libc::SIGPWR, libc::SIGSTKFLT];
     named.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
 }
 
-/// What ends a process on this system alone.
+/// Returns the signals that end a process on this system only: none.
 #[cfg(not(target_os = "linux"))]
 fn ending_here() -> impl Iterator<Item = libc::c_int> {
     std::iter::empty()
 }
 
-/// From now on a file that would grow beyond `ulimit -f` is an error of its writer, like a full disk.
+/// Makes writes beyond `ulimit -f` fail with an error, like a full disk, instead of ending the process.
 pub fn survive_large_files() {
     // SAFETY: ignoring a signal installs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -74,17 +73,17 @@ extern "C" fn interrupt(_signal: libc::c_int) {
     }
 }
 
-/// Since some instant. A signal handler may call it.
+/// Returns milliseconds of the monotonic clock. Safe in a signal handler.
 fn milliseconds() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time outlives the call, which may be made at any time.
+    // SAFETY: the time outlives the call, which is async-signal-safe.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec.cast_unsigned() * 1000 + now.tv_nsec.cast_unsigned() / 1_000_000
 }
 
 fn catch(signal: libc::c_int) {
     let handler: extern "C" fn(libc::c_int) = interrupt;
-    // SAFETY: all-zero is a valid sigaction; the handler reads a clock and stores numbers, which it may at any time.
+    // SAFETY: all-zero is a valid sigaction; the handler reads a clock and stores numbers, which is async-signal-safe.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;

@@ -1,10 +1,9 @@
-//! Errors and warnings, as text or, where `--json` is asked for, as JSON. Both go to standard error, so that standard output
-//! has results only, which are JSON then, too.
+//! Errors and warnings, as text or, with `--json`, as JSON. Both go to standard error, so that standard output has
+//! results only, in JSON as well.
 //!
-//! An error is one line, `{"error": "..", "code": 2, "message": "..", "file": "..", "line": 3, "column": 9, "hint": ".."}`: the
-//! whole text, the exit code, and the parts of the [`Complaint`]. `file`, `line`, `column` and `hint` are there where it has them.
-//! A warning has the same parts and begins with `warning`. The end of a fabric that is watched is `{"ended": ".."}`. An error
-//! that knows more has more keys.
+//! An error is one line of JSON: the whole text (`error`), the exit code (`code`), and the parts of the [`Complaint`]
+//! (`message`, `file`, `line`, `column`, `hint`), each left out if absent. A warning has the same parts, and `warning`
+//! instead of `error`. The end of a watched fabric is `{"ended": ".."}`. Some errors have further keys.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,20 +17,20 @@ use serde_json::Value;
 use super::{Arguments, Exit};
 use crate::complaint::Complaint;
 
-/// Whether this process answers in JSON. It runs one command.
+/// True if this process answers in JSON. A process runs one command.
 static IN_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Says how the command answers.
+/// Sets the format of this process's errors.
 pub fn answer_in_json(json: bool) {
     IN_JSON.store(json, Ordering::Relaxed);
 }
 
-/// Whether the command answers in JSON.
+/// Returns true if the command answers in JSON.
 pub fn answers_in_json() -> bool {
     IN_JSON.load(Ordering::Relaxed)
 }
 
-/// Reads the command line of this process; an error of it is shown, and is how the process ends.
+/// Parses the command line of this process. An error is printed and returned as the exit status.
 pub fn parse() -> Result<Arguments, Exit> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     answer_in_json(asks_for_json(&arguments));
@@ -47,7 +46,7 @@ pub fn parse() -> Result<Arguments, Exit> {
     })
 }
 
-/// The error with the user's words on one line each.
+/// Returns the error with line breaks in the user's words escaped.
 fn printed(mut error: clap::Error) -> clap::Error {
     let own = |(kind, value): (_, &ContextValue)| {
         let value = match value {
@@ -66,7 +65,7 @@ fn printed(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// An error of the command line. clap writes what is wrong on the first line.
+/// Converts an error of the command line. clap writes the problem on the first line.
 fn complaint(error: &clap::Error) -> Complaint {
     let text = error.render().to_string();
     let mut lines = text.trim().lines();
@@ -80,18 +79,18 @@ fn complaint(error: &clap::Error) -> Complaint {
     }
 }
 
-/// Whether the option is among these. What comes after `--` is another program's.
+/// Returns true if the arguments contain `--json`. Arguments after `--` belong to another program.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|it| *it != OsStr::new("--")).any(|it| it == OsStr::new("--json"))
 }
 
-/// Shows an error, and says how the command ends for it.
+/// Prints an error, and returns the exit status.
 pub fn error(complaint: impl Into<Complaint>, exit: Exit) -> Exit {
     show("error", &complaint.into().with("code", exit.code()));
     exit
 }
 
-/// Shows a warning.
+/// Prints a warning.
 pub fn warning(complaint: impl Into<Complaint>) {
     show("warning", &complaint.into());
 }
@@ -104,7 +103,7 @@ fn show(level: &str, complaint: &Complaint) {
     }
 }
 
-/// Says that what a command was about has ended, and the command with it.
+/// Prints that a watched fabric, or another subject of a command, has ended.
 #[cfg(feature = "kernel")]
 pub fn ended(message: &str) {
     if answers_in_json() {

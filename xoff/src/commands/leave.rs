@@ -1,7 +1,9 @@
-//! The end of commands that show a fabric, or wait for it, and keep nothing: `top`, `watch`, `metrics`, `capture`, `send`.
+//! The end of commands that watch a fabric, or wait for it, and store nothing: `top`, `watch`, `metrics`, `capture`,
+//! `send`.
 //!
-//! A signal ends them, and so does the end of their terminal, even where no shell is left to send the signal. They see that
-//! by themselves within moments. A command that cannot, such as one that writes to a terminal which nobody reads, is ended.
+//! A signal ends these commands, and so does the end of their terminal, even if no shell is left to send the signal.
+//! They notice it within moments. A command that cannot notice it, for example because it is blocked on a terminal that
+//! nobody reads, is ended.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -14,19 +16,20 @@ use ratatui::crossterm::terminal::disable_raw_mode;
 
 use super::{Exit, guardian, interrupt};
 
-/// Time between two looks for a signal.
+/// Timeout of one poll of the terminals, after which the flag is checked.
 const MOMENT: Duration = Duration::from_millis(100);
-/// A command that has not ended so long after it was to end is stuck.
+/// Time after which a command that has not ended is stuck.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The standard descriptors that were terminals when the command began.
+/// Standard descriptors that were terminals when the command began.
 static TERMINALS: OnceLock<Vec<RawFd>> = OnceLock::new();
 
-/// The exit code of a command that is stuck.
+/// Exit code of a stuck command.
 static STUCK: AtomicU8 = AtomicU8::new(0);
 
-/// Signals, and the end of a terminal, set the flag that is returned from now on. A command that does not end by itself then
-/// ends with `stuck`. With SIGHUP ignored, as by `nohup`, the command outlives its terminal, unless it `needs_terminal`.
+/// Starts to watch for signals and the end of a terminal, and returns the flag that they set. A command that does not
+/// end by itself then ends with `stuck`. With SIGHUP ignored, as by `nohup`, the command outlives its terminal, unless
+/// it `needs_terminal`.
 pub fn watch(stuck: Exit, needs_terminal: bool) -> &'static AtomicBool {
     end_stuck_with(stuck);
     let outlives = !needs_terminal && interrupt::is_ignored(libc::SIGHUP);
@@ -42,7 +45,7 @@ pub fn watch(stuck: Exit, needs_terminal: bool) -> &'static AtomicBool {
             }
         }
         thread::sleep(GRACE);
-        // Keys are lines again. What else the terminal shows cannot be written.
+        // Leaves raw mode. Other state of the terminal cannot be restored, because writing may block.
         let _ = disable_raw_mode();
         guardian::dismiss();
         // SAFETY: ends the process.
@@ -51,30 +54,31 @@ pub fn watch(stuck: Exit, needs_terminal: bool) -> &'static AtomicBool {
     interrupted
 }
 
-/// Sets the exit code of a command that gets stuck from now on. Its work may be done, and only a message be left to write.
+/// Sets the exit code of a command that gets stuck from now on: its work may be done, with only a message left to
+/// write.
 pub fn end_stuck_with(exit: Exit) {
     STUCK.store(exit.code(), Ordering::Relaxed);
 }
 
-/// Returns true for a terminal, and for one that is gone already.
+/// Returns true for a terminal, even one that has already hung up.
 fn is_terminal(descriptor: RawFd) -> bool {
     // SAFETY: asks about a number.
     let is_there = unsafe { libc::isatty(descriptor) } == 1;
     is_there || io::Error::last_os_error().raw_os_error() == Some(libc::EIO)
 }
 
-/// Returns true if a terminal of this command is gone.
+/// Returns true if a terminal of this command has hung up.
 pub fn is_terminal_gone() -> bool {
     TERMINALS.get().is_some_and(|terminals| has_hung_up(terminals, Duration::ZERO))
 }
 
-/// Returns true for an error of a write whose reader is gone.
+/// Returns true for the error of a write whose reader has ended.
 pub fn is_of_gone_reader(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
         || error.raw_os_error() == Some(libc::EIO) && is_terminal_gone()
 }
 
-/// Waits until a terminal hangs up, for at most this long, and says whether one has.
+/// Waits at most `most` for a terminal to hang up. Returns true if one has.
 fn has_hung_up(terminals: &[RawFd], most: Duration) -> bool {
     let polled = |fd: &RawFd| libc::pollfd { fd: *fd, events: 0, revents: 0 };
     let mut polled: Vec<libc::pollfd> = terminals.iter().map(polled).collect();

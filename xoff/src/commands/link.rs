@@ -1,4 +1,4 @@
-//! `xoff link`: wires of a live fabric, taken down and up again.
+//! `xoff link`: takes wires of a live fabric down and up.
 
 use emulation::live::impairment::LinkState;
 use scenario::LEAST_PERIOD;
@@ -15,38 +15,38 @@ use crate::live::protocol::Request;
 pub struct Arguments {
     /// The live fabric.
     name: String,
-    /// The wire, such as "h0->leaf0", or the link, such as "h0-leaf0": both of its wires. `*` stands for any text.
+    /// Wire, such as "h0->leaf0", or link (both wires), such as "h0-leaf0". `*` matches any text.
     wire: String,
-    /// What becomes of it. A wire that is down loses every frame; what is on its way arrives.
+    /// New state. A wire that is down loses every new frame; frames already on it arrive.
     state: State,
-    /// Routes avoid the link while one of its wires is down. Without it switches know nothing of it.
+    /// Makes routes avoid the link while one of its wires is down. Otherwise switches keep using it.
     #[arg(long)]
     reroute: bool,
-    /// For `flap`: from one time that it goes down to the next, in emulated time. Default 2s.
+    /// For `flap`: time from one failure to the next, in emulated time. Default: 2s.
     #[arg(long, value_parser = time, allow_hyphen_values = true)]
     period: Option<Picos>,
-    /// For `flap`: how long it then stays down. Default: half the period.
+    /// For `flap`: time that the wire stays down. Default: half the period.
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     down_for: Option<Picos>,
-    /// For `flap`: how often it goes down before it stays up. Default: until another `xoff link`.
+    /// For `flap`: number of failures, after which the wire stays up. Default: until another `xoff link`.
     #[arg(long, value_parser = at_least(1u64), allow_hyphen_values = true)]
     times: Option<u64>,
-    /// Prints what is set then as JSON; errors, too.
+    /// Prints the resulting state as JSON, including errors.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum State {
-    /// It carries frames.
+    /// Carries frames.
     Up,
-    /// It loses them.
+    /// Loses frames.
     Down,
-    /// It goes down again and again, for the first time now.
+    /// Goes down repeatedly, for the first time now.
     Flap,
 }
 
-/// A time with its unit.
+/// Parses a time with its unit.
 fn time(text: &str) -> Result<Picos, Refusal> {
     quantity::parse(text)
 }

@@ -1,4 +1,4 @@
-//! `xoff list`: the live fabrics of this machine.
+//! `xoff list`: live fabrics on this machine.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ struct Listed {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     fabric: Option<Box<Description>>,
-    /// The last that an abandoned fabric's supervisor had to say.
+    /// Last message of an abandoned fabric's supervisor.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_words: Option<String>,
 }

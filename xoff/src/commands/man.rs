@@ -15,9 +15,9 @@ use crate::complaint::Complaint;
   xoff man run | man -l -
   xoff man --out /usr/local/share/man/man1")]
 pub struct Arguments {
-    /// The command whose page is printed. Default: that of all commands.
+    /// Command whose page is printed. Default: the overview page.
     command: Option<String>,
-    /// Writes the pages of all commands into this folder instead, made if it is missing.
+    /// Writes the pages of all commands to this folder instead, made if it is missing.
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What the commands of the kernel datapath say in a build that has none.
+//! Stubs of the kernel datapath's commands, for a build without it.
 
 use std::ffi::OsString;
 
@@ -6,14 +6,14 @@ use emulation::NO_KERNEL_DATAPATH;
 
 use super::Exit;
 
-/// Arguments of a command that needs the kernel: any.
+/// Arguments of a command that needs the kernel: anything is accepted.
 #[derive(Debug, clap::Args)]
 pub struct Anything {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     arguments: Vec<OsString>,
 }
 
-/// Refuses.
+/// Refuses the command.
 pub fn refuse(_: &Anything) -> Exit {
     super::refuse(NO_KERNEL_DATAPATH)
 }
@@ -87,10 +87,10 @@ pub mod selftest {
 pub mod destroy {
     pub use super::{Anything as Arguments, refuse as execute};
 
-    /// Nothing: a run in memory leaves no namespace.
+    /// Does nothing: a run in memory leaves no namespace.
     pub fn remove_what_can_be() {}
 
-    /// No.
+    /// Returns false: a run in memory leaves no fabric.
     pub fn leaves_fabric_of(_: u32) -> bool {
         false
     }
@@ -102,14 +102,14 @@ pub mod doctor {
 
     use super::super::Exit;
 
-    /// Arguments of `xoff doctor`: the same in every build.
+    /// Arguments of `xoff doctor`, as in a build with the kernel datapath.
     #[derive(Debug, clap::Args)]
     pub struct Arguments {
-        /// Where the kernel's verifier refuses a program, prints its whole log after the checks.
+        /// Prints the verifier's whole log after the checks, if it refuses a program.
         #[arg(long)]
         verifier_log: bool,
-        /// Loads each program of switches and prints how many instructions the verifier follows in it, of a million that it may, and
-        /// for how long; nothing else is checked.
+        /// Loads each switch program, and prints how many instructions the verifier processes (limit: one million) and
+        /// how long that takes; checks nothing else.
         #[arg(long, conflicts_with = "verifier_log")]
         programs: bool,
     }
@@ -119,7 +119,7 @@ pub mod doctor {
         super::super::refuse(NO_KERNEL_DATAPATH)
     }
 
-    /// Refuses: a sentence with what to do.
+    /// Refuses with a sentence and advice.
     pub fn require_kernel_datapath() -> Result<(), String> {
         Err(NO_KERNEL_DATAPATH.to_owned())
     }

@@ -20,19 +20,19 @@ pub struct Arguments {
     name: String,
     #[command(flatten)]
     place: Place,
-    /// Answers in JSON, errors too.
+    /// Prints JSON instead of text, including errors.
     #[arg(long)]
     json: bool,
 }
 
-/// Where metrics are served.
+/// Address at which metrics are served.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Place {
-    /// At this address of this machine, such as 127.0.0.1:9100; port 0 is any free one.
+    /// Loopback address of this machine, such as 127.0.0.1:9100; port 0 picks a free one.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
     listen: Option<SocketAddr>,
-    /// At this Unix socket, which is made, and removed at the end.
+    /// Unix socket, which is created, and removed at the end.
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 }
@@ -105,11 +105,11 @@ fn announce(in_json: bool, place: &str) {
     } else {
         format!("serving metrics at {place} until the fabric ends, or Ctrl-C")
     };
-    // Nobody has to read it.
+    // A closed standard output is not an error.
     let _ = super::print(&text, Exit::Success);
 }
 
-/// A Unix socket, for as long as it is served.
+/// A Unix socket that exists while it is served.
 struct SocketFile<'a> {
     listener: UnixListener,
     path: &'a Path,
@@ -119,7 +119,7 @@ impl<'a> SocketFile<'a> {
     fn bind(path: &'a Path) -> Result<Self, String> {
         let failed = |error: io::Error| format!("cannot listen at {}: {error}", path.display());
         match UnixListener::bind(path) {
-            // What a killed server has left answers nobody.
+            // A socket left by a killed server accepts no connections.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 let is_socket = fs::metadata(path).is_ok_and(|file| file.file_type().is_socket());
                 let refused = UnixStream::connect(path).map_err(|error| error.kind());
@@ -135,7 +135,7 @@ impl<'a> SocketFile<'a> {
         Self::readable(listener, path).map_err(failed)
     }
 
-    /// For root alone; whoever else is to read it is given leave by hand.
+    /// Restricts the socket to root; wider access is granted by hand.
     fn readable(listener: UnixListener, path: &'a Path) -> io::Result<Self> {
         let socket = Self { listener, path };
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
@@ -178,7 +178,7 @@ mod tests {
         assert!(SocketFile::bind(&path).is_err_and(|error| error.contains("in use")));
         drop(socket);
         assert!(!path.exists());
-        // A killed server removes nothing.
+        // A killed server leaves its socket.
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         drop(SocketFile::bind(&path).expect("nobody answers there"));

@@ -1,4 +1,4 @@
-//! `xoff report`: runs and sweeps to look at.
+//! `xoff report`: an HTML report of runs and sweeps.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,15 @@ use crate::report;
   xoff run scenario.toml --out run && xoff report run
   xoff report dt dsh --out compared.html --figures figures")]
 pub struct Arguments {
-    /// Folders of runs (`xoff run --out`), of sweeps and of reproductions, whose figures are sweeps. Several runs stand beside each other.
+    /// Folders of runs (`xoff run --out`), of sweeps, and of reproductions, whose figures are sweeps. Several runs are
+    /// compared side by side.
     #[arg(value_name = "RESULTS", required = true)]
     folders: Vec<PathBuf>,
-    /// The HTML file to write, outside the results; an earlier report there is replaced.
+    /// HTML file to write, outside the results; an earlier report there is replaced.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
-    /// Also writes each picture as an SVG file into this folder, made if it is missing. Files of the same names are replaced,
-    /// others stay.
+    /// Also writes each chart as an SVG file to this folder, made if it is missing. Files of the same names are
+    /// replaced, others stay.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
 }
@@ -45,7 +46,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// Writes the report, and returns the names of its pictures.
+/// Writes the report, and returns the names of its charts.
 fn write(arguments: &Arguments) -> Result<Vec<String>, Complaint> {
     let Arguments { folders, out, figures } = arguments;
     super::require_place(out)?;

@@ -1,4 +1,4 @@
-//! `xoff reproduce`: a paper's figures, run and compared.
+//! `xoff reproduce`: runs a paper's figures and compares the results.
 
 mod check;
 
@@ -23,42 +23,42 @@ pub struct Arguments {
     /// The paper: "dsh", "bfc", "spfc", "bshare" or "ofc".
     #[arg(value_parser = paper)]
     paper: &'static Paper,
-    /// Its figures, such as fig14 fig17. Default: all that it has.
+    /// Figures of the paper, such as fig14 fig17. Default: all.
     figures: Vec<String>,
-    /// A smaller version of the figures that have one; the others are small.
+    /// Runs the smaller version of figures that have one; the other figures are small anyway.
     #[arg(long, value_name = "NAME", value_parser = [SMALL])]
     scale: Option<String>,
-    /// Seeds 1 to N instead of each figure's own.
+    /// Uses seeds 1 to N instead of each figure's own seeds.
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroU32::MIN), allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
-    /// Runs at a time. Default: one for each processor.
+    /// Max number of runs in parallel. Default: one per processor.
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
-    /// Folder for the results; made if it is missing. Runs that it holds complete are not run again.
-    /// Default: the paper's name with `.reproduction`, in the current folder.
+    /// Folder for the results; made if it is missing. Runs that are complete there are not repeated. Default: the
+    /// paper's name with `.reproduction`, in the current folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Prints the figures and how many runs of each are complete, and runs none.
+    /// Prints the figures and how many runs of each are complete; runs nothing.
     #[arg(long, conflicts_with_all = ["jobs", "tables"])]
     list: bool,
-    /// Writes the tables of what is complete, and runs nothing.
+    /// Writes the tables of complete runs; runs nothing.
     #[arg(long, conflicts_with = "jobs")]
     tables: bool,
-    /// Repeats one run of each figure, of its smaller version if it has one, and compares its numbers with those that
-    /// ship with xoff: they are equal unless xoff computes something else, and then the exit code is 1. The runs are
+    /// Repeats one run of each figure, of its smaller version if it has one, and compares its numbers with the numbers
+    /// that ship with xoff. They are equal unless xoff computes something else; then the exit code is 1. The runs are
     /// left in `check` in the results' folder.
     #[arg(long, conflicts_with_all = ["scale", "seeds", "jobs", "list", "tables"])]
     check: bool,
-    /// Does the same and writes the numbers to this file, which is to be `scenarios/PAPER/check.csv`. Figures that are
-    /// not named keep their rows.
+    /// Repeats the runs of --check and writes their numbers to this file, normally `scenarios/PAPER/check.csv`. Figures
+    /// that are not named keep their rows.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "scale", "seeds", "jobs", "list", "tables"])]
     write_check: Option<PathBuf>,
 }
 
-/// The scale of a smaller version.
+/// Name of the scale of smaller versions.
 const SMALL: &str = "small";
 
-/// The name of the report in the results' folder.
+/// Name of the report in the results' folder.
 const REPORT: &str = "report.md";
 
 impl Arguments {
@@ -84,8 +84,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     exit.unwrap_or_else(|fault| fault.complain())
 }
 
-/// The figures that are asked for, each once and in the paper's order, with their runs, all of them
-/// checked.
+/// Returns the selected figures with their checked runs, each figure once and in the paper's order.
 fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandError> {
     let paper = arguments.paper;
     let asked = |name: &String| {
@@ -167,7 +166,7 @@ fn reproduce(
     Ok(super::answer(&text, &json!({ "report": report, "figures": figures }), exit))
 }
 
-/// The outcome of a figure, and whether the user interrupted it.
+/// Runs a figure. Returns its outcome, and true if the user interrupted it.
 fn one_figure(
     arguments: &Arguments,
     figure: &'static Figure,

@@ -1,4 +1,4 @@
-//! `xoff run`: a scenario through its datapath.
+//! `xoff run`: runs a scenario on its datapath.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -29,20 +29,20 @@ pub struct Arguments {
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Where switches run; replaces `datapath.kind`.
+    /// Place where switches run; replaces `datapath.kind`.
     #[arg(long, value_enum, value_name = "kernel|memory", hide_possible_values = true)]
     datapath: Option<Where>,
     /// Seed of all randomness of the run; replaces `seed`.
     #[arg(long, value_name = "N", value_parser = between(0, LARGEST_SEED), allow_hyphen_values = true)]
     seed: Option<u64>,
-    /// The format of the tables, `csv` or `parquet`, instead of `results.format`; and with `hpcc`, files in another
-    /// program's format beside them, like the key `results.hpcc`.
+    /// Format of the tables, `csv` or `parquet`, instead of `results.format`. `hpcc` adds files in the HPCC simulator's
+    /// format, like the key `results.hpcc`.
     #[arg(long, value_enum, value_delimiter = ',', requires = "out")]
     format: Vec<Format>,
     /// Prints the summary as JSON instead of the report.
     #[arg(long)]
     json: bool,
-    /// How many threads run the fabric; results do not depend on it.
+    /// Number of threads that run the fabric; results do not depend on it.
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = threads, allow_hyphen_values = true)]
     threads: Threads,
 }
@@ -57,7 +57,7 @@ enum Where {
 }
 
 impl Where {
-    /// The key of a scenario that the option replaces.
+    /// Returns the scenario key that the option replaces.
     const fn key(self) -> &'static str {
         match self {
             Self::Kernel => "datapath.kind=\"kernel\"",
@@ -66,14 +66,14 @@ impl Where {
     }
 }
 
-/// What is written.
+/// Format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Tables as text.
     Csv,
     /// Tables as Apache Parquet, with typed columns.
     Parquet,
-    /// `fct.txt`, `pfc.txt` and `qlen.txt`, as the HPCC simulator (ns-3) writes them.
+    /// `fct.txt`, `pfc.txt` and `qlen.txt`, in the format of the HPCC simulator (ns-3).
     Hpcc,
 }
 
@@ -102,7 +102,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     execute_scenario(&scenario, arguments, interrupted)
 }
 
-/// The key that `--format` replaces, if it names a format of tables.
+/// Returns the key that `--format` replaces, if it names a format of tables.
 fn table_format(formats: &[Format]) -> Result<Option<String>, &'static str> {
     let [csv, parquet] = [Format::Csv, Format::Parquet].map(|it| formats.contains(&it));
     let format = match (csv, parquet) {
@@ -118,7 +118,7 @@ fn table_format(formats: &[Format]) -> Result<Option<String>, &'static str> {
     Ok(Some(tables::key(format)))
 }
 
-/// What `--threads` says.
+/// Parses `--threads`.
 pub(super) fn threads(text: &str) -> Result<Threads, String> {
     if text == "auto" {
         return Ok(Threads::Auto);
@@ -181,7 +181,7 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
     }
 }
 
-/// What became of the scenario's expectations. Nothing is expected of a part of a run.
+/// Returns verdicts on the scenario's expectations; none for a partial run.
 fn verdicts(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> Vec<Verdict> {
     if matches!(summary.ended, RunEnd::Interrupted | RunEnd::Failed) {
         return Vec::new();
@@ -189,7 +189,7 @@ fn verdicts(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> Ve
     expectation::judge(scenario, summary, folder)
 }
 
-/// The summary, with `expectations` as its last key if there are some.
+/// Formats the summary as JSON, with `expectations` as its last key if there are any.
 fn json(summary: &Summary, verdicts: &[Verdict]) -> String {
     #[derive(Serialize)]
     struct WithExpectations<'a> {
@@ -204,7 +204,7 @@ fn json(summary: &Summary, verdicts: &[Verdict]) -> String {
     serde_json::to_string_pretty(&whole).expect("a summary has string keys only")
 }
 
-/// How a run ended that left a summary, and results in `out`.
+/// Returns the exit status of a run that left a summary, and results in `out`.
 fn exit(summary: &Summary, out: Option<&Path>) -> Exit {
     if summary.ended == RunEnd::Interrupted {
         let at = results::span(Nanos(summary.emulated_ns));

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: a bar on a terminal, a line now and then elsewhere.
+//! Progress of a run for a person: a bar on a terminal, a line now and then elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -17,28 +17,28 @@ pub struct RunProgress {
     course: Course,
 }
 
-/// How fast a run gets on, and when the next line is due. It reads no clock: wall time is an argument.
+/// Pace of a run, and the time of its next line. It reads no clock: wall time is an argument.
 pub(super) struct Course {
     /// Emulated time at which the run ends at the latest.
     duration: Nanos,
-    /// Wall and emulated time of the first call. What came before was spent on the fabric's deployment.
+    /// Wall and emulated time of the first call. Time before it was spent on the fabric's deployment.
     first: Option<(Duration, Nanos)>,
     /// Wall time of the next line.
     next_line: Duration,
 }
 
 impl RunProgress {
-    /// Of a run that begins now and emulates at most `duration`.
+    /// Starts the progress of a run that begins now and emulates at most `duration`.
     pub fn new(duration: Nanos) -> Self {
-        // Cut to the width of the terminal: a second line would stay.
+        // Cut to the width of the terminal, because a second line would not be erased.
         let style = ProgressStyle::with_template("{bar:12} {wide_msg}").expect("it is well-formed");
         let bar = ProgressBar::new(duration.0 / 1000).with_style(style);
-        // Hidden where standard error is no terminal, or one that cannot move its cursor.
+        // Hidden if standard error is not a terminal, or its terminal cannot move the cursor.
         let bar = Some(bar).filter(|bar| !bar.is_hidden());
         Self { bar, started: now(), course: Course::new(duration) }
     }
 
-    /// The run has come so far.
+    /// Shows the run's progress.
     pub fn tell(&mut self, progress: Progress) {
         let elapsed = now() - self.started;
         let Some(bar) = &self.bar else {
@@ -51,7 +51,7 @@ impl RunProgress {
         bar.set_message(self.course.state(elapsed, progress));
     }
 
-    /// The bar goes.
+    /// Removes the bar.
     pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
@@ -60,14 +60,14 @@ impl RunProgress {
 }
 
 impl Course {
-    /// Of a run that begins now.
+    /// Starts the pace of a run that begins now.
     pub(super) const fn new(duration: Nanos) -> Self {
         Self { duration, first: None, next_line: LINE_PERIOD }
     }
 
-    /// The line to print after `elapsed` of wall time, if one is due.
+    /// Returns the line to print after `elapsed` of wall time, if one is due.
     pub(super) fn line(&mut self, elapsed: Duration, progress: Progress) -> Option<String> {
-        // The pace is that since the first call.
+        // The pace counts from the first call.
         let state = self.state(elapsed, progress);
         (elapsed >= self.next_line).then(|| {
             self.next_line = elapsed + LINE_PERIOD;
@@ -75,7 +75,7 @@ impl Course {
         })
     }
 
-    /// How far the run is, what matters most first.
+    /// Describes the progress, most important part first.
     fn state(&mut self, elapsed: Duration, progress: Progress) -> String {
         let left = self.time_left(elapsed, progress.now);
         let left = left.map(|left| format!(", at most {} left", wall(left)));
@@ -89,7 +89,8 @@ impl Course {
         )
     }
 
-    /// Wall time until the duration is over at the pace so far; the run may end earlier. `None` until there is a pace.
+    /// Returns the wall time until the duration is over at the pace so far; the run may end earlier. `None` until there
+    /// is a pace.
     fn time_left(&mut self, elapsed: Duration, now: Nanos) -> Option<Duration> {
         let (began, from) = *self.first.get_or_insert((elapsed, now));
         let spent = elapsed.saturating_sub(began).as_nanos();
@@ -99,13 +100,13 @@ impl Course {
     }
 }
 
-/// What has been done.
+/// Describes the work done.
 fn done(progress: Progress) -> String {
     let Progress { flows_completed, packet_hops, .. } = progress;
     format!("{} done, {}", counted(flows_completed, "flow"), counted(packet_hops, "packet-hop"))
 }
 
-/// `59 s`, `12 min 5 s`, `3 h 20 min`.
+/// Formats a time: `59 s`, `12 min 5 s`, `3 h 20 min`.
 fn wall(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
@@ -134,7 +135,7 @@ mod tests {
     fn a_line_is_printed_after_each_ten_seconds() {
         let mut course = Course::new(SECOND);
         let mut printed = Vec::new();
-        // 1 ms each 100 ms; for 15 s nothing is heard of the run.
+        // 1 ms of emulated time each 100 ms; for 15 s the run reports nothing.
         for tick in (0..300).filter(|tick| !(101..250).contains(tick)) {
             let elapsed = Duration::from_millis(tick * 100);
             printed.extend(course.line(elapsed, at(tick * 1_000_000)));

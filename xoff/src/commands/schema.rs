@@ -1,4 +1,4 @@
-//! `xoff schema`: the JSON Schema of scenarios and sweeps, for editors, and one section of it, for people.
+//! `xoff schema`: the JSON Schema of scenarios and sweeps for editors, and its sections for people.
 
 mod section;
 
@@ -15,8 +15,9 @@ use section::Section;
   xoff schema flows.poisson
   xoff schema sweep.axes")]
 pub struct Arguments {
-    /// `scenario` or `sweep`: what such a file may have, as a JSON Schema. Or a section of a scenario, such as `switch.ecn`, or of a
-    /// sweep, such as `sweep.axes`: its keys, in words. A step may also be the kind of a table, such as `host.transport.tcp`.
+    /// `scenario` or `sweep`: prints the JSON Schema of such files. Or a section of a scenario, such as `switch.ecn`,
+    /// or of a sweep, such as `sweep.axes`: prints its keys as text. A step may also be the kind of a table, such as
+    /// `host.transport.tcp`.
     #[arg(value_name = "FILE|SECTION", default_value = "scenario")]
     of: String,
 }

@@ -1,4 +1,4 @@
-//! `xoff selftest`: tests of the kernel below a fabric.
+//! `xoff selftest`: tests of the kernel features that fabrics use.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,46 +20,46 @@ use crate::selftest::{bytecode, evidence};
 /// Arguments of `xoff selftest`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Scenarios with `[[expect]]` that are run instead of the catalogue.
+    /// Scenarios with `[[expect]]` to run instead of the catalogue.
     #[arg(value_name = "FILE", conflicts_with_all = ["only", "skip", "list"])]
     files: Vec<PathBuf>,
-    /// Prints the names of the tests that would run, and what each shows.
+    /// Prints the names of the tests that would run, and the purpose of each.
     #[arg(long)]
     list: bool,
-    /// Runs only tests whose names match: `*` stands for any text, `?` for any character. May be given several times.
+    /// Runs only tests whose names match: `*` matches any text, `?` any character. May be given several times.
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
     /// Leaves out tests whose names match. May be given several times.
     #[arg(long, value_name = "GLOB")]
     skip: Vec<String>,
-    /// How the report is written.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t = Format::Ktap)]
     format: Format,
-    /// How long a test may take before it fails.
+    /// Time after which a test fails.
     #[arg(long, value_name = "TIME", default_value = "45s", value_parser = time)]
     time_limit: Duration,
-    /// What the bytes of frames, and draws of scenarios, follow from. Default: 1, and for a FILE what it says.
+    /// Seed of the frames' bytes and of the scenarios' random draws. Default: 1; for a FILE, its own seed.
     #[arg(long, value_name = "N", value_parser = at_least(0u64))]
     seed: Option<u64>,
-    /// Runs each test so many times.
+    /// Runs each test N times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = between(1u32, 1_000_000))]
     repeat: u32,
-    /// Runs so many copies of each test side by side, in fabrics of their own.
+    /// Runs N copies of each test in parallel, in separate fabrics.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = between(1u32, 256))]
     stress: u32,
-    /// Also collects what a bug report needs in a folder: the kernel's log and configuration, programs and maps, captures,
-    /// scenarios, verifier logs, and the command that does it again.
+    /// Also collects material for a bug report in this folder: the kernel's log and configuration, programs and maps,
+    /// captures, scenarios, verifier logs, and the command that repeats the test.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
-    /// Stops each test between its set-up and its traffic: names its namespaces on standard error, and waits for a line on
-    /// standard input. Then a test may take as long as it likes.
+    /// Stops each test between its set-up and its traffic: prints its namespaces on standard error, and waits for a
+    /// line on standard input. The time limit does not apply then.
     #[arg(long, conflicts_with = "time_limit")]
     pause: bool,
 }
 
-/// Of the catalogue's frames and scenarios.
+/// Seed of the catalogue's frames and scenarios.
 const DEFAULT_SEED: u64 = 1;
-/// Of a test; the option's default.
+/// Time limit of a test; the option's default.
 const TIME_LIMIT: Duration = Duration::from_secs(45);
 
 /// Runs the command.
@@ -110,7 +110,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     match runner::run(&items, &plan, missing.as_deref(), io::stdout().lock(), interrupted) {
         Ok(End::Done(tally)) => exit(tally),
         Ok(End::Interrupted) => Exit::Interrupted,
-        // Nobody reads (`xoff selftest | head`), and not all tests have run.
+        // The reader has closed the pipe (`xoff selftest | head`), and not all tests have run.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Interrupted,
         Err(error) => super::refuse(format!(
             "cannot write to standard output: {error}; send it somewhere else"
@@ -126,7 +126,7 @@ fn exit(tally: Tally) -> Exit {
     }
 }
 
-/// The tests of the catalogue that are asked for.
+/// Returns the selected tests of the catalogue.
 fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, Complaint> {
     for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
         for glob in globs {
@@ -156,7 +156,7 @@ fn of_catalogue(test: &'static Test, arguments: &Arguments) -> Item<'static> {
     Item { name: test.name.to_owned(), chosen_by, work: Work::Test(test) }
 }
 
-/// Words that choose a test, and the options that decide how it runs.
+/// Returns the words that select a test, followed by the options that change its run.
 fn with_options(chosen_by: String, arguments: &Arguments) -> String {
     let mut words = vec![chosen_by];
     words.extend(options(arguments));
@@ -174,7 +174,7 @@ fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Arguments
     Item { name: scenario.name.clone(), chosen_by, work: Work::Scenario(scenario) }
 }
 
-/// What this machine lacks for any test of the kernel, if it lacks something.
+/// Returns the problem that prevents every kernel test on this machine, if there is one.
 fn missing() -> Option<String> {
     super::doctor::require_kernel_datapath().err().or_else(|| {
         let error = bytecode::probe().err()?;
@@ -182,7 +182,7 @@ fn missing() -> Option<String> {
     })
 }
 
-/// The command line, as a shell takes it.
+/// Returns the command line in shell syntax.
 fn again(arguments: &Arguments) -> String {
     let mut words = vec!["xoff".to_owned(), "selftest".to_owned()];
     for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
@@ -193,7 +193,7 @@ fn again(arguments: &Arguments) -> String {
     words.join(" ")
 }
 
-/// The options that decide how a test runs, where they are not the defaults.
+/// Returns the options that change a test's run and differ from the defaults.
 fn options(arguments: &Arguments) -> Vec<String> {
     let mut words: Vec<String> = seed_option(arguments).into_iter().collect();
     if arguments.time_limit != TIME_LIMIT {
@@ -207,13 +207,13 @@ fn options(arguments: &Arguments) -> Vec<String> {
     words
 }
 
-/// The seed, which a scenario's file has itself unless another one is asked for.
+/// Returns the seed option. A scenario's file has a seed itself, so its default is left out.
 fn seed_option(arguments: &Arguments) -> Option<String> {
     let of_catalogue = arguments.files.is_empty().then_some(DEFAULT_SEED);
     arguments.seed.or(of_catalogue).map(|seed| format!("--seed {seed}"))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -222,7 +222,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A time such as `45s`.
+/// Parses a time such as `45s`.
 fn time(text: &str) -> Result<Duration, Refusal> {
     let time = quantity::parse::<Picos>(text)?;
     if time.0 < 1_000_000_000 {

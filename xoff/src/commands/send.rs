@@ -17,9 +17,9 @@ use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
 use crate::live::report;
 
-/// Time between two looks whether the wait is over, while no flow is done.
+/// Time between two checks for the end of the wait, while no flow completes.
 const MOMENT: Duration = Duration::from_millis(100);
-/// So many flows that nobody waits for any longer are named.
+/// Max number of unfinished flows that are listed by name.
 const MOST_NAMED: usize = 8;
 
 /// Arguments of `xoff send`.
@@ -33,7 +33,7 @@ pub struct Arguments {
     dst: String,
     #[command(flatten)]
     flow: FlowArguments,
-    /// How many flows start at once.
+    /// Number of flows that start at the same time.
     #[arg(long, default_value_t = 1, value_parser = between(1u32, 4096), allow_hyphen_values = true)]
     count: u32,
 }
@@ -52,29 +52,29 @@ pub struct IncastArguments {
     flow: FlowArguments,
 }
 
-/// What a flow is.
+/// Options of a flow.
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct FlowArguments {
-    /// What each flow transfers, such as 64kB or 1MB.
+    /// Size of each flow, such as 64kB or 1MB.
     #[arg(long, value_name = "BYTES", default_value = "1MB", value_parser = bytes, allow_hyphen_values = true)]
     bytes: u64,
-    /// Its priority, 0 to 7.
+    /// Priority of the flows, 0 to 7.
     #[arg(long, default_value_t = 3, value_parser = between(0u8, 7), allow_hyphen_values = true)]
     priority: u8,
-    /// How long to wait, by the wall clock, such as 10s; flows that are not done then go on. Default: until they are done.
+    /// Max wait in wall-clock time, such as 10s; unfinished flows then continue. Default: until all flows are done.
     #[arg(long, value_name = "TIME", value_parser = timeout, allow_hyphen_values = true)]
     timeout: Option<Duration>,
-    /// Prints a line of JSON for each flow.
+    /// Prints one line of JSON per flow.
     #[arg(long)]
     json: bool,
 }
 
-/// A number of bytes with its unit.
+/// Parses a number of bytes with its unit.
 fn bytes(text: &str) -> Result<u64, Refusal> {
     scenario::quantity::parse::<Bytes>(text).map(|bytes| bytes.0)
 }
 
-/// A time with its unit, above zero.
+/// Parses a time with its unit, above zero.
 fn timeout(text: &str) -> Result<Duration, Refusal> {
     match scenario::quantity::parse::<Picos>(text)? {
         Picos::ZERO => {
@@ -152,14 +152,14 @@ fn send(name: &str, flows: Vec<Flow>, arguments: FlowArguments) -> Exit {
     }
 }
 
-/// Flows that were asked for, and are not done.
+/// Flows that were requested and are not done.
 struct UnderWay {
     asked: usize,
     flows: Vec<Flow>,
 }
 
 impl UnderWay {
-    /// A flow is done.
+    /// Removes a flow that is done.
     fn remove(&mut self, delivery: &Delivery) {
         let ends = |flow: &Flow| flow.src == delivery.src && flow.dst == delivery.dst;
         if let Some(place) = self.flows.iter().position(ends) {
@@ -167,7 +167,7 @@ impl UnderWay {
         }
     }
 
-    /// Says that nobody waits any longer for those that there are.
+    /// Prints that the command no longer waits for the remaining flows.
     fn tell(&self, why: &str, exit: Exit) {
         let flows = &self.flows;
         let complaint = Complaint::new(format!("{why}; {}", self.sentence()));

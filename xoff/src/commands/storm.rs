@@ -1,4 +1,4 @@
-//! `xoff storm`: a host of a live fabric whose NIC pauses its switch without end.
+//! `xoff storm`: makes the NIC of a live fabric's host pause its switch continuously.
 
 use scenario::Refusal;
 use scenario::whole_number::between;
@@ -14,23 +14,23 @@ use crate::live::protocol::{Answer, Request};
 pub struct Arguments {
     /// The live fabric.
     name: String,
-    /// The host.
+    /// Host that sends the storm.
     host: String,
-    /// The lossless priorities that it pauses. Default: all of them.
+    /// Lossless priorities to pause. Default: all of them.
     #[arg(long, value_delimiter = ',', value_parser = between(0u8, 7), allow_hyphen_values = true)]
     priority: Vec<u8>,
-    /// How long, of emulated time, such as 100ms. Default: until `--stop`.
+    /// Duration in emulated time, such as 100ms. Default: until `--stop`.
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     span: Option<Picos>,
-    /// Ends a storm, with a RESUME.
+    /// Ends a storm with a RESUME.
     #[arg(long, conflicts_with = "span")]
     stop: bool,
-    /// Answers in JSON, errors too.
+    /// Prints JSON instead of text, including errors.
     #[arg(long)]
     json: bool,
 }
 
-/// A time with its unit, above zero.
+/// Parses a time with its unit, above zero.
 fn time(text: &str) -> Result<Picos, Refusal> {
     match scenario::quantity::parse::<Picos>(text)? {
         Picos::ZERO => {
@@ -61,7 +61,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// What has come of it.
+/// Describes the effect of the command.
 fn outcome(arguments: &Arguments, priorities: &[u8]) -> String {
     let Arguments { name, host, span, stop, .. } = arguments;
     let numbers: Vec<String> = priorities.iter().map(u8::to_string).collect();

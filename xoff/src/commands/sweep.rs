@@ -35,32 +35,32 @@ use scenario::whole_number::at_least;
 /// Arguments of `xoff sweep`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The sweep.
+    /// Sweep file.
     file: PathBuf,
-    /// Folder for the results; made if it is missing. Runs that it holds complete are not run again.
-    /// Default: the file's name with `.sweep` for `.toml`, in the current folder.
+    /// Folder for the results; made if it is missing. Runs that are complete there are not repeated. Default: the
+    /// file's name with `.sweep` for `.toml`, in the current folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// One of the file's scales: settings for all runs, such as a smaller fabric.
+    /// Scale to use from the file: settings for all runs, such as a smaller fabric.
     #[arg(long, value_name = "NAME")]
     scale: Option<String>,
-    /// The format of all tables, the sweep's and its runs', instead of `results.format` of the scenario. A sweep that goes on
-    /// keeps its format.
+    /// Format of all tables of the sweep and its runs, instead of the scenario's `results.format`. A sweep that is
+    /// resumed keeps its format.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Seeds 1 to N instead of the file's.
+    /// Uses seeds 1 to N instead of the file's seeds.
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroU32::MIN), allow_hyphen_values = true)]
     seeds: Option<NonZeroU32>,
-    /// Runs at a time. Default: one for each processor; with --part, one.
+    /// Max number of runs in parallel. Default: one per processor; with --part, one.
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     jobs: Option<NonZeroUsize>,
-    /// Prints the runs with their indices and runs none.
+    /// Prints the runs with their indices; runs nothing.
     #[arg(long, conflicts_with_all = ["jobs", "only"])]
     list: bool,
-    /// Runs the one with this index and writes no tables.
+    /// Executes only the run with this index, and writes no tables.
     #[arg(long, value_name = "INDEX", value_parser = at_least(0usize), allow_hyphen_values = true, conflicts_with = "jobs")]
     only: Option<usize>,
-    /// Writes the tables of what is complete, and runs nothing.
+    /// Writes the tables of complete runs; runs nothing.
     #[arg(long, conflicts_with_all = ["jobs", "list", "only"])]
     tables: bool,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl Arguments {
         SweepOptions { scale: self.scale.clone(), seeds: self.seeds, format }
     }
 
-    /// Arguments by which another process runs the same sweep, from a file into a folder.
+    /// Returns arguments with which another process runs the same sweep, from `file` into `out`.
     fn words(&self, file: &str, out: &str) -> Vec<String> {
         let mut words = vec!["sweep".to_owned(), file.to_owned(), format!("--out={out}")];
         words.extend(self.scale.iter().map(|scale| format!("--scale={scale}")));
@@ -86,7 +86,7 @@ impl Arguments {
 
 const SAME_COMMAND: &str = "the same command tries the others again";
 
-/// Why a sweep could not go on.
+/// Reason why a sweep could not go on.
 pub(super) enum CommandError {
     Scenario(ScenarioError),
     Results(ResultsError),
@@ -118,12 +118,12 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 impl CommandError {
-    /// The error as text.
+    /// Returns the error as text.
     fn text(&self) -> String {
         self.complaint().text().to_owned()
     }
 
-    /// Says what is wrong.
+    /// Prints the error.
     pub(super) fn complain(&self) -> Exit {
         super::refuse(self.complaint())
     }
@@ -233,26 +233,26 @@ fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
     Ok(report(&plan, &completed))
 }
 
-/// What a sweep has when it ends.
+/// Results of a sweep at its end.
 pub(super) struct Completed {
-    /// What the runs' results say together.
+    /// Survey of the runs' results.
     survey: Survey,
-    /// Runs that were complete before; `None` if this call ran none itself.
+    /// Number of runs that were complete before; `None` if this call executed none itself.
     earlier: Option<usize>,
-    /// Whether the user interrupted it before its end.
+    /// True if the user interrupted the sweep before its end.
     pub interrupted: bool,
     /// `sweep.csv` and `summary.csv`.
     tables: [PathBuf; 2],
-    /// What to do about runs that are not done.
+    /// Advice for runs that are not done.
     advice: &'static str,
-    /// What went wrong in a job on a cluster, a line each.
+    /// Failures of a job on a cluster, one line each.
     failures: Vec<String>,
-    /// Folders of runs, also of those of another sweep or another xoff.
+    /// Number of run folders, including runs of another sweep or another build of xoff.
     appeared: usize,
 }
 
 impl Completed {
-    /// What a folder holds already. Writes the tables of it.
+    /// Surveys a folder's complete runs, and writes their tables.
     fn of(plan: &Plan, folder: &SweepFolder) -> Result<Self, CommandError> {
         let (survey, tables) = folder.write_tables(plan)?;
         Ok(Self {
@@ -267,7 +267,7 @@ impl Completed {
     }
 }
 
-/// Runs what is not complete, and writes both tables of what is.
+/// Executes runs that are not complete, and writes both tables of the complete ones.
 pub(super) fn run_waiting(
     plan: &Plan,
     folder: &SweepFolder,
@@ -288,7 +288,7 @@ pub(super) fn run_waiting(
         interrupted,
         &mut progress,
         |progress| {
-            // What hinders it will hinder the last one, which says so.
+            // A write error will also occur at the last write, which reports it.
             progress.write_if_due(|| folder.write_tables(plan).map(drop));
         },
     )?;
@@ -305,7 +305,7 @@ pub(super) fn run_waiting(
     })
 }
 
-/// What is needed before anything runs; the flag is set when the user interrupts.
+/// Prepares the machine and this process for the runs. Returns the flag that an interrupt sets.
 pub(super) fn prepare<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
 ) -> Result<&'static AtomicBool, CommandError> {
@@ -324,7 +324,7 @@ fn out(arguments: &Arguments) -> PathBuf {
     })
 }
 
-/// The folder, if there is one.
+/// Returns the results' folder, or an error if it does not exist.
 fn existing_out(arguments: &Arguments) -> Result<PathBuf, CommandError> {
     let out = out(arguments);
     if out.is_dir() {
@@ -388,7 +388,7 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     super::answer(&text, &json, exit)
 }
 
-/// A note that intervals are wide, where they look wrong: two seeds.
+/// Returns a note that intervals over two seeds are wide, because they look wrong.
 fn few_seeds(seeds: &[u64]) -> Option<String> {
     (seeds.len() == 2).then(|| {
         "intervals over 2 seeds are wide: by Student's t they reach 9 standard deviations to either side of the mean; it is 2.5 \
@@ -408,7 +408,7 @@ pub(super) fn no_thread(error: &io::Error) -> CommandError {
     CommandError::Text(format!("cannot start a thread: {}", super::with_causes(error)))
 }
 
-/// A run that is not as it should be, and why.
+/// Returns a message about a run with a problem.
 pub(super) fn named(run: &Run, what: &str, why: &str) -> String {
     format!("run {} ({what}): {why}", run.index)
 }
@@ -445,7 +445,7 @@ mod tests {
     fn a_note_says_that_intervals_over_two_seeds_are_wide() {
         let note = few_seeds(&[1, 2]).expect("there is one");
         assert!(note.contains("they reach 9 standard deviations"), "{note}");
-        // One has no interval.
+        // A single seed has no interval.
         assert_eq!((few_seeds(&[7]), few_seeds(&[1, 2, 3])), (None, None));
     }
 }

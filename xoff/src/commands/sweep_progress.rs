@@ -1,4 +1,4 @@
-//! What a person sees while a sweep goes on: a bar on a terminal, lines elsewhere.
+//! Progress of a sweep for a person: a bar on a terminal, lines elsewhere.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
@@ -10,11 +10,11 @@ use units::Nanos;
 
 use super::run_progress::Course;
 
-/// Time between two lines about a job of which only the number of runs has changed.
+/// Min time between two lines about a job if only its number of runs has changed.
 const LINE_PERIOD: Duration = Duration::from_secs(10);
-/// How old the tables may be while runs end; they are written as a whole each time.
+/// Min age of the tables before they are written again; each write is a full rewrite.
 const TABLE_AGE: Duration = Duration::from_secs(2);
-/// How many times as long as writing them took they may be old at least.
+/// Min age of the tables, as a multiple of the time that writing them took.
 const TABLE_SHARE: u32 = 50;
 
 /// Progress on standard error.
@@ -22,34 +22,34 @@ pub struct SweepProgress {
     bar: Option<ProgressBar>,
     runs: usize,
     ended: usize,
-    /// What was last said of a job.
+    /// Last message about a job.
     last_message: String,
-    /// When more runs are worth a line.
+    /// Time of the next line about more completed runs.
     line_due: Instant,
-    /// When the tables are to be written again.
+    /// Time of the next write of the tables.
     table_due: Instant,
-    /// Runs under way by their number: since when they are heard of, and how they get on.
+    /// Runs under way by their number: time of the first report, and pace.
     courses: BTreeMap<usize, (Instant, Course)>,
 }
 
 impl SweepProgress {
-    /// Of a sweep of `runs`, of which `earlier` need not run again.
+    /// Starts the progress of a sweep of `runs`, of which `earlier` are complete.
     pub fn new(runs: usize, earlier: usize) -> Self {
         Self::of_template(runs, earlier, "{bar:12} {pos} of {len} runs, {eta} left  {wide_msg}")
     }
 
-    /// Of a job on a cluster, of which it is not known when it goes on.
+    /// Starts the progress of a job on a cluster, whose remaining time is unknown.
     pub fn of_job(runs: usize, earlier: usize) -> Self {
         Self::of_template(runs, earlier, "{bar:12} {pos} of {len} runs, {wide_msg}")
     }
 
-    /// The message is cut to the width of the terminal: a second line would stay.
+    /// The message is cut to the width of the terminal, because a second line would not be erased.
     fn of_template(runs: usize, earlier: usize, template: &str) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template(template).expect("it is well-formed");
             let bar = ProgressBar::new(runs as u64).with_style(style);
             bar.set_position(earlier as u64);
-            // The time left follows from the runs of this call alone.
+            // The remaining time counts only runs of this call.
             bar.reset_eta();
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
@@ -57,7 +57,7 @@ impl SweepProgress {
         Self { bar, ended: earlier, ..Self::of_lines(runs) }
     }
 
-    /// Of so many runs, in lines alone.
+    /// Starts the progress of `runs` runs, without a bar.
     pub fn of_lines(runs: usize) -> Self {
         Self {
             bar: None,
@@ -70,8 +70,8 @@ impl SweepProgress {
         }
     }
 
-    /// A run that emulates at most `duration` has come so far; where there is no terminal, each has a line every ten
-    /// seconds, which `named` names.
+    /// Shows the progress of a run that emulates at most `duration`. Without a terminal, each run prints a line every
+    /// ten seconds, formatted by `named`.
     pub fn under_way(
         &mut self,
         run: usize,
@@ -90,7 +90,7 @@ impl SweepProgress {
         }
     }
 
-    /// A run has its results.
+    /// Reports a run that has its results.
     pub fn ended(&mut self, run: usize, what: &str) {
         self.courses.remove(&run);
         self.ended += 1;
@@ -103,13 +103,13 @@ impl SweepProgress {
         }
     }
 
-    /// A run has failed.
+    /// Reports a run that has failed.
     pub fn failed(&mut self, run: usize, message: &str) {
         self.courses.remove(&run);
         self.aside(message);
     }
 
-    /// So many runs have results, and what there is to say of the others.
+    /// Shows the number of runs that have results, and a message about the others.
     pub fn so_far(&mut self, ended: usize, message: &str) {
         let now = now();
         let is_due = ended != self.ended && now >= self.line_due;
@@ -124,7 +124,7 @@ impl SweepProgress {
         self.ended = ended;
     }
 
-    /// Says something that is not about a run.
+    /// Prints a message that is not about a run.
     pub fn aside(&self, message: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| super::say(message)),
@@ -138,13 +138,13 @@ impl SweepProgress {
         if before < self.table_due {
             return;
         }
-        // What hinders it will hinder the last one, which says so.
+        // A write error will also occur at the last write, which reports it.
         let _ = write();
         let after = now();
         self.table_due = after + TABLE_AGE.max((after - before) * TABLE_SHARE);
     }
 
-    /// The bar goes.
+    /// Removes the bar.
     pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

@@ -1,9 +1,9 @@
-//! The format of tables, as options name it.
+//! Formats of tables, as option values.
 
 use clap::ValueEnum;
 use results::TableFormat;
 
-/// A format.
+/// Format of tables.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Format {
     /// Text.
@@ -21,7 +21,7 @@ impl From<Format> for TableFormat {
     }
 }
 
-/// The key of a scenario that an option replaces.
+/// Returns the scenario key that an option replaces.
 pub fn key(format: TableFormat) -> String {
     format!("results.format=\"{format}\"")
 }

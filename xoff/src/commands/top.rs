@@ -17,9 +17,9 @@ use crate::live::glance::Glance;
 use crate::live::screen::{Screen, Wish, draw};
 use crate::live::watcher::{Missed, Watcher};
 
-/// Time between two looks at the flag that ends the command, while nothing changes.
+/// Time between two checks of the interrupt flag, while nothing changes.
 const MOMENT: Duration = Duration::from_millis(50);
-/// Periods after which somebody who does not answer is late, and a time, for short periods.
+/// Number of periods after which a missing answer counts as late; [`LATE`] is the minimum time.
 const PERIODS: u32 = 3;
 const LATE: Duration = Duration::from_secs(2);
 
@@ -47,9 +47,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let mut screen = Screen::new(watcher.description());
     let every = arguments.period.every;
     let (updates, seen) = mpsc::sync_channel(1);
-    // It ends when nobody wants to see any more, or with the process.
+    // The poll thread ends when `end` is dropped, or with the process.
     let (end, ended) = mpsc::channel();
-    // From here on a panic restores the terminal before it says why.
+    // From here on a panic restores the terminal before it prints its message.
     let shown = match ratatui::try_init() {
         Ok(mut terminal) => {
             let keys = updates.clone();
@@ -57,7 +57,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             thread::spawn(move || look(&watcher, every, &updates, &ended));
             let shown = show(&mut terminal, &mut screen, &seen, every, interrupted);
             let restored = terminal.show_cursor().and(ratatui::try_restore());
-            // Its destructor would panic at a terminal that is gone.
+            // Its destructor would panic on a terminal that has hung up.
             mem::forget(terminal);
             shown.and_then(|why| restored.map(|()| why))
         }
@@ -77,13 +77,14 @@ pub fn execute(arguments: &Arguments) -> Exit {
 
 /// Event that changes the screen.
 enum Update {
-    /// The terminal's user has done something.
+    /// Input or another event of the terminal.
     Event(Event),
-    /// There was a look, or none.
+    /// A view of the fabric, or the reason why there is none.
     Look(Result<Box<Glance>, Missed>),
 }
 
-/// Reads keys until the process ends. Crossterm loops for ever on a terminal that is gone, so keys have a thread of their own.
+/// Reads keys until the process ends. Crossterm loops for ever on a terminal that has hung up, so keys have a separate
+/// thread.
 fn read_keys(updates: &SyncSender<Update>) {
     while let Ok(event) = event::read() {
         if updates.send(Update::Event(event)).is_err() {
@@ -92,7 +93,7 @@ fn read_keys(updates: &SyncSender<Update>) {
     }
 }
 
-/// Looks at the fabric again and again.
+/// Polls the fabric once per period.
 fn look(watcher: &Watcher, every: Duration, updates: &SyncSender<Update>, ended: &Receiver<()>) {
     let mut before: Option<Box<View>> = None;
     loop {
@@ -115,7 +116,7 @@ fn look(watcher: &Watcher, every: Duration, updates: &SyncSender<Update>, ended:
     }
 }
 
-/// Shows what is seen until a key, a signal or the fabric ends it. Returns why, if the fabric did.
+/// Shows the fabric until a key, a signal or the fabric's end. Returns the reason if the fabric ended.
 fn show(
     terminal: &mut DefaultTerminal,
     screen: &mut Screen,
@@ -139,7 +140,7 @@ fn show(
                     return Ok(None);
                 }
             }
-            // Such as another size of the terminal.
+            // For example a resize of the terminal.
             Ok(Update::Event(_)) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
             Err(RecvTimeoutError::Timeout) if now() - heard > late => {

@@ -1,4 +1,4 @@
-//! `xoff validate`: is a scenario right?
+//! `xoff validate`: checks a scenario.
 
 use std::path::{Path, PathBuf};
 
@@ -39,13 +39,13 @@ pub fn execute(arguments: &Arguments) -> Exit {
     )
 }
 
-/// A scenario in a line.
+/// Describes a scenario in one line.
 pub(super) fn describe(file: &Path, scenario: &Scenario) -> String {
     let [switches, hosts, flows] = counts(scenario).map(|(count, noun)| counted(count, noun));
     format!("{}: {switches}, {hosts}, {flows}", file.display())
 }
 
-/// The same as JSON.
+/// Describes a scenario as JSON.
 pub(super) fn describe_json(file: &Path, scenario: &Scenario) -> Value {
     let [switches, hosts, flows] = counts(scenario).map(|(count, _)| count);
     json!({ "scenario": file.display().to_string(), "switches": switches, "hosts": hosts, "flows": flows })

@@ -1,4 +1,4 @@
-//! `xoff watch`: what happens in a live fabric, a line a period.
+//! `xoff watch`: the events of a live fabric, one line per period.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -18,12 +18,13 @@ use crate::live::glance::Glance;
 use crate::live::rates::{bits_per_second, bytes};
 use crate::live::watcher::{Missed, Watcher};
 
-/// A look takes the engine a moment, and an answer of a large fabric some of a processor.
+/// Min period. Each view interrupts the engine for a moment, and a large fabric's answer takes noticeable processor
+/// time.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(50);
 const LONGEST_PERIOD: Duration = Duration::from_hours(1);
-/// A supervisor that has not answered for so long is given up.
+/// Time after which a supervisor that does not answer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a wait looks at whether it is interrupted.
+/// Time between two checks for an interrupt.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// Arguments of `xoff watch`.
@@ -33,23 +34,23 @@ pub struct Arguments {
     name: String,
     #[command(flatten)]
     period: Period,
-    /// Ends after so many lines.
+    /// Ends after N lines.
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least(1u64), allow_hyphen_values = true)]
     count: Option<u64>,
-    /// Prints a line of JSON a period, with all ports, switches and hosts.
+    /// Prints one line of JSON per period, with all ports, switches and hosts.
     #[arg(long)]
     json: bool,
 }
 
-/// How often a fabric is looked at.
+/// Period of a watched fabric's output.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Period {
-    /// How often, by the wall clock, such as 500ms or 10s.
+    /// Wall-clock time between updates, such as 500ms or 10s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period, allow_hyphen_values = true)]
     pub every: Duration,
 }
 
-/// A time with its unit.
+/// Parses a time with its unit.
 fn period(text: &str) -> Result<Duration, Refusal> {
     let Picos(picos) = scenario::quantity::parse::<Picos>(text)?;
     let period = Duration::from_nanos(picos / 1000);
@@ -90,7 +91,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
                 }
                 before = Some(view);
             }
-            // It ends with whatever is watched.
+            // The command ends with the fabric.
             Err(Missed::Ended(why)) => {
                 json_errors::ended(&why);
                 return Ok(Exit::Success);
@@ -101,7 +102,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
         if Some(lines) == arguments.count {
             return Ok(Exit::Success);
         }
-        // Periods that are over are left out.
+        // Periods that have already passed are skipped.
         due = (due + arguments.period.every).max(now());
         while now() < due {
             if interrupted.load(Ordering::Relaxed) || !client::is_read(io::stdout().as_raw_fd()) {
@@ -112,7 +113,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
     }
 }
 
-/// Writes a line. Returns whether it was read.
+/// Prints a line. Returns true if it was read.
 fn tell(glance: &Glance, in_json: bool) -> Result<bool, String> {
     let line = if in_json {
         serde_json::to_string(glance).expect("a glance is plain data")
@@ -127,7 +128,7 @@ fn tell(glance: &Glance, in_json: bool) -> Result<bool, String> {
     }
 }
 
-/// What happened in a period, in a line.
+/// Formats the events of a period as one line.
 fn line(glance: &Glance) -> String {
     let queued: u64 = glance.ports.iter().flat_map(|port| port.queued_bytes).sum();
     let mut text = format!(

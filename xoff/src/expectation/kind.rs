@@ -1,4 +1,4 @@
-//! What kind of value a column or a key of `summary.json` has: it decides the unit.
+//! Kinds of values of a column or a key of `summary.json`, which determine the unit.
 
 use results::{count, span};
 use scenario::{Plain, Refusal, quantity};
@@ -9,13 +9,13 @@ use crate::sweep::Decimal;
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// In nanoseconds.
+    /// Time, in nanoseconds.
     Time,
-    /// In bytes.
+    /// Size, in bytes.
     Size,
-    /// In bits per second.
+    /// Rate, in bits per second.
     Rate,
-    /// Without a unit.
+    /// Number without a unit.
     Number,
     /// `true` or `false`.
     Truth,
@@ -62,7 +62,7 @@ const TEXTS: [&str; 24] = [
     "wire",
 ];
 
-/// Keys of a summary whose numbers are bytes, whatever is below them.
+/// Keys of a summary whose numbers are bytes, at any depth below them.
 const SIZES: [&str; 6] = [
     "buffer_bytes",
     "buffer_max_bytes",
@@ -73,14 +73,14 @@ const SIZES: [&str; 6] = [
 ];
 
 impl Kind {
-    /// The kind of a column.
+    /// Returns the kind of a column.
     pub(super) fn of_column(table: &str, column: &str) -> Self {
-        // Wires of the circle there, and a number elsewhere.
+        // This column has the wires of the cycle in this table, and a number in others.
         let wires = table == "deadlocks" && column == "queues";
         if wires || TEXTS.contains(&column) { Self::Text } else { Self::of_name(column) }
     }
 
-    /// The kind of a number of a summary, by its path.
+    /// Returns the kind of a number of a summary, by its path.
     pub(super) fn of_path(path: &str) -> Self {
         let first = path.split('.').next().unwrap_or_default();
         if path == "port_queues.ports" {
@@ -89,7 +89,7 @@ impl Kind {
         if SIZES.contains(&first) {
             return Self::Size;
         }
-        // A statistic has the unit of what it is of: `fct_ns.p99`.
+        // A statistic has the unit of its metric: `fct_ns.p99`.
         let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
         let is_rank =
             last.strip_prefix('p').is_some_and(|it| it.bytes().all(|c| c.is_ascii_digit()));
@@ -110,12 +110,12 @@ impl Kind {
         }
     }
 
-    /// Whether one value can be above another.
+    /// Returns true if one value can be above another.
     pub(super) const fn has_order(self) -> bool {
         !matches!(self, Self::Truth | Self::Text)
     }
 
-    /// With its article.
+    /// Returns the noun of the kind with its article.
     pub(super) const fn noun(self) -> &'static str {
         match self {
             Self::Time => "a time",
@@ -136,7 +136,7 @@ impl Kind {
                 format!("write {noun} such as {example}"),
             ))
         };
-        // A decimal has a million parts; eighteen digits and the largest unit leave room for them.
+        // A decimal has six places; eighteen digits and the largest unit leave room for them.
         let number = |base: u128, parts: i128| {
             let base = i128::try_from(base).unwrap_or(i128::MAX);
             Ok(Measure::Number(Decimal(base.saturating_mul(parts))))
@@ -162,7 +162,7 @@ impl Kind {
         }
     }
 
-    /// A value as a person reads it.
+    /// Formats a value for a person.
     pub(super) fn show(self, value: &Measure) -> String {
         let number = match value {
             Measure::Number(number) => *number,
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(Kind::of_column("rates", "rate_bps"), Kind::Rate);
     }
 
-    /// A sum may be above what one link, buffer or run can have, and a rate may be compared with none.
+    /// A sum may exceed the limits of a link, buffer or run, and a rate may be compared with zero.
     #[test]
     fn values_may_be_beyond_what_a_scenario_can_have() {
         for (kind, text, shown) in [

@@ -1,15 +1,15 @@
-//! A folder for the tables of a run that leaves none.
+//! A temporary folder for the tables of a run without results.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder that a run makes, and that is removed with this.
+/// A folder that a run creates, and that is removed when this value is dropped.
 #[derive(Debug)]
 pub struct LentFolder(PathBuf);
 
 impl LentFolder {
-    /// A path where nothing is, below the folder for temporary files. The run makes the folder, so that its guardian
+    /// Returns an unused path below the folder for temporary files. The run creates the folder, so that its guardian
     /// removes it if the run is killed.
     pub fn new() -> io::Result<Self> {
         let free = tempfile::Builder::new().prefix("xoff-tables-").tempdir();
@@ -19,7 +19,7 @@ impl LentFolder {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -27,7 +27,7 @@ impl LentFolder {
 
 impl Drop for LentFolder {
     fn drop(&mut self) {
-        // A run that failed has removed it itself.
+        // A run that failed has already removed it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -11,12 +11,12 @@ use super::kind::{Kind, Measure};
 use super::verdict::Finding;
 use crate::sweep::{self, Sample, fullest};
 
-/// Where a finding's values are.
+/// File with the values.
 const FILE: &str = "summary.json";
-/// The one text that is worth an expectation: why the run ended.
+/// The only text value with expectations: the reason why the run ended.
 const ENDED: &str = "ended";
 
-/// What the summary of a scenario's run can have.
+/// Values that the summary of a scenario's run can have.
 pub(super) struct Metrics(BTreeMap<String, Kind>);
 
 impl Metrics {
@@ -32,7 +32,7 @@ impl Metrics {
         Self(kinds)
     }
 
-    /// The kind of a value, if there is such a value.
+    /// Returns the kind of a value, or an error if the summary has no such value.
     pub(super) fn kind(&self, path: &str, written: &Written) -> Result<Kind, ScenarioError> {
         if let Some(kind) = self.0.get(path) {
             return Ok(*kind);
@@ -41,7 +41,7 @@ impl Metrics {
         Err(written.error("summary", &title, &self.near(path)))
     }
 
-    /// What may have been meant: below the same key, or in the same words.
+    /// Suggests similar values: below the same key, or with the same words.
     fn near(&self, path: &str) -> String {
         const SHOWN: usize = 8;
         let near = nearest(path, self.0.keys().map(String::as_str));
@@ -71,7 +71,7 @@ impl Metrics {
     }
 }
 
-/// What a run's summary has.
+/// Values of a run's summary.
 pub(super) struct Found {
     numbers: sweep::Metrics,
     truths: BTreeMap<String, bool>,
@@ -109,7 +109,7 @@ impl Found {
     }
 }
 
-/// Truth values by their paths.
+/// Returns truth values by their paths.
 fn truths(summary: &Summary) -> BTreeMap<String, bool> {
     fn walk(path: &str, value: &Value, found: &mut BTreeMap<String, bool>) {
         match value {

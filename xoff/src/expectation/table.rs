@@ -1,4 +1,4 @@
-//! Numbers made of a table's rows.
+//! Numbers computed from a table's rows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,8 @@ use crate::sweep::Decimal;
 /// The last of the eight priorities.
 const LAST_PRIORITY: Decimal = Decimal::whole(7);
 
-/// Tables that not every run has, what asks for them, and whether a scenario does.
+/// Name of a table that not every run has, the setting that enables it, and a function that returns true if a scenario
+/// enables it.
 type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
 
 const CONDITIONS: [Condition; 16] = [
@@ -44,15 +45,15 @@ const CONDITIONS: [Condition; 16] = [
 /// A table that a run of the scenario writes.
 pub(super) struct Known {
     name: String,
-    /// As CSV.
+    /// Name of the CSV file.
     csv_file: &'static str,
-    /// As the scenario asks for it.
+    /// Name of the file in the scenario's format.
     file: String,
     columns: &'static [Column<'static>],
 }
 
 impl Known {
-    /// The table of a name that is one of [`scenario::TABLES`].
+    /// Finds a table by a name in [`scenario::TABLES`].
     pub(super) fn of(
         name: &str,
         scenario: &Scenario,
@@ -84,7 +85,7 @@ impl Known {
         Err(written.error(key, &title, &suggestion(name, "its columns are", names)))
     }
 
-    /// Whether rows can be chosen by these values.
+    /// Checks that rows can be selected by these values.
     pub(super) fn check_filter(
         &self,
         filter: &BTreeMap<String, Plain>,
@@ -102,8 +103,8 @@ impl Known {
         Ok(())
     }
 
-    /// Whether a row can have the value, where a run has a closed set of them: a count of rows that cannot be is always 0. Else what
-    /// is wrong and what to do.
+    /// Checks that a row can have the value, if the values form a closed set: a count of impossible rows is always 0.
+    /// The error has a title and a help text.
     fn check_value(
         &self,
         column: &str,
@@ -144,7 +145,7 @@ impl Known {
         }
     }
 
-    /// The kind of what becomes of a column.
+    /// Returns the kind of a column's aggregate.
     pub(super) fn kind(
         &self,
         column: Option<&str>,
@@ -166,7 +167,7 @@ impl Known {
         }
     }
 
-    /// What a run has.
+    /// Computes the aggregate of a run's rows.
     pub(super) fn look(
         &self,
         folder: Option<&Path>,
@@ -191,17 +192,17 @@ impl Known {
     }
 }
 
-/// The rows that an expectation is about.
+/// Rows selected by an expectation.
 #[derive(Default)]
 struct Rows {
     all: u64,
     chosen: u64,
-    /// Fields of the column that are not empty, and the numbers of their rows.
+    /// Non-empty fields of the column, with the numbers of their rows.
     fields: Vec<(Decimal, u64)>,
-    /// Such fields, of columns of names as well.
+    /// Number of non-empty fields, including columns of names.
     filled: u64,
     first: Option<u64>,
-    /// What rows are numbered as.
+    /// Noun for the numbers of rows.
     noun: &'static str,
 }
 
@@ -283,7 +284,7 @@ impl Rows {
     }
 }
 
-/// A field as a value of a kind; none if it is empty.
+/// Parses a field as a value of a kind; `None` if it is empty.
 fn measure(field: &str, kind: Kind) -> Option<Measure> {
     if kind == Kind::Text {
         return Some(Measure::Text(field.to_owned()));

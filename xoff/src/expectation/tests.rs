@@ -8,7 +8,7 @@ use scenario::Scenario;
 
 use super::*;
 
-/// Four flows to one host, which pause them.
+/// Four flows to one host, which get paused.
 const INCAST: &str = "[datapath]\nkind = \"memory\"
 [topology]\nkind = \"star\"\nhosts = 5\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }
 [switch]\nbuffer = \"1MB\"\nlossless = [3]\nthreshold = { kind = \"static\", xoff = \"20kB\", xon = \"15kB\" }
@@ -212,7 +212,7 @@ fn what_cannot_be_compared_is_found_before_a_run() {
     }
 }
 
-/// The conditions of `table.rs` say the same as the run itself, and all columns have the kind that they are given.
+/// The conditions of `table.rs` match the run itself, and all columns have values of their kind.
 #[test]
 fn a_run_writes_the_tables_that_are_expected_of_it_with_fields_of_their_kinds() {
     let sets: [&[&str]; 4] = [

@@ -1,4 +1,4 @@
-//! What came of an expectation.
+//! Outcome of an expectation.
 
 use std::fmt::Write;
 
@@ -8,41 +8,41 @@ use serde::Serialize;
 
 use super::kind::{Kind, Measure};
 
-/// What was found of an expectation's subject.
+/// Value of an expectation's subject.
 pub(super) struct Finding {
     value: Result<Measure, String>,
     look: String,
 }
 
 impl Finding {
-    /// A value, and where it is from.
+    /// Makes a finding of a value and its location.
     pub(super) const fn of(value: Measure, look: String) -> Self {
         Self { value: Ok(value), look }
     }
 
-    /// Why there is no value, and where it would be.
+    /// Makes a finding without a value: the reason, and the value's expected location.
     pub(super) const fn nothing(why: String, look: String) -> Self {
         Self { value: Err(why), look }
     }
 }
 
-/// Whether an expectation holds.
+/// Verdict on an expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// What the scenario calls it, or what it says.
+    /// Name of the expectation in the scenario, or its text.
     pub name: String,
-    /// What it says.
+    /// Expected relation, as text.
     pub expected: String,
-    /// What the run has, or why it has nothing.
+    /// Value in the run, or the reason why it has none.
     pub got: String,
-    /// Whether it holds.
+    /// True if the expectation holds.
     pub passed: bool,
-    /// The file, and rows or a line in it.
+    /// File with the value, and rows or a line in it.
     pub look: String,
 }
 
 impl Verdict {
-    /// What a failure says, in a line.
+    /// Describes a failure in one line.
     pub fn failure(&self) -> String {
         format!("expected {}, got {}; look at {}", self.expected, self.got, self.look)
     }
@@ -79,7 +79,7 @@ fn described(subject: &Subject, format: TableFormat) -> String {
     }
 }
 
-/// The section of a run's report. Empty without expectations.
+/// Returns the section of a run's report. Empty without expectations.
 pub fn render(verdicts: &[Verdict], style: Style) -> String {
     if verdicts.is_empty() {
         return String::new();

@@ -1,65 +1,66 @@
-//! What can be told of a run, as values for JSON. Spans and instants are in picoseconds.
+//! Answers about a run, as values for JSON. Spans and instants are in picoseconds.
 
 use serde::Serialize;
 
-/// Where the time of a flow went. Spans are in picoseconds.
+/// Breakdown of a flow's time. Spans are in picoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// The flow.
     pub flow: u32,
-    /// Its label.
+    /// Label of the flow.
     pub label: String,
-    /// Its sender.
+    /// Sender of the flow.
     pub src: String,
-    /// Its receiver.
+    /// Receiver of the flow.
     pub dst: String,
-    /// When its sender was given it.
+    /// Instant at which the sender got the flow.
     pub start_ps: u64,
-    /// Whether it completed; if not, `time_ps` goes to the run's end.
+    /// True if the flow completed; otherwise `time_ps` ends with the run.
     pub completed: bool,
-    /// From its start to its end: the sum of all parts.
+    /// Time from the flow's start to its end: the sum of all parts.
     pub time_ps: u64,
-    /// What it takes on an idle fabric, as in `flows.csv`: rounded up to nanoseconds.
+    /// Completion time on an idle fabric, as in `flows.csv`: rounded up to nanoseconds.
     pub ideal_ps: u64,
-    /// What its own packets took: on wires, and behind each other. Beside the ideal it has what packets were sent beside it.
+    /// Time of the flow's own packets on wires and behind each other.
     pub own_ps: u64,
-    /// The parts beyond that, the largest first.
+    /// Parts beyond `own_ps`, the largest first.
     pub parts: Vec<Part>,
-    /// Where its packets, ACKs too, were lost.
+    /// Losses of the flow's packets, including ACKs.
     pub lost: Vec<Lost>,
-    /// How long it was paused for causes that lie beside its way.
+    /// Time paused for causes that are not on the flow's path.
     pub victim_ps: u64,
-    /// The wires that its data took.
+    /// Wires of the flow's data.
     pub way: Vec<String>,
 }
 
-/// Packets that were lost at one place.
+/// Packets lost at one place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lost {
     /// `dropped` by a switch, or `fault` on a wire.
     pub how: &'static str,
-    /// The switch or the wire.
+    /// Name of the switch or the wire.
     pub at: String,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
 }
 
-/// One part: one cause at one place.
+/// A part of a flow's time: one cause at one place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// What held it: `paced`, `retransmission`, `slow-wire`, `behind-others`, `behind-control`, `paused`, `held-back`, `receiver` or `unknown`.
+    /// Cause of the wait: `paced`, `retransmission`, `slow-wire`, `behind-others`, `behind-control`, `paused`,
+    /// `held-back`, `receiver` or `unknown`.
     pub cause: &'static str,
-    /// The wire before which it waited.
+    /// Wire before which the flow's packets waited.
     pub wire: String,
-    /// How long, all together.
+    /// Total time of the part.
     pub ps: u64,
-    /// When it began first.
+    /// Start of the first wait.
     pub first_ps: u64,
-    /// Of these, behind which flows, the largest share first; of `behind-others` only, and at most eight.
+    /// Flows ahead with their shares of the wait, the largest first; only for `behind-others`, at most eight.
     pub flows: Vec<Share>,
-    /// How many flows there are in all.
+    /// Number of all such flows.
     pub flows_total: usize,
-    /// Who paused, and why: pauses with different roots are different parts. Of the longest among these.
+    /// Root of the longest pause in this part. Pauses with different roots are different parts.
     pub root: Option<RootCause>,
 }
 
@@ -68,73 +69,73 @@ pub struct Part {
 pub struct Share {
     /// The flow.
     pub flow: u32,
-    /// Its share.
+    /// Size of the share.
     pub amount: u64,
 }
 
-/// Where the cause of a pause lies.
+/// Root cause of a pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RootCause {
     /// `queue`, `host`, `deadlock`, `circle` or `buffer`.
     pub kind: &'static str,
-    /// The queue's wire, the host, the wires of the circle, or the switch.
+    /// Location: the queue's wire, the host, the wires of the cycle, or the switch.
     pub at: String,
-    /// Who were paused one after another, from the one that was asked for on: wires.
+    /// Wires paused one after another, from the requested pause towards the root.
     pub paused: Vec<String>,
-    /// What the queue held when it began to pause.
+    /// Length of the queue when its pause began.
     pub bytes: u64,
-    /// Of which flows, the largest share first, at most eight.
+    /// Flows in the queue with their shares, the largest first, at most eight.
     pub flows: Vec<Share>,
-    /// Of how many flows.
+    /// Number of flows in the queue.
     pub flows_total: usize,
-    /// Since when the queue had not been empty, in picoseconds.
+    /// Instant since which the queue had not been empty, in picoseconds.
     pub since_ps: Option<u64>,
 }
 
 /// All pauses with one root.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tree {
-    /// The priority that was paused. A pause of a whole port is one of each priority.
+    /// Priority that was paused. A pause of a whole port counts as a pause of each priority.
     pub priority: u8,
-    /// The root, as of the longest of its pauses.
+    /// Root of the longest pause.
     pub root: RootCause,
-    /// How many pauses.
+    /// Number of pauses.
     pub pauses: usize,
-    /// The sum of their durations.
+    /// Sum of the pauses' durations.
     pub paused_ps: u64,
-    /// When the first began.
+    /// Start of the first pause.
     pub from_ps: u64,
-    /// When the last ended.
+    /// End of the last pause.
     pub to_ps: u64,
-    /// The wires whose senders it stopped.
+    /// Wires whose senders the pauses stopped.
     pub wires: Vec<String>,
-    /// The longest chain of pauses from the root.
+    /// Length of the longest chain of pauses from the root.
     pub depth: usize,
 }
 
-/// What happened in a run.
+/// Overview of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
-    /// The flows that suffered most from what they did not cause, at most five: by the time that they were paused for causes beside
-    /// their way, then by their time beyond their own.
+    /// Flows that suffered most from causes that are not their own, at most five: sorted by the time paused for causes
+    /// that are not on their paths, then by their time beyond `own_ps`.
     pub flows: Vec<Explanation>,
-    /// Congestion trees, the one with most paused time first.
+    /// Congestion trees, sorted by paused time, the largest first.
     pub trees: Vec<Tree>,
 }
 
 /// One pause.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplainedPause {
-    /// The wire whose sender had to stop.
+    /// Wire whose sender was paused.
     pub wire: String,
-    /// Its priority.
+    /// Priority of the pause.
     pub priority: u8,
-    /// When it stopped.
+    /// Start of the pause at the sender.
     pub from_ps: u64,
-    /// When it went on.
+    /// End of the pause at the sender.
     pub to_ps: u64,
-    /// Why.
+    /// Root cause of the pause.
     pub root: RootCause,
-    /// Flows that waited there meanwhile although their way does not lead to the cause.
+    /// Flows that waited during the pause although their paths do not lead to the cause.
     pub victims: Vec<u32>,
 }

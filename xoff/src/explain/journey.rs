@@ -1,8 +1,8 @@
-//! Where the time of a flow went, along the packets that decided it.
+//! Breakdown of a flow's time along the packets that determined it.
 //!
-//! A flow is over when the ACK of its last packet comes. Backwards from there: the ACK's way, the way of the packet that it answers, and
-//! what the sender did from the flow's start to that packet. These spans follow each other without a gap, so that their sum is the
-//! completion time to the picosecond.
+//! A flow completes when the ACK of its last packet arrives. The breakdown goes backwards from there: the ACK's path,
+//! the path of the acknowledged packet, and the sender's actions from the flow's start until that packet. The spans are
+//! contiguous, so that their sum is the completion time to the picosecond.
 
 use std::collections::BTreeSet;
 
@@ -12,49 +12,49 @@ use units::Picos;
 use super::log::{Course, Log, NO_QUEUE};
 use super::pauses::Pauses;
 
-/// What happened in a span.
+/// State of a flow in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum What {
     /// The sender put the flow's packets on its wire.
     Sending,
     /// The deciding packet, or its ACK, was on a wire.
     Way,
-    /// A wire was slower, or delayed the frame more, than it did at its best: a fault.
+    /// A wire was slower, or delayed the frame more, than at its best: a fault.
     SlowWire,
     /// A packet waited behind others of its own flow.
     OwnAhead,
-    /// The sender let nothing go: congestion control's rate or window.
+    /// The sender sent nothing because of congestion control's rate or window.
     Pace,
-    /// A loss had to be noticed, or packets went again.
+    /// The sender had to detect a loss, or retransmitted packets.
     Retransmission,
-    /// Ready at its sender's NIC or a switch's port, behind a frame of another flow.
+    /// A packet was ready at the sender's NIC or a switch's port, behind a frame of another flow.
     Behind(u32),
-    /// Behind a frame between neighbours: a PAUSE, say.
+    /// A packet waited behind a frame between neighbours, such as a PAUSE.
     BehindControl,
-    /// Its class or queue was paused.
+    /// The packet's class or queue was paused.
     Paused,
-    /// The port stood idle while it waited: a pause of its flow, or a rate of its class.
+    /// The port stood idle while the packet waited, because of a pause of its flow or a rate of its class.
     HeldBack,
     /// The receiver had not yet answered.
     Receiver,
-    /// It is not known by which wire it would have gone on.
+    /// The packet's next wire is unknown.
     Unknown,
 }
 
 /// A part of a flow's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
+    /// Start of the span.
     pub from: Picos,
-    /// When it ended.
+    /// End of the span.
     pub to: Picos,
-    /// What happened.
+    /// State of the flow.
     pub what: What,
-    /// Where: the wire, or the one to be sent on.
+    /// Wire on which the packet was, or for which it waited.
     pub wire: u32,
     /// The priority of the packet that waited.
     pub priority: u8,
-    /// Its queue.
+    /// Queue of the packet.
     pub queue: u8,
 }
 
@@ -65,11 +65,12 @@ struct Waiter {
     priority: u8,
     queue: u8,
     flow: u32,
-    /// What an idle port means.
+    /// Meaning of an idle port.
     idle: What,
 }
 
-/// The spans of a flow from its start to its end, or to the run's if it has not completed; `None` if there is no such flow.
+/// Returns the spans of a flow from its start to its end, or to the run's end if it has not completed; `None` if the
+/// flow does not exist.
 pub fn of_flow(log: &Log, pauses: &Pauses, flow: u32) -> Option<Vec<Span>> {
     let life = *log.flows.get(&flow)?;
     let mut walk = Walk { log, pauses, flow, backwards: Vec::new() };
@@ -88,12 +89,12 @@ struct Walk<'a> {
     log: &'a Log,
     pauses: &'a Pauses,
     flow: u32,
-    /// From the end of the flow to its start.
+    /// Spans from the end of the flow to its start.
     backwards: Vec<Span>,
 }
 
 impl Walk<'_> {
-    /// Goes from the ACK that came at `end` to the record of the packet that it answers on its first wire.
+    /// Goes back from the ACK that arrived at `end`. Returns the first record of the packet that it acknowledges.
     fn completed(&mut self, end: Picos) -> Option<u32> {
         let is_last = |record: &WireLogRecord| {
             matches!(record.kind, LoggedKind::Ack | LoggedKind::Nak) && record.arrives == end
@@ -103,7 +104,7 @@ impl Walk<'_> {
         let first = self.back(answer);
         let record = *self.log.record(first);
         let receiver = &self.log.wire(record.wire).from;
-        // What the receiver answers is the last that came to it.
+        // The receiver answers the packet that arrived last.
         let came = |number: &&u32| {
             let data = self.log.record(**number);
             data.kind == LoggedKind::Data
@@ -119,7 +120,8 @@ impl Walk<'_> {
         Some(self.back(data))
     }
 
-    /// The same from what an unfinished flow waits for at `end`.
+    /// Goes back from the oldest packet under way at `end`, for an unfinished flow. Returns the first record of this
+    /// packet.
     fn unfinished(&mut self, end: Picos) -> Option<u32> {
         let of_flow = self.log.of_flow(self.flow).iter().copied();
         let waits = |&number: &u32| {
@@ -150,7 +152,7 @@ impl Walk<'_> {
         self.back_until(number, Picos::MAX)
     }
 
-    /// The same of a packet that is looked at until `end`.
+    /// Goes back along a packet's wires to its first record; later spans are cut at `end`.
     fn back_until(&mut self, mut number: u32, end: Picos) -> u32 {
         loop {
             let record = *self.log.record(number);
@@ -164,7 +166,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the sender did from `start` until it sent the record `last`, or until `end`.
+    /// Adds the sender's spans from `start` until it sent the record `last`, or until `end`.
     fn sender(&mut self, start: Picos, end: Picos, last: Option<u32>) {
         let until = last.map_or(end, |last| self.log.record(last).started);
         let mut forwards =
@@ -184,7 +186,7 @@ impl Walk<'_> {
             let gap = if is_again { What::Retransmission } else { What::Pace };
             let ready = record.ready.clamp(cursor, record.started.max(cursor));
             forwards.push(cursor, ready, gap, record);
-            // Forwards, so that the parts of the wait stand in order.
+            // Added forwards, so that the parts of the wait stay in order.
             forwards.wait_forwards(ready, record.started, forwards.waiter(record, What::HeldBack));
             let ended = record.ended.min(until).max(record.started);
             let sending = if is_again { What::Retransmission } else { What::Sending };
@@ -194,7 +196,7 @@ impl Walk<'_> {
             cursor = ended.max(cursor);
         }
         if cursor < until {
-            // Nothing of it has been sent since: its class may be paused.
+            // Nothing has been sent since: the flow's class may be paused.
             let waiter = match (sent.last(), self.log.course(self.flow)) {
                 (Some(record), _) => Some(forwards.waiter(record, What::Pace)),
                 (None, Some(Course { wires, priority })) => wires.first().map(|&wire| Waiter {
@@ -231,14 +233,15 @@ impl Walk<'_> {
         self.backwards.push(Span { from, to, what, wire, priority, queue });
     }
 
-    /// Splits a wait, from its end on.
+    /// Splits a wait, and appends its parts from the end backwards.
     fn wait(&mut self, from: Picos, to: Picos, waiter: Waiter) {
         let at = self.backwards.len();
         self.wait_forwards(from, to, waiter);
         self.backwards[at..].reverse();
     }
 
-    /// Splits a wait by what held the packet: a pause before all, then the frames that the port sent, and else what an idle port means.
+    /// Splits a wait by the reason why the packet was held: first pauses, then frames that the port sent, otherwise the
+    /// meaning of an idle port.
     fn wait_forwards(&mut self, from: Picos, to: Picos, waiter: Waiter) {
         let Waiter { wire, priority, queue, .. } = waiter;
         let mut span = |from: Picos, to: Picos, what| {

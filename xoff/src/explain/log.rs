@@ -1,99 +1,99 @@
-//! The wire log of a run, so indexed that a packet is found on all its wires.
+//! The wire log of a run, indexed so that a packet can be followed across its wires.
 
 use std::collections::BTreeMap;
 
 use results::{LoggedKind, WireLogRecord};
 use units::Picos;
 
-/// The queue of a packet of which it is not known: none that a neighbour can pause by itself.
+/// Queue of a packet if it is unknown; no neighbour can pause this number individually.
 pub const NO_QUEUE: u8 = u8::MAX;
-/// Of a record that has none before it.
+/// Placeholder of a record without a predecessor.
 const NONE: u32 = u32::MAX;
 
 /// A wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// As captures and faults name it.
+    /// Name in captures and faults.
     pub name: String,
-    /// The node that sends on it.
+    /// Node that sends on the wire.
     pub from: String,
-    /// The node at its other end.
+    /// Node that receives from the wire.
     pub to: String,
 }
 
-/// How packets were lost.
+/// Kinds of packet losses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Loss {
-    /// A switch dropped them.
+    /// A switch dropped the packets.
     Dropped(String),
-    /// A fault took them on a wire.
+    /// A fault lost the packets on a wire.
     OnWire(String),
 }
 
-/// What `flows.csv` says of a flow's way.
+/// Path of a flow according to `flows.csv`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Course {
-    /// The wires that its data crosses, first to last.
+    /// Wires that the flow's data crosses, first to last.
     pub wires: Vec<u32>,
-    /// The priority of its data.
+    /// Priority of the flow's data.
     pub priority: u8,
 }
 
-/// When a flow began and, unless it did not, completed.
+/// Start of a flow and, if it completed, its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// When its sender was given it.
+    /// Instant at which the sender got the flow.
     pub start: Picos,
-    /// When its last ACK came.
+    /// Arrival of the last ACK.
     pub end: Option<Picos>,
 }
 
-/// See the module. Records are called by their numbers, which ascend with the instants at which they began.
+/// See the module. Records are identified by numbers, which ascend with the instants at which the records began.
 #[derive(Debug)]
 pub struct Log {
     records: Vec<WireLogRecord>,
-    /// By their numbers; that of the other direction differs in the last bit.
+    /// Wires by number; the number of the opposite direction differs in the last bit.
     pub wires: Vec<Wire>,
-    /// By flow.
+    /// Start and end, by flow.
     pub flows: BTreeMap<u32, Life>,
-    /// By flow.
+    /// Paths by flow.
     courses: BTreeMap<u32, Course>,
     nodes: Nodes,
     by_wire: Vec<Vec<u32>>,
     by_flow: BTreeMap<u32, Vec<u32>>,
-    /// The record of the same packet on the wire before.
+    /// Record of the packet on the wire before, by record.
     previous: Vec<u32>,
-    /// Whether there is one on a wire after, or a drop.
+    /// True if the packet has a record on a later wire, or was dropped; by record.
     goes_on: Vec<bool>,
-    /// By wire: the longest that a packet was held before it.
+    /// Longest wait of a packet before the wire, by wire.
     longest_wait: Vec<Picos>,
-    /// By wire: packets that waited before it and were dropped, and until when, in that order.
+    /// Packets that waited before the wire and were dropped, with the instant, in that order; by wire.
     dropped: Vec<Vec<(Picos, Waiting)>>,
-    /// By node: packets that came to it, a switch, and have not left it.
+    /// Packets that arrived at a switch and have not left it, by node.
     stuck: Vec<Vec<u32>>,
-    /// By flow and node: the wire by which its data leaves.
+    /// Wire by which a flow's data leaves a node, by flow and node.
     routes: BTreeMap<(u32, u32), u32>,
-    /// By flow: packets that switches dropped, by switch, and that faults took, by wire.
+    /// Packets that switches dropped or faults lost, by flow.
     lost: BTreeMap<u32, BTreeMap<Loss, u64>>,
-    /// By wire and length: the least that a transmission took.
+    /// Shortest transmission, by wire and length.
     serialisations: BTreeMap<(u32, u32), Picos>,
-    /// By wire: the least from the end of a transmission to the arrival.
+    /// Shortest time from the end of a transmission to the arrival, by wire.
     flights: Vec<Picos>,
-    /// When the last thing happened.
+    /// End of the run.
     pub end: Picos,
 }
 
 /// Nodes by number.
 #[derive(Debug)]
 struct Nodes {
-    /// By wire.
+    /// Sending node, by wire.
     from: Vec<u32>,
-    /// By wire.
+    /// Receiving node, by wire.
     to: Vec<u32>,
-    /// By node: whether it is a host. Hosts have one port.
+    /// True if the node is a host, by node. Hosts have one port.
     hosts: Vec<bool>,
     numbers: BTreeMap<String, u32>,
-    /// By node: the wires that leave it.
+    /// Outgoing wires, by node.
     out: Vec<Vec<u32>>,
 }
 
@@ -125,11 +125,11 @@ impl Nodes {
     }
 }
 
-/// Packets after whose records they have neither been sent on nor dropped.
+/// Records of packets that have since been neither sent on nor dropped.
 type Open = BTreeMap<(u32, LoggedKind, u64), Vec<u32>>;
 
 impl Log {
-    /// Indexes records. The run came to `end`.
+    /// Indexes the records of a run that ended at `end`.
     ///
     /// # Errors
     /// A sentence, if the records are not those of a run over these wires.
@@ -228,7 +228,7 @@ impl Log {
         Ok(())
     }
 
-    /// Whether its instants are in order, and it comes behind what its wire carried before.
+    /// Checks that the record's instants are in order, and that it comes after the previous record of its wire.
     fn check(&self, record: &WireLogRecord) -> Result<(), String> {
         let WireLogRecord { started, ready, ended, arrives, .. } = *record;
         let is_ready =
@@ -242,7 +242,7 @@ impl Log {
         Ok(())
     }
 
-    /// A packet that a switch dropped.
+    /// Adds a packet that a switch dropped.
     fn drop(&mut self, record: &WireLogRecord, open: &mut Open) {
         let waited = record.ready < record.started;
         let wire = &self.wires[record.wire as usize];
@@ -265,7 +265,7 @@ impl Log {
         }
     }
 
-    /// The record after which a packet came in at an instant, if there is one.
+    /// Removes and returns the record of a packet that arrived at an instant, if there is one.
     fn take(
         &self,
         open: &mut Open,
@@ -285,64 +285,64 @@ impl Log {
         Some(taken)
     }
 
-    /// Where packets of a flow were lost, and how many.
+    /// Returns the places where packets of a flow were lost, with the number of packets.
     pub fn losses(&self, flow: u32) -> impl Iterator<Item = (&Loss, u64)> {
         self.lost.get(&flow).into_iter().flatten().map(|(loss, packets)| (loss, *packets))
     }
 
-    /// A record.
+    /// Returns a record.
     pub fn record(&self, number: u32) -> &WireLogRecord {
         &self.records[number as usize]
     }
 
-    /// A wire.
+    /// Returns a wire.
     pub fn wire(&self, number: u32) -> &Wire {
         &self.wires[number as usize]
     }
 
-    /// What `flows.csv` says of a flow's way.
+    /// Returns the path of a flow according to `flows.csv`.
     pub fn course(&self, flow: u32) -> Option<&Course> {
         self.courses.get(&flow)
     }
 
-    /// The same packet on the wire before.
+    /// Returns the packet's record on the wire before.
     pub fn previous(&self, number: u32) -> Option<u32> {
         Some(self.previous[number as usize]).filter(|&previous| previous != NONE)
     }
 
-    /// Whether it has been sent on, or dropped.
+    /// Returns true if the packet has been sent on or dropped.
     pub fn goes_on(&self, number: u32) -> bool {
         self.goes_on[number as usize]
     }
 
-    /// Whether a wire leads to a host.
+    /// Returns true if a wire leads to a host.
     pub fn ends_at_host(&self, wire: u32) -> bool {
         self.nodes.hosts[self.nodes.to[wire as usize] as usize]
     }
 
-    /// The records of a flow's packets.
+    /// Returns the records of a flow's packets.
     pub fn of_flow(&self, flow: u32) -> &[u32] {
         self.by_flow.get(&flow).map_or(&[], Vec::as_slice)
     }
 
-    /// The records of a wire.
+    /// Returns the records of a wire.
     pub fn of_wire(&self, wire: u32) -> &[u32] {
         &self.by_wire[wire as usize]
     }
 
-    /// The wires that leave the node to which a wire leads.
+    /// Returns the outgoing wires of the node to which a wire leads.
     pub fn onward(&self, wire: u32) -> &[u32] {
         &self.nodes.out[self.nodes.to[wire as usize] as usize]
     }
 
-    /// The wire that leads from one node to another; the first of several.
+    /// Returns the wire from one node to another; the first of parallel wires.
     pub fn between(&self, from: &str, to: &str) -> Option<u32> {
         let (from, to) = (self.nodes.numbers.get(from)?, self.nodes.numbers.get(to)?);
         let mut out = self.nodes.out[*from as usize].iter().copied();
         out.find(|&wire| self.nodes.to[wire as usize] == *to)
     }
 
-    /// The frames that occupied a wire's port within `[from, to)`, in order.
+    /// Returns the frames that occupied a wire's port within `[from, to)`, in order.
     pub fn during(
         &self,
         wire: u32,
@@ -355,7 +355,8 @@ impl Log {
         records.take_while(move |record| record.started < to)
     }
 
-    /// Packets that waited before a wire within `[from, to]`: also those that were dropped there, or never left.
+    /// Returns the packets that waited before a wire within `[from, to]`, including packets that were dropped there or
+    /// never left.
     pub fn waiting(&self, wire: u32, from: Picos, to: Picos) -> impl Iterator<Item = Waiting> {
         let number = wire as usize;
         let latest = Picos(to.0.saturating_add(self.longest_wait[number].0));
@@ -386,7 +387,7 @@ impl Log {
         sent.chain(dropped).chain(stuck)
     }
 
-    /// The wire by which a flow's data leaves the node to which a wire leads.
+    /// Returns the wire by which a flow's data leaves the node to which the wire `came_by` leads.
     pub fn route(&self, flow: u32, came_by: u32) -> Option<u32> {
         self.leaves_by(flow, self.nodes.to[came_by as usize])
     }
@@ -398,8 +399,8 @@ impl Log {
         })
     }
 
-    /// When a transmission would have ended, and the frame have arrived, if its wire had been as fast as it was at best for a frame of
-    /// that length.
+    /// Returns the end of the transmission and the arrival of a frame if its wire had been as fast as at its best for a
+    /// frame of this length.
     pub fn at_best(&self, record: &WireLogRecord) -> (Picos, Picos) {
         let took = record.ended.since(record.started);
         let took = self.serialisations.get(&(record.wire, record.length)).copied().unwrap_or(took);
@@ -411,24 +412,24 @@ impl Log {
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The wire that it came by.
+    /// Wire on which the packet arrived.
     pub came_by: u32,
-    /// The queue that it left there.
+    /// Queue that the packet left at the wire's sender.
     pub came_from: u8,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
-    /// Its priority.
+    /// Priority of the packet.
     pub priority: u8,
-    /// Its length.
+    /// Length of the packet.
     pub bytes: u32,
-    /// The queue in which it waits; [`NO_QUEUE`] if it never left it.
+    /// Queue in which the packet waits; [`NO_QUEUE`] if it never left it.
     pub queue: u8,
-    /// Since when.
+    /// Start of the wait.
     pub since: Picos,
 }
 
 impl Waiting {
-    /// A packet that came in as this record says.
+    /// Makes a waiting packet from the record of its arrival.
     const fn of(came: &WireLogRecord) -> Self {
         Self {
             came_by: came.wire,
@@ -448,7 +449,7 @@ fn in_32_bits(count: usize) -> u32 {
     u32::try_from(count).expect("a log in memory has fewer than 2^32 records")
 }
 
-/// Whether it is of a flow.
+/// Returns true if the record belongs to a flow.
 pub const fn is_packet(kind: LoggedKind) -> bool {
     matches!(kind, LoggedKind::Data | LoggedKind::Ack | LoggedKind::Nak | LoggedKind::Cnp)
 }

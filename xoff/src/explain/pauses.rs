@@ -1,4 +1,4 @@
-//! What was paused when, by the hop control frames that arrived.
+//! Pauses over time, from the hop control frames that arrived.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use super::log::Log;
 /// One pause of a class or a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// When it came to the sender.
+    /// Start of the pause at the sender.
     pub from: Picos,
-    /// When it ended there.
+    /// End of the pause at the sender.
     pub to: Picos,
-    /// When the neighbour sent the frame that began it.
+    /// Instant at which the neighbour sent the frame that began the pause.
     pub told: Picos,
 }
 
-/// A pause that has not ended yet: it will at an instant, unless more is said.
+/// A pause that has not ended yet. It ends at `until` unless another frame arrives.
 #[derive(Clone, Copy)]
 struct Open {
     pause: Pause,
@@ -30,15 +30,15 @@ struct Open {
 /// All pauses, each in order of time and without overlaps.
 #[derive(Debug)]
 pub struct Pauses {
-    /// By wire whose sender must stop, and class.
+    /// Pauses of classes, by wire whose sender is paused, and class.
     classes: Vec<[Vec<Pause>; PRIORITIES]>,
-    /// By wire and queue of its sender.
+    /// Pauses of queues, by wire and queue of its sender.
     queues: BTreeMap<(u32, u8), Vec<Pause>>,
-    /// By wire and queue that is paused by itself: the priority of its packets.
+    /// Priority of packets, by wire and queue that is paused individually.
     priorities: BTreeMap<(u32, u8), u8>,
 }
 
-/// One class or queue, while its pauses are read.
+/// A class or queue while its pauses are read.
 #[derive(Default)]
 struct Lane {
     done: Vec<Pause>,
@@ -46,7 +46,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// It is paused at an instant, until another.
+    /// Pauses the class or queue at an instant, until another.
     fn stop(&mut self, at: Picos, until: Picos, told: Picos) {
         self.expire(at);
         match &mut self.open {
@@ -55,7 +55,7 @@ impl Lane {
         }
     }
 
-    /// It is resumed.
+    /// Resumes the class or queue.
     fn go(&mut self, at: Picos) {
         self.expire(at);
         if let Some(Open { pause, .. }) = self.open.take() {
@@ -81,7 +81,7 @@ impl Lane {
 }
 
 impl Pauses {
-    /// Of a log.
+    /// Reads the pauses of a log.
     pub fn of(log: &Log) -> Self {
         let mut queues = BTreeMap::new();
         let mut priorities = BTreeMap::new();
@@ -89,7 +89,7 @@ impl Pauses {
         for (wire, _) in (0_u32..).zip(&log.wires) {
             let mut lanes: [Lane; PRIORITIES] = Default::default();
             let mut by_queue: BTreeMap<u8, Lane> = BTreeMap::new();
-            // What comes by the other direction of the link.
+            // Hop control frames arrive by the opposite direction of the link.
             for &number in log.of_wire(wire ^ 1) {
                 hear(log.record(number), &mut lanes, &mut by_queue);
             }
@@ -106,27 +106,27 @@ impl Pauses {
         Self { classes, queues, priorities }
     }
 
-    /// Pauses of a class of a wire's sender.
+    /// Returns the pauses of a class of a wire's sender.
     pub fn of_class(&self, wire: u32, priority: u8) -> &[Pause] {
         self.classes[wire as usize].get(usize::from(priority)).map_or(&[], Vec::as_slice)
     }
 
-    /// Pauses of a queue of a wire's sender.
+    /// Returns the pauses of a queue of a wire's sender.
     pub fn of_queue(&self, wire: u32, queue: u8) -> &[Pause] {
         self.queues.get(&(wire, queue)).map_or(&[], Vec::as_slice)
     }
 
-    /// The pause of a class of a wire's sender that had been told by an instant and was not over.
+    /// Returns the pause of a class of a wire's sender that the neighbour had sent by an instant and that was not over.
     pub fn class_at(&self, wire: u32, priority: u8, at: Picos) -> Option<Pause> {
         last(self.of_class(wire, priority), at)
     }
 
-    /// The same of a queue.
+    /// Returns the pause of a queue of a wire's sender that the neighbour had sent by an instant and that was not over.
     pub fn queue_at(&self, wire: u32, queue: u8, at: Picos) -> Option<Pause> {
         last(self.of_queue(wire, queue), at)
     }
 
-    /// The parts of `[from, to)` in which a packet's class or queue was paused, in order and without overlaps.
+    /// Returns the parts of `[from, to)` in which a packet's class or queue was paused, in order and without overlaps.
     pub fn within(
         &self,
         wire: u32,
@@ -152,7 +152,8 @@ impl Pauses {
         merged
     }
 
-    /// All pauses of classes, and of queues that sent something: the wire, the priority, the queue if it was one, and the pause.
+    /// Returns all pauses of classes, and of queues that sent data: the wire, the priority, the queue if only a queue
+    /// was paused, and the pause.
     pub fn all(&self) -> impl Iterator<Item = (u32, u8, Option<u8>, Pause)> {
         let classes = (0..).zip(&self.classes).flat_map(|(wire, classes)| {
             (0..).zip(classes).flat_map(move |(class, pauses)| {
@@ -167,7 +168,7 @@ impl Pauses {
     }
 }
 
-/// The last of some pauses that had been told by an instant, if it was not over.
+/// Returns the last of some pauses that the neighbour had sent by an instant, if it was not over.
 fn last(pauses: &[Pause], at: Picos) -> Option<Pause> {
     let next = pauses.partition_point(|pause| pause.told <= at);
     pauses[..next].last().copied().filter(|pause| at < pause.to)
@@ -203,7 +204,7 @@ fn hear(record: &WireLogRecord, classes: &mut [Lane; PRIORITIES], queues: &mut B
                 }
             }
         }
-        // They have no queue or class: a packet that waits for them finds its port idle.
+        // These frames pause no queue or class: a packet that waits because of them finds its port idle.
         Some(HopControl::Flows { .. } | HopControl::Rate { .. }) | None => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Why a switch paused its neighbour: followed through the fabric to the queue that no pause explains.
+//! Root of a switch's pause: the chain of pauses is followed through the fabric to a queue that no pause explains.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,65 +8,66 @@ use units::Picos;
 use super::log::{Log, NO_QUEUE, Waiting};
 use super::pauses::{Pause, Pauses};
 
-/// Where the cause of a pause lies.
+/// Root cause of a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// A host: it pauses its switch.
+    /// A host that pauses its switch.
     Host(String),
-    /// A queue that nobody had paused.
+    /// A queue that nothing had paused.
     Queue(Queue),
     /// Wires that wait for each other until the run's end.
     Deadlock(Vec<u32>),
-    /// Pauses that followed each other in a circle, and ended.
+    /// Pauses that followed each other in a cycle, and ended.
     Circle(Vec<u32>),
-    /// The switch held nothing of the neighbour's then: its buffer was full of others, or what it held had just left.
+    /// The switch held nothing of the neighbour: other packets filled its buffer, or the neighbour's packets had just
+    /// left.
     Nothing(String),
 }
 
-/// What waited before a wire.
+/// Packets that waited before a wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// The wire.
     pub wire: u32,
     /// The priority.
     pub priority: u8,
-    /// How much.
+    /// Length of the queue, in bytes.
     pub bytes: u64,
-    /// Of which flows, the largest share first.
+    /// Flows in the queue with their bytes, the largest share first.
     pub flows: Vec<(u32, u64)>,
-    /// Since when the queue had not been empty.
+    /// Instant since which the queue had not been empty.
     pub since: Picos,
 }
 
-/// A pause's root, and the wires that were paused on the way to it, from the one that was asked for on.
+/// A pause's root, and the wires that were paused on the path to it, from the requested pause on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// These wires.
+    /// Paused wires.
     pub wires: Vec<u32>,
     /// The root.
     pub root: Root,
 }
 
-/// What was paused, and when to look for the cause.
+/// A pause, and the instant at which to search for its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stop {
-    /// The wire whose sender had to stop.
+    /// Wire whose sender was paused.
     pub wire: u32,
     /// The priority.
     pub priority: u8,
-    /// The queue, if it was one and not the class.
+    /// Queue, if only a queue and not the class was paused.
     pub queue: Option<u8>,
     /// The instant.
     pub at: Picos,
 }
 
-/// When the cause of a pause is looked for: when the neighbour's frame left, or at the end of the run if it does not end before. What
-/// began a pause that never ends says little of why it does not.
+/// Returns the instant at which to search for the cause of a pause: when the neighbour's frame left, or the end of the
+/// run if the pause does not end before. The start of an endless pause says little about why it does not end.
 pub fn moment(log: &Log, pause: &Pause) -> Picos {
     if pause.to < log.end { pause.told } else { Picos(log.end.0.saturating_sub(1)) }
 }
 
-/// Why a sender was to stop.
+/// Finds the root of a pause.
 pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
     let mut trace =
         Trace { wires: vec![stop.wire], root: Root::Nothing(log.wire(stop.wire).to.clone()) };
@@ -88,7 +89,7 @@ pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
         let until = Picos(at.0.saturating_add(1));
         let is_idle = log.during(next, at, until).next().is_none();
         if class.is_none() && own.is_none() && !is_idle {
-            // Of a pause of one queue, what waits in other queues has no part in it.
+            // Only packets of the paused queue contribute.
             let of_queue = stop.queue.and(known(queue));
             trace.root = Root::Queue(queue_before(log, (next, priority, of_queue), at));
             return trace;
@@ -111,7 +112,7 @@ pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
     }
 }
 
-/// When the pause ends that is looked at.
+/// Returns the end of the pause at `stop`.
 fn span_of(log: &Log, pauses: &Pauses, stop: Stop) -> Option<Picos> {
     let Stop { wire, priority, queue, at } = stop;
     let at = at.min(Picos(log.end.0.saturating_sub(1)));
@@ -122,8 +123,9 @@ fn span_of(log: &Log, pauses: &Pauses, stop: Stop) -> Option<Picos> {
     pause.map(|pause| pause.to)
 }
 
-/// The wire before which most of what came by the paused one waits, and the priority and queue of most of that. A port's pause stops
-/// priorities of which the switch holds nothing: then what it holds of others counts.
+/// Returns the wire before which most of the packets from the paused wire wait, and the priority and queue of most of
+/// these. A pause of a port also stops priorities of which the switch holds nothing; then packets of other priorities
+/// count.
 fn fullest(log: &Log, stop: Stop) -> Option<(u32, u8, u8)> {
     most(log, stop, |packet| packet.priority == stop.priority).or_else(|| most(log, stop, |_| true))
 }
@@ -157,7 +159,7 @@ fn queue_before(log: &Log, (wire, priority, queue): (u32, u8, Option<u8>), at: P
         *shares.entry(packet.flow).or_default() += u64::from(packet.bytes);
         since = since.min(packet.since);
     }
-    // Packets that left before, as long as the queue was not empty in between.
+    // Packets that left before count as long as the queue was not empty in between.
     let of_wire = log.of_wire(wire);
     let left = of_wire.partition_point(|&number| log.record(number).started < at);
     for &number in of_wire[..left].iter().rev() {
@@ -177,7 +179,7 @@ fn queue_before(log: &Log, (wire, priority, queue): (u32, u8, Option<u8>), at: P
     Queue { wire, priority, bytes, flows, since }
 }
 
-/// The wires of the data of a flow: those of its records, and those that `flows.csv` names.
+/// Returns the wires of a flow's data, from its records and from `flows.csv`.
 pub fn way(log: &Log, flow: u32) -> BTreeSet<u32> {
     let records = log.of_flow(flow).iter().map(|&number| log.record(number));
     let data = records.filter(|record| record.kind == LoggedKind::Data).map(|record| record.wire);
@@ -185,7 +187,7 @@ pub fn way(log: &Log, flow: u32) -> BTreeSet<u32> {
     data.chain(course).collect()
 }
 
-/// A queue that no neighbour can pause by itself.
+/// Returns the queue if it is known, otherwise `None`.
 pub const fn known(queue: u8) -> Option<u8> {
     if queue == NO_QUEUE { None } else { Some(queue) }
 }

@@ -1,4 +1,4 @@
-//! What `xoff explain` says to a person.
+//! Answers of `xoff explain` as text.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,7 +7,7 @@ use units::{Nanos, Picos};
 
 use super::{ExplainedPause, Explanation, Lost, Overview, Part, RootCause, Share, Tree};
 
-/// Wires of a tree that are named.
+/// Max number of wires of a tree that are listed by name.
 const WIRES: usize = 6;
 
 fn time(ps: u64) -> String {

@@ -1,10 +1,10 @@
-//! For Graphviz.
+//! DOT output, for Graphviz.
 
 use std::fmt::Write;
 
 use super::{Graph, Place};
 
-/// The graph in the DOT language.
+/// Draws the graph in the DOT language.
 pub fn dot(graph: &Graph) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -39,7 +39,7 @@ fn write_dot(out: &mut String, graph: &Graph) -> std::fmt::Result {
     writeln!(out, "}}")
 }
 
-/// The title, and what all links are like if they are alike.
+/// Returns the title, with the kind of the links if all are alike.
 pub(super) fn caption(graph: &Graph) -> String {
     match &graph.kinds[..] {
         [kind] => format!("{}; links of {kind}", graph.title),

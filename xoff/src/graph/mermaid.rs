@@ -1,11 +1,11 @@
-//! For Markdown.
+//! Mermaid output, for Markdown.
 
 use std::fmt::Write;
 
 use super::dot::caption;
 use super::{Graph, Place};
 
-/// The graph as a Mermaid flowchart.
+/// Draws the graph as a Mermaid flowchart.
 pub fn mermaid(graph: &Graph) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -40,7 +40,7 @@ fn name(Place { row, column }: Place) -> String {
     format!("n{row}_{column}")
 }
 
-/// Mermaid reads entities in quotes, and no escaped quotes.
+/// Quotes a text. Mermaid reads entities in quotes, but not escaped quotes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "#quot;"))
 }

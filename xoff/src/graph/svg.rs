@@ -1,24 +1,24 @@
-//! A picture.
+//! SVG output.
 
 use svg::node::element::{Group, Line, Path, Rectangle, Text, Title, path::Data};
 use svg::{Document, Node as _};
 
 use super::{Graph, Link, Load, Place};
 
-/// Of a box, in pixels.
+/// Height of a box, in pixels.
 const HEIGHT: f64 = 26.0;
 const MARGIN: f64 = 24.0;
-/// Between two boxes of a row.
+/// Gap between two boxes of a row.
 const GAP: f64 = 12.0;
-/// Between two rows.
+/// Distance between two rows.
 const ROW: f64 = 110.0;
 const LETTER: f64 = 7.5;
 const LINE: f64 = 18.0;
-/// Of kinds of links, in their order; the last is for all others.
+/// Colours of kinds of links, in their order; the last is for all further kinds.
 const COLORS: [&str; 5] = ["#5b6770", "#1f77b4", "#2ca02c", "#9467bd", "#8c564b"];
 const ON_CYCLE: &str = "#d62728";
 
-/// The graph as an SVG document.
+/// Draws the graph as an SVG document.
 pub fn svg(graph: &Graph) -> String {
     let layout = Layout::of(graph);
     let legend = legend(graph);
@@ -38,7 +38,7 @@ pub fn svg(graph: &Graph) -> String {
     let mut before = None;
     let mut beside = 0;
     for link in &graph.links {
-        // Links of several kinds between two nodes lie beside each other.
+        // Links of several kinds between two nodes are drawn side by side.
         let ends = Some((link.low, link.high));
         beside = if before == ends { beside + 1 } else { 0 };
         before = ends;
@@ -82,7 +82,7 @@ fn color(kind: usize) -> &'static str {
     COLORS[kind.min(COLORS.len() - 1)]
 }
 
-/// From grey over orange to red.
+/// Returns a colour from grey over orange to red.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -99,7 +99,7 @@ fn heat(utilisation: f64) -> String {
     format!("#{:02x}{:02x}{:02x}", mixed[0], mixed[1], mixed[2])
 }
 
-/// What the colours of links say.
+/// Returns the meaning of the links' colours.
 fn legend(graph: &Graph) -> Vec<(String, String)> {
     if graph.links.iter().any(|link| link.load.is_some()) {
         let step = |percent: u32| (heat(f64::from(percent) / 100.0), format!("{percent} % used"));
@@ -118,12 +118,12 @@ fn legend(graph: &Graph) -> Vec<(String, String)> {
 }
 
 struct Layout {
-    /// Of a box, by row.
+    /// Width of a box, by row.
     widths: Vec<f64>,
-    /// Boxes, by row.
+    /// Number of boxes, by row.
     counts: Vec<usize>,
     width: f64,
-    /// Without the legend.
+    /// Height without the legend.
     height: f64,
 }
 
@@ -142,7 +142,7 @@ impl Layout {
         Self { widths, counts, width, height }
     }
 
-    /// Of a box. Row 0 is at the bottom.
+    /// Returns the center of a box. Row 0 is at the bottom.
     fn center(&self, Place { row, column }: Place) -> (f64, f64) {
         let step = (self.width - 2.0 * MARGIN) / self.counts[row] as f64;
         let x = MARGIN + step * (column as f64 + 0.5);
@@ -159,7 +159,7 @@ impl Layout {
         };
         let width = 1.0 + f64::from(link.count.min(8)).log2();
         let data = if link.low.row == link.high.row {
-            // Over the boxes between.
+            // Curves above the boxes between the ends.
             let top = y1 - HEIGHT / 2.0;
             let rise = (ROW / 2.0 - HEIGHT / 2.0).min(12.0 + (x2 - x1).abs() / 6.0);
             Data::new().move_to((x1, top)).quadratic_curve_to((

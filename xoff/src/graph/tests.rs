@@ -20,7 +20,7 @@ const LEAF_SPINE: &str = "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_p
 host_link = { rate = \"100Gbps\", delay = \"1us\" }
 fabric_link = { rate = \"400Gbps\", delay = \"2us\" }";
 
-/// Four switches in a row, so that the ends are joined over the others.
+/// Four switches in a row, so that the ends are joined by a curve above the others.
 const RING: &str = "kind = \"custom\"\nswitches = [\"a\", \"b\", \"c\"]\nhosts = [\"h0\", \"h1\", \"h2\"]\nlinks = [
 { a = \"h0\", b = \"a\", rate = \"100Gbps\", delay = \"1us\" },
 { a = \"h1\", b = \"b\", rate = \"100Gbps\", delay = \"1us\" },
@@ -144,7 +144,7 @@ fn svg_has_each_node_and_link_once() {
     assert!(text.contains("400 Gbit/s, 2 us"), "{text}");
 }
 
-/// Of two kinds of links between the same switches each has its own load, and a curve of its own.
+/// Each of two kinds of links between two switches has a separate load and curve.
 #[test]
 fn a_link_is_coloured_by_its_own_busier_wire() {
     let scenario = scenario(&RING.replacen(

@@ -1,8 +1,8 @@
-//! Files of the HPCC simulator (ns-3) and of those that were made from it, into a scenario.
+//! Conversion of files of the HPCC simulator (ns-3) and its descendants into scenarios.
 //!
-//! They have one format; [`Simulator`] has what differs and where it was read. What xoff cannot do as the simulator
-//! does is one of [`Remarks::differences`]. If a setting asks for it, the command refuses to go on unless the user
-//! accepts that. What changes no result is a note.
+//! All simulators share one format; [`Simulator`] lists their differences and the sources. Behaviour of the simulator
+//! that xoff does not have is one of [`Remarks::differences`]. If a setting asks for such behaviour, the command
+//! refuses to go on unless the user accepts the difference. A deviation that changes no result is a note.
 
 mod arguments;
 mod buffers;
@@ -36,22 +36,22 @@ use translation::Translation;
 /// An imported scenario, not yet written anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The name of the config file.
+    /// Name of the config file.
     pub config: String,
     /// Flow lists: names and contents.
     pub flow_lists: Vec<(String, String)>,
     /// The scenario.
     pub toml: String,
-    /// What is not as in the simulator.
+    /// Deviations from the simulator.
     pub remarks: Remarks,
 }
 
-/// Folders above a config file's in which the files that it names are looked for: a config that `ConWeave`'s `run.py`
-/// has made is three below the folder from which the simulator is run.
+/// Number of parent folders in which the files that a config names are searched for. A config that `ConWeave`'s
+/// `run.py` has made is three below the folder from which the simulator is run.
 const FOLDERS_ABOVE: usize = 4;
 
-/// Reads a config file, or the only one in a folder, and the files that it names; `stem` begins the
-/// names of flow lists. A `lenient` import takes configs with keys that the simulator does not have.
+/// Imports a config file, or the only one in a folder, with the files that it names. `stem` begins the names of flow
+/// lists. A `lenient` import accepts configs with keys that the simulator does not have.
 pub fn import(
     simulator: Simulator,
     arguments: Arguments,
@@ -78,7 +78,7 @@ pub fn import(
     join(&config, &topology, &flows, stem)
 }
 
-/// Like [`import`], from the texts of the three files, whatever files the config names.
+/// Imports the texts of the three files, like [`import`]; file names in the config are ignored.
 pub fn import_texts(
     simulator: Simulator,
     arguments: Arguments,
@@ -105,7 +105,7 @@ fn join(
     Ok(scenario::write(config, topology, flows, translation, stem))
 }
 
-/// The config file that `path` is or holds.
+/// Returns the config file that `path` is or contains.
 pub fn config_file(path: &Path) -> Result<PathBuf, ScenarioError> {
     let wrong = |title: &str, help: &str| {
         let name = path.display().to_string();
@@ -133,8 +133,8 @@ pub fn config_file(path: &Path) -> Result<PathBuf, ScenarioError> {
     }
 }
 
-/// A file that a config file names: relative to where the simulator runs, which is mostly a folder above the config
-/// file's. An error lists where it was looked for.
+/// Finds a file that a config file names. The name is relative to the simulator's working folder, mostly a folder above
+/// the config file's. An error lists the folders that were searched.
 fn find(config: &Path, name: &str) -> Result<PathBuf, String> {
     let folder = config.parent().unwrap_or(Path::new("")).to_owned();
     let folders = std::iter::successors(Some(folder.clone()), |folder| Some(above(folder)));

@@ -1,24 +1,25 @@
-//! What an imported scenario does otherwise than the program whose files it is made of.
+//! Differences between an imported scenario and the program whose files were imported.
 
-/// All that a user should know of an import.
+/// Remarks on an import for its user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// What is not as in the program, but changes nothing that happens.
+    /// Deviations that change no result.
     pub notes: Vec<String>,
-    /// What happens otherwise.
+    /// Deviations that change results.
     pub differences: Vec<Difference>,
 }
 
-/// Something that happens otherwise.
+/// A deviation that changes results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The setting that asks for it, with its file and line, or what it is about.
+    /// Setting that asks for the behaviour, with its file and line, or the subject.
     pub subject: String,
-    /// What the program does.
+    /// Behaviour of the program.
     pub there: String,
-    /// What xoff does.
+    /// Behaviour of xoff.
     pub here: String,
-    /// Whether a setting asks for it. Otherwise the program does so whatever its files say.
+    /// True if a setting asks for the program's behaviour. False if the program behaves this way regardless of its
+    /// files.
     pub asked: bool,
 }
 
@@ -38,19 +39,20 @@ impl Remarks {
         self.push(subject, there, here, false);
     }
 
-    /// Puts what is about a line of some file first, in the order of lines; `line` tells it from a subject.
+    /// Sorts remarks about lines of a file first, in the order of lines. `line` returns the line of a remark, if it has
+    /// one.
     pub fn sort_by_line(&mut self, line: impl Fn(&str) -> Option<usize>) {
         let place = |text: &str| line(text).unwrap_or(usize::MAX);
         self.notes.sort_by_key(|note| place(note));
         self.differences.sort_by_key(|difference| place(&difference.subject));
     }
 
-    /// Whether some setting asks for what xoff does otherwise.
+    /// Returns true if a setting asks for behaviour that xoff does not have.
     pub fn any_asked(&self) -> bool {
         self.differences.iter().any(|difference| difference.asked)
     }
 
-    /// The differences as a table, a line each behind a line of titles; nothing if there are none.
+    /// Formats the differences as a table with a header line; empty if there are none.
     pub fn table(&self) -> Vec<String> {
         if self.differences.is_empty() {
             return Vec::new();

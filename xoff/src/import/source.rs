@@ -1,4 +1,4 @@
-//! A text file that another program wrote, as lines of words with their places.
+//! A text file of another program, as lines of words with their positions.
 
 use std::fmt::Display;
 use std::io;
@@ -16,7 +16,7 @@ pub struct Source {
     text: String,
 }
 
-/// A word and its place.
+/// A word with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.
@@ -27,21 +27,21 @@ pub struct Word<'a> {
 /// The words of a line; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// From 1.
+    /// Line number, from 1.
     pub number: usize,
-    /// From left to right.
+    /// Words from left to right.
     pub words: Vec<Word<'a>>,
 }
 
 impl Word<'_> {
-    /// Bytes of the file.
+    /// Returns the word's range of bytes in the file.
     pub const fn span(&self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }
 }
 
 impl Line<'_> {
-    /// Bytes of the file, from the first word to the last.
+    /// Returns the range of bytes in the file from the first word to the last.
     pub fn span(&self) -> Range<usize> {
         let (first, last) = (&self.words[0], &self.words[self.words.len() - 1]);
         first.span().start..last.span().end
@@ -49,16 +49,16 @@ impl Line<'_> {
 }
 
 impl Source {
-    /// Reads a file; `noun` is what it is called if it cannot be read.
+    /// Reads a file. `noun` names it in an error.
     pub fn read(path: &Path, noun: &str) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        // A device may have no end.
+        // A device may be endless.
         let text = match std::fs::metadata(path) {
             Ok(found) if !found.is_file() => Err(io::Error::other("it is no file")),
             _ => std::fs::read_to_string(path),
         };
         match text {
-            // Some editors begin a file with a byte order mark.
+            // Some editors write a byte order mark at the start of a file.
             Ok(text) => Ok(Self { name, text: text.trim_start_matches('\u{feff}').to_owned() }),
             Err(error) => {
                 let place = Place { name: &name, text: "", span: None };
@@ -69,23 +69,22 @@ impl Source {
         }
     }
 
-    /// A text, and what it is called in errors.
+    /// Makes a source of a text. `name` is its name in errors.
     pub fn of(name: &str, text: &str) -> Self {
         Self { name: name.into(), text: text.into() }
     }
 
-    /// What the file is called.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The word at a place, which a `Word` had.
+    /// Returns the word at a range that was a word's span.
     pub fn word(&self, span: &Range<usize>) -> Word<'_> {
         Word { text: &self.text[span.clone()], start: span.start }
     }
 
-    /// The lines that have words. What follows `#` or stands in `{..}`, which ends a line, is a
-    /// comment.
+    /// Returns the lines that have words. Text after `#`, or in `{..}` up to the end of a line, is a comment.
     pub fn lines(&self) -> Vec<Line<'_>> {
         let mut start = 0;
         let mut lines = Vec::new();
@@ -102,25 +101,25 @@ impl Source {
         lines
     }
 
-    /// An error at a part of the text.
+    /// Returns an error at a part of the text.
     pub fn error(&self, span: Range<usize>, title: &str, help: &str) -> ScenarioError {
         let place = Place { name: &self.name, text: &self.text, span: Some(span) };
         ScenarioError::at(&place, title, Some(help))
     }
 
-    /// An error at the end of the text: something is missing.
+    /// Returns an error at the end of the text, where something is missing.
     pub fn error_at_end(&self, title: &str, help: &str) -> ScenarioError {
         let end = self.text.trim_end().len();
         self.error(end..end, title, help)
     }
 
-    /// An error of the text as a whole: something is missing that may be anywhere.
+    /// Returns an error of the whole text, in which something is missing.
     pub fn error_of_whole(&self, title: &str, help: &str) -> ScenarioError {
         let place = Place { name: &self.name, text: &self.text, span: None };
         ScenarioError::at(&place, title, Some(help))
     }
 
-    /// A whole number in decimal.
+    /// Parses a decimal whole number.
     pub fn number<T>(&self, word: Word<'_>, what: &str, largest: T) -> Result<T, ScenarioError>
     where
         T: Copy + FromStr + PartialOrd + Display,

@@ -1,15 +1,16 @@
-//! The headroom that SONiC gives a lossless queue of a port, by what it knows about the switch chip.
+//! Headroom that SONiC configures for a lossless queue of a port, from its parameters of the switch chip.
 //!
-//! Source of the formula and of the chips' numbers: SONiC, `cfgmgr/buffer_headroom_mellanox.lua` in sonic-swss, and the design
-//! document of its dynamic buffer calculation. In our words, in bytes:
+//! Source of the formula and of the chips' numbers: SONiC, `cfgmgr/buffer_headroom_mellanox.lua` in sonic-swss, and the
+//! design document of its dynamic buffer calculation. Summary, in bytes:
 //!
-//! - a packet of s bytes takes whole cells, so what arrives takes up to `occupancy` times as much of the buffer: cell / 64 for
-//!   cells above 128 bytes, otherwise 2 cell / (1 + cell), for as many packets as are small;
+//! - a packet takes whole cells, so arriving bytes take up to `occupancy` times as much of the buffer: cell / 64 for
+//!   cells above 128 bytes, otherwise 2 cell / (1 + cell), for the share of small packets;
 //! - xoff = lossless MTU + (port MTU + cable both ways + 2 gearbox + MAC and PHY + response) x occupancy;
-//! - xon = what arrives during the chip's latency; a port of 8 lanes has it twice less a KiB, and a port MTU more in all;
-//! - each is rounded up to a KiB, and the queue has their sum.
+//! - xon = bytes that arrive during the chip's latency; doubled less a KiB for a port of 8 lanes, which also gets a
+//!   port MTU in the sum;
+//! - xoff and xon are rounded up to a KiB, and the queue has their sum.
 //!
-//! The formula has 1000 bytes on the cable where 1024 are; so does this.
+//! The formula uses 1000 instead of 1024 bytes for the cable; so does this code.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,13 +21,13 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::LinkHeadroom;
 
-/// The chips that have names. Latency and delay of MAC and PHY are alike (18 and 0.8 KiB).
+/// Chips with names. The latency and the delay of MAC and PHY are equal (18 and 0.8 KiB).
 const CHIPS: [(&str, Bytes); 3] =
     [("spectrum", Bytes(96)), ("spectrum-2", Bytes(144)), ("spectrum-3", Bytes(144))];
 const PIPELINE: Bytes = Bytes(18 * KIB);
 const MAC_PHY: Bytes = Bytes(820);
 
-/// Within so many quanta a port has to obey a PAUSE, by its rate in Mbit/s. Source: IEEE 802.3, 31B.3.7, as SONiC has it.
+/// Quanta within which a port has to obey a PAUSE, by its rate in Mbit/s. Source: IEEE 802.3, 31B.3.7, as in SONiC.
 const QUANTA: [(u64, u64); 10] = [
     (800_000, 905),
     (400_000, 905),
@@ -39,17 +40,17 @@ const QUANTA: [(u64, u64); 10] = [
     (1000, 2),
     (100, 1),
 ];
-/// At other rates: 3.8 KiB.
+/// Response at other rates: 3.8 KiB.
 const OTHER_RESPONSE: Bytes = Bytes(3892);
 
 const KIB: u64 = 1024;
 const SMALLEST_PACKET: u64 = 64;
-/// No part of a chip's headroom is as large.
+/// Upper limit of each part of a chip's headroom.
 const LARGEST: Bytes = Bytes(1_000_000_000);
 const KEYS: &str =
     "cell, pipeline, mac-phy, gearbox, response, mtu, lossless-mtu, small-packets, lanes";
 
-/// What SONiC knows about a switch chip and its ports.
+/// Parameters of a switch chip and its ports in SONiC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asic {
     name: String,
@@ -68,7 +69,7 @@ pub struct Asic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AsicHeadroom {
     name: String,
-    /// Times 100.
+    /// Occupancy, times 100.
     occupancy: u64,
     lossless_mtu: Bytes,
     mtu: Bytes,
@@ -78,7 +79,7 @@ pub struct AsicHeadroom {
     response: Bytes,
     xoff: Bytes,
     xon: Bytes,
-    /// Of a port of 8 lanes.
+    /// Overhead of a port of 8 lanes.
     overhead: Bytes,
     size: Bytes,
 }
@@ -160,7 +161,7 @@ impl Asic {
         Ok(())
     }
 
-    /// What a queue has on a port with such a link.
+    /// Returns a queue's headroom on a port with such a link.
     pub fn headroom(&self, link: &LinkHeadroom) -> AsicHeadroom {
         let mtu = self.mtu.unwrap_or(link.packet);
         let lossless_mtu = self.lossless_mtu.unwrap_or(link.packet);
@@ -192,7 +193,7 @@ impl Asic {
         }
     }
 
-    /// How much buffer a byte takes at worst, as a fraction.
+    /// Returns the worst-case buffer bytes per arriving byte, as a fraction.
     fn occupancy(&self) -> (u128, u128) {
         let (cell, small) = (u128::from(self.cell.0), u128::from(self.small_packets));
         let (numerator, denominator) = if self.cell.0 > 2 * SMALLEST_PACKET {
@@ -205,7 +206,7 @@ impl Asic {
 }
 
 impl AsicHeadroom {
-    /// As a part of the report in JSON.
+    /// Formats the headroom as a part of the report in JSON.
     pub(super) fn to_json(&self) -> Value {
         json!({
             "name": self.name,
@@ -248,7 +249,7 @@ impl fmt::Display for AsicHeadroom {
     }
 }
 
-/// A chip without a name.
+/// Example of a chip without a name.
 const EXAMPLE: &str = "cell=144B,pipeline=18KiB";
 
 fn keys() -> String {
@@ -276,13 +277,13 @@ fn number(key: &str, text: &str, least: u64, most: u64) -> Result<u64, Refusal> 
     })
 }
 
-/// How much arrives until a port of this rate obeys a PAUSE.
+/// Returns the bytes that arrive until a port of this rate obeys a PAUSE.
 fn response(rate: BitsPerSecond) -> Bytes {
     let listed = QUANTA.iter().find(|(megabits, _)| megabits * 1_000_000 == rate.0);
     listed.map_or(OTHER_RESPONSE, |(_, quanta)| Bytes(quanta * 512 / 8))
 }
 
-/// What is on the cable, both ways, with the formula's 1000 for 1024; rounded up.
+/// Returns the bytes on the cable in both directions, with the formula's 1000 for 1024; rounded up.
 fn on_the_cable(rate: BitsPerSecond, delay: Picos) -> Bytes {
     let bits_times_e12 = 2 * u128::from(rate.0) * u128::from(delay.0);
     let bytes = (bits_times_e12 * 1000).div_ceil(8 * 1024 * 1_000_000_000_000);
@@ -311,7 +312,7 @@ mod tests {
         [headroom.xoff, headroom.xon, headroom.size].map(|Bytes(bytes)| bytes / KIB)
     }
 
-    /// Expected: the script's arithmetic in floating point, by hand.
+    /// Expected values: the script's floating-point arithmetic, computed by hand.
     #[test]
     fn a_queue_has_what_sonic_gives_it() {
         // 9100 + 36621.1 + 819.2 + 25216 = 71756.3 bytes arrive; x 2.25 + 1024 = 162475.7.

@@ -1,38 +1,38 @@
-//! What switches do that pause single queues.
+//! Pauses of single queues.
 
 use fabric_core::scheme::SchemeSettings;
 use scenario::{Backpressure, Scenario};
 use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-/// How queues are paused, alike switches together.
+/// Parameters of queue pauses; switches with equal parameters are grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuePauses {
-    /// The priorities whose queues are paused.
+    /// Priorities whose queues are paused.
     pub priorities: Vec<u8>,
-    /// Queues of each of them at a port.
+    /// Queues of each priority at a port.
     pub queues: u8,
-    /// Entries of the flow table that a port has.
+    /// Entries of a port's flow table.
     pub flow_entries: u32,
     /// Time from one bitmap of paused queues to the next.
     pub bitmap_period: Picos,
-    /// By switch.
+    /// Groups of switches.
     pub switches: Vec<PausingSwitches>,
 }
 
-/// Switches that pause alike.
+/// Switches with equal parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PausingSwitches {
-    /// Their names.
+    /// Names of the switches.
     pub switches: Vec<String>,
-    /// The rates of their ports, each once, and Th of a queue that is the only active one of a port.
+    /// Rates of the ports, each once, with the threshold Th of a queue that is the only active one of its port.
     pub thresholds: Vec<(BitsPerSecond, Bytes)>,
-    /// How long a flow without packets in the switch keeps its queue.
+    /// Time for which a flow without packets in the switch keeps its queue.
     pub sticky: Nanos,
 }
 
 impl QueuePauses {
-    /// Those of a scenario, if it has backpressure.
+    /// Returns the queue pauses of a scenario, if it has backpressure.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
         let Backpressure::Bfc(bfc) = scenario.switch.backpressure? else { return None };
         let bitmap_period = scenario.bitmap_period()?;

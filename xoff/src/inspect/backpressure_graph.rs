@@ -1,4 +1,4 @@
-//! Which egress ports can hold each other back, and what prevents that they do so in a circle (BFC, Appendix B).
+//! Egress ports that can hold each other back, and the prevention of cycles among them (BFC, Appendix B).
 
 use scenario::Scenario;
 use topology::{BackpressureGraph, Cycle, Racks, SwitchId, UpDown};
@@ -8,43 +8,43 @@ use super::links::tier_names;
 /// The backpressure graph of a scenario's routes, whose nodes are egress ports of switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
-    /// Egress ports of switches.
+    /// Number of egress ports of switches.
     pub ports: u32,
-    /// Edges: pairs of such ports of which packets go from the one to the other in a hop, whether or not their turn is
-    /// elided.
+    /// Number of edges: pairs of egress ports where packets go from one to the other in a hop, including elided turns.
     pub edges: u64,
-    /// Ports that hold each other back in a circle, unless that is prevented. The wires are those that leave the ports.
+    /// Ports that hold each other back in a cycle, unless this is prevented. The wires are the wires that leave the
+    /// ports.
     pub cycles: Vec<Cycle>,
-    /// With `prevent_deadlocks`.
+    /// Prevention of deadlocks, with `prevent_deadlocks`.
     pub prevention: Option<Prevention>,
 }
 
 /// Turns that trigger no backpressure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prevention {
-    /// By kind of switch, in the order of the first of each.
+    /// Elided turns by kind of switch, in the order of the first switch of each kind.
     pub elided: Vec<ElidedTurns>,
-    /// Edges of the routes that are left without them.
+    /// Number of the routes' edges that remain without these turns.
     pub edges_by_routes: u64,
-    /// Edges that are left of all turns, which any routes could take.
+    /// Number of remaining edges of all turns, which any routes could take.
     pub edges_by_all_turns: u64,
-    /// Groups of ports that these leave to hold each other back in a circle: none, or the table is wrong.
+    /// Number of remaining groups of ports that hold each other back in a cycle. Nonzero means that the table is wrong.
     pub cycles: usize,
 }
 
-/// Switches of a tier that elide equally many turns.
+/// Switches of a tier with equally many elided turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElidedTurns {
     /// The tier.
     pub tier: String,
-    /// How many switches there are.
+    /// Number of switches.
     pub switches: u32,
-    /// (Ingress, egress) ports of each of them that trigger no backpressure.
+    /// (Ingress, egress) ports of each switch that trigger no backpressure.
     pub turns: u64,
 }
 
 impl HeldBack {
-    /// That of a scenario, if its switches pause single queues. `groups` are [`Racks::by_routes`].
+    /// Returns the graph of a scenario, if its switches pause single queues. `groups` are [`Racks::by_routes`].
     pub(super) fn of(scenario: &Scenario, groups: &Racks) -> Option<Self> {
         if !scenario.switch.pauses_queues() {
             return None;

@@ -1,4 +1,4 @@
-//! How buffers are divided, alike switches together.
+//! Division of buffers; switches with equal buffers are grouped.
 
 use std::fmt;
 
@@ -10,49 +10,50 @@ use emulation::switch_settings;
 
 use super::time;
 
-/// Switches whose buffers are divided alike.
+/// Switches with equal buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchBuffers {
-    /// Their names.
+    /// Names of the switches.
     pub switches: Vec<String>,
-    /// Their pools.
+    /// Pools of each switch.
     pub pools: BufferPools,
-    /// Their ports with links, alike ones together.
+    /// Ports with links, grouped if alike.
     pub ports: Vec<PortGroup>,
-    /// Ports without links for which they set buffer aside, each as much as for the linked port with the most headroom.
+    /// Number of ports without links for which a switch sets buffer aside, each as much as the linked port with the
+    /// most headroom.
     pub unlinked_ports: u64,
 }
 
 /// Ports of one rate, delay and headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortGroup {
-    /// How many there are.
+    /// Number of ports.
     pub count: u32,
-    /// The link's rate.
+    /// Rate of the link.
     pub rate: BitsPerSecond,
-    /// The link's propagation delay.
+    /// Propagation delay of the link.
     pub delay: Picos,
-    /// Headroom of each lossless ingress queue, under DSH of the port.
+    /// Headroom of each lossless ingress queue; under DSH, headroom of the port.
     pub headroom: Bytes,
     /// Headroom expected after measurement, without the rounding of time stamps; `None` if the link is not measured.
     pub once_measured: Option<Bytes>,
 }
 
-/// How packets of lossy priorities share the buffer.
+/// Sharing of the buffer by lossy priorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossyBuffer {
     /// `switch.lossy.kind`.
     pub kind: &'static str,
-    /// The priorities.
+    /// Lossy priorities.
     pub priorities: Vec<u8>,
-    /// How often congested queues are counted, if they are.
+    /// Period in which congested queues are counted, if they are.
     pub period: Option<Picos>,
-    /// Whether `CoDel` drops what the buffer management does not.
+    /// True if `CoDel` drops packets that the buffer management admits.
     pub codel: bool,
 }
 
 impl LossyBuffer {
-    /// `None` if each priority is lossless, or `switch.lossy` has its default.
+    /// Returns the sharing; `None` if each priority is lossless, or `switch.lossy` has its default.
     pub fn of(scenario: &Scenario) -> Option<Self> {
         let switch = &scenario.switch;
         let priorities: Vec<u8> =
@@ -79,7 +80,7 @@ impl fmt::Display for LossyBuffer {
     }
 }
 
-/// The groups, in the order of the first switch of each.
+/// Returns the groups, in the order of the first switch of each.
 pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
     let fabric = scenario.fabric();
     let has_pfc = scenario.switch.lossless.count() > 0;
@@ -120,7 +121,7 @@ fn totals(pools: &BufferPools) -> [Bytes; 4] {
     [pools.shared, pools.private, pools.headroom, pools.lossy]
 }
 
-/// The headroom of a port with this wire to its neighbour, by what an exchange would tell.
+/// Returns the headroom of a port with this wire to its neighbour, as an exchange would measure it.
 fn once_measured(scenario: &Scenario, wire: &Wire) -> Bytes {
     let response = scenario.pause_response_ns(wire.to, wire.rate);
     let round_trip = Picos(2 * wire.delay.0).to_nanos_ceil();

@@ -1,5 +1,4 @@
-//! Where ECMP will put the flows of permutations and long-lived workloads: the hash is known, and so
-//! are its collisions.
+//! ECMP collisions of permutations and long-lived workloads: the hash is known, so the path of each flow is.
 
 use scenario::{Scenario, Source, Workload};
 use topology::{NodeKind, WireId};
@@ -7,22 +6,22 @@ use topology::{NodeKind, WireId};
 /// A workload's flows on the wires of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collisions {
-    /// The workload's label.
+    /// Label of the workload.
     pub label: String,
-    /// How many flows there are.
+    /// Number of flows.
     pub flows: u64,
-    /// How many wires between switches carry `n` flows, by `n`.
+    /// Number of wires between switches that carry `n` flows, by `n`.
     pub wires_by_flows: Vec<u32>,
-    /// Wires whose flows could send more than they carry; the most flows first.
+    /// Wires whose flows could send more than the wire's rate; the most flows first.
     pub overloaded: Vec<Overload>,
 }
 
 /// A wire on which flows will wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overload {
-    /// The wire.
+    /// Overloaded wire.
     pub wire: WireId,
-    /// The numbers of its flows, ascending.
+    /// Numbers of the wire's flows, ascending.
     pub flows: Vec<u32>,
 }
 
@@ -33,8 +32,8 @@ struct Shared {
     rate: u64,
 }
 
-/// The collisions of each permutation and long-lived workload of the scenario, as the switches will
-/// hash its flows.
+/// Returns the collisions of each permutation and long-lived workload of the scenario, as the switches will hash its
+/// flows.
 pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
     let fabric = scenario.fabric();
     let lasts = |number: usize| label(&scenario.workloads[number].workload).is_some();
@@ -89,7 +88,8 @@ fn on_wires(scenario: &Scenario, label: String, source: &Source, wires: Vec<Shar
     Collisions { label, flows: source.expected_flows(), wires_by_flows, overloaded }
 }
 
-/// The label of a workload whose flows are there all at once, so that they meet if their paths do.
+/// Returns the label of a workload whose flows are all active at the same time, so that they collide if their paths
+/// overlap.
 fn label(workload: &Workload) -> Option<&str> {
     match workload {
         Workload::Permutation(permutation) => Some(&permutation.label),

@@ -1,4 +1,4 @@
-//! What switches do that pause flows.
+//! Pauses of flows.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use units::Bytes;
 
 use super::text::bytes;
 
-/// How flows are paused, at all switches alike.
+/// Parameters of flow pauses, equal at all switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPauses {
-    /// The priorities whose flows are paused.
+    /// Priorities whose flows are paused.
     pub priorities: Vec<u8>,
-    /// What an ingress queue holds when flows are resumed, when they are paused, and when their class is: `X_on`, `X_off^c`,
-    /// `X_off`.
+    /// Lengths of an ingress queue at which flows are resumed, flows are paused, and the class is paused: `X_on`,
+    /// `X_off^c`, `X_off`.
     pub thresholds: [Bytes; 3],
-    /// Flows that a port's table has room for.
+    /// Number of flows for which a port's table has room.
     pub flow_entries: u32,
 }
 
 impl FlowPauses {
-    /// Those of a scenario, if its switches pause flows.
+    /// Returns the flow pauses of a scenario, if its switches pause flows.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
         let ofc = scenario.switch.ofc()?;
         let Threshold::Static { xoff, xon } = scenario.switch.threshold else { return None };

@@ -1,4 +1,4 @@
-//! What the headroom of a lossless queue is for.
+//! Components of a lossless queue's headroom.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use units::{BitsPerSecond, Bytes, Picos};
 use super::text::scaled;
 use super::{Asic, rate, time};
 
-/// Headroom by the links of one rate and delay, term by term.
+/// Headroom for links of one rate and delay, term by term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkHeadroom {
-    /// The links' rate.
+    /// Rate of the links.
     pub rate: BitsPerSecond,
-    /// Their propagation delay.
+    /// Propagation delay of the links.
     pub delay: Picos,
-    /// The scenario's longest packet, without FCS.
+    /// Longest packet of the scenario, without FCS.
     pub packet: Bytes,
-    /// The terms.
+    /// Terms of the headroom.
     pub terms: HeadroomTerms,
 }
 
-/// One for each rate and delay of links into switches, in the order of the links.
+/// Returns one entry for each rate and delay of links into switches, in the order of the links.
 pub(super) fn link_headroom(scenario: &Scenario) -> Vec<LinkHeadroom> {
     let mut found: Vec<LinkHeadroom> = Vec::new();
     if scenario.switch.lossless.count() == 0 {
@@ -42,13 +42,13 @@ pub(super) fn link_headroom(scenario: &Scenario) -> Vec<LinkHeadroom> {
 }
 
 impl LinkHeadroom {
-    /// All terms.
+    /// Returns the sum of the terms.
     pub const fn total(&self) -> Bytes {
         let HeadroomTerms { propagation, response, whole_frames } = self.terms;
         Bytes(propagation.0 + response.0 + whole_frames.0)
     }
 
-    /// With the headroom that a chip would have.
+    /// Formats the headroom as JSON, with the headroom of a chip.
     pub(super) fn to_json(self, asic: Option<&Asic>) -> Value {
         let HeadroomTerms { propagation, response, whole_frames } = self.terms;
         json!({
@@ -80,7 +80,7 @@ impl fmt::Display for LinkHeadroom {
     }
 }
 
-/// The cable that has this delay, as `delay` of a link reads one.
+/// Formats the cable length of a delay, with the metres of a link's `delay`.
 fn length(delay: Picos) -> String {
     scaled(delay.0 as f64 / quantity::METRE.0 as f64, &["m", "km"])
 }

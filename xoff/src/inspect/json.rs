@@ -1,4 +1,4 @@
-//! The report of `xoff inspect --json`. Keys say their unit: bytes, bits per second (`_bps`), picoseconds (`_ps`).
+//! The report of `xoff inspect --json`. Keys end in their unit: bytes, bits per second (`_bps`), picoseconds (`_ps`).
 
 use serde_json::{Value, json};
 use topology::{Cycle, WireId};
@@ -12,7 +12,8 @@ use super::{
 };
 
 impl Report<'_> {
-    /// Indented JSON, ended by a line feed. What a scenario does not have is an empty list, or null.
+    /// Formats the report as indented JSON with a line feed at the end. Parts that a scenario lacks are an empty list
+    /// or null.
     pub fn to_json(&self) -> String {
         let Inspection {
             shape,
@@ -58,7 +59,7 @@ impl Report<'_> {
         wires.iter().map(|wire| self.fabric.wire(*wire).name.as_str()).collect()
     }
 
-    /// Ports by the wires that join them.
+    /// Formats a cycle; ports are identified by the wires between them.
     fn cycle_json(&self, cycle: &Cycle) -> Value {
         let Cycle { members, example } = cycle;
         json!({ "members": self.wires(members), "example": self.wires(example) })

@@ -1,24 +1,24 @@
-//! Links, alike ones together.
+//! Links, grouped if alike.
 
 use units::{BitsPerSecond, Picos};
 
 use topology::{Fabric, NodeId, NodeKind};
 
-/// Links between two tiers, of one rate and delay.
+/// Links between two tiers with equal rate and delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkGroup {
-    /// The tiers, the lower one first: `host - leaf`.
+    /// Tiers of the ends, the lower one first: `host - leaf`.
     pub tiers: String,
-    /// In each direction.
+    /// Rate in each direction.
     pub rate: BitsPerSecond,
     /// Propagation delay.
     pub delay: Picos,
-    /// How many there are.
+    /// Number of links.
     pub count: u32,
 }
 
-/// What a node's tier is called: `host`, or the letters of its switches' names if they share them,
-/// or `level` and how far from hosts it is.
+/// Returns the name of each node's tier: `host`, the common letters of its switches' names, or `level` with the
+/// distance from hosts.
 pub(super) fn tier_names(fabric: &Fabric) -> Vec<String> {
     let levels = fabric.levels();
     let letters = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
@@ -47,7 +47,7 @@ pub(super) fn tier_names(fabric: &Fabric) -> Vec<String> {
         .collect()
 }
 
-/// The links of a fabric in the order of the first of each group.
+/// Returns the links of a fabric in the order of the first of each group.
 pub(super) fn link_groups(fabric: &Fabric) -> Vec<LinkGroup> {
     let (names, levels) = (tier_names(fabric), fabric.levels());
     let mut groups: Vec<LinkGroup> = Vec::new();

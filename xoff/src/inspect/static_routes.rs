@@ -1,4 +1,4 @@
-//! The static routes of a scenario, as it gives them.
+//! Static routes of a scenario, as written in it.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use topology::{HostId, NodeKind, WireId, in_32_bits};
 /// Static routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticRoutes {
-    /// Those of `[[routes]]`, in the order of the file.
+    /// Entries of `[[routes]]`, in the order of the file.
     pub entries: Vec<StaticRoute>,
-    /// Those of flows for which a list has a path or a source port, by sender and receiver.
+    /// Paths of flows for which a list has a path or a source port, by sender and receiver.
     pub paths: Vec<FlowPath>,
 }
 
-/// The path of some flows of lists.
+/// Path of flows in flow lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPath {
     /// The sender.
     pub from: String,
     /// The receiver.
     pub to: String,
-    /// The switches, as a flow list has them; the second of parallel links is told by the port that leads to it.
+    /// Switches in the format of flow lists; the second of parallel links is marked by the port that leads to it.
     pub switches: String,
-    /// How many flows there are.
+    /// Number of flows.
     pub flows: u64,
 }
 
-/// One entry of `[[routes]]`.
+/// An entry of `[[routes]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticRoute {
-    /// The switches.
+    /// Switches with the route.
     pub at: String,
-    /// Which frames.
+    /// Frames that match.
     pub frames: String,
-    /// The next hops.
+    /// Next hops.
     pub via: String,
 }
 

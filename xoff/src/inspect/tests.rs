@@ -1,4 +1,4 @@
-//! Fabrics whose answers are known.
+//! Fabrics with known answers.
 
 mod backpressure_graph;
 mod json;
@@ -14,7 +14,7 @@ fn scenario(text: &str) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// DSH, Fig. 16 (a), with its failed links if there are any.
+/// The fabric of DSH, Fig. 16 (a), with its failed links if there are any.
 fn figure_16(failed_links: &str) -> Scenario {
     scenario(&format!(
         r#"
@@ -108,7 +108,7 @@ fn healthy_trees_have_no_cycle() {
     assert!(Inspection::of(&figure_16("[]")).cycles.is_empty());
     let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
     assert!(Inspection::of(&fat_tree(4, permutation)).cycles.is_empty());
-    // One lost link takes ways away, and makes none that goes down and up again.
+    // One lost link removes paths, and adds no path that goes down and up again.
     let one = figure_16("[[\"spine0\", \"leaf3\"]]");
     assert!(Inspection::of(&one).cycles.is_empty());
 }
@@ -179,7 +179,7 @@ fn uniform_load_is_even_over_a_healthy_fabric() {
 fn headroom_to_be_measured_is_foretold() {
     let text = report(&scenario(include_str!("../../../scenarios/adaptive-headroom.toml")));
     let of = |line: &str| assert!(text.contains(line), "{text}");
-    // 12.5 bytes a nanosecond, 3 x 1098 + 84 bytes of frames.
+    // 12.5 bytes per nanosecond, 3 x 1098 + 84 bytes of frames.
     of(
         "3 x 100 Gbit/s, 100 ns: 60000 B headroom for a queue, about 8378 B once the link is measured\n",
     );
@@ -188,7 +188,8 @@ fn headroom_to_be_measured_is_foretold() {
     );
 }
 
-/// The transport of the hosts carries nothing, and is left out. Room for a stamp lengthens a segment and its ACK by 12
+/// The transport of the hosts carries nothing, so it is left out. A stamp lengthens a segment and its ACK by 12 bytes:
+/// twice 24 x 80 ps.
 /// bytes: twice 24 x 80 ps.
 #[test]
 fn each_transport_in_use_has_its_round_trips() {
@@ -238,7 +239,7 @@ fn static_routes_are_listed_and_seen_by_what_follows() {
     ");
 }
 
-/// A path is as the list has it; a source port leads where ECMP sends it, port 50123 of h0 over spine1.
+/// A path is as in the list; a source port leads where ECMP sends it, port 50123 of h0 over spine1.
 #[test]
 fn paths_of_listed_flows_are_listed() {
     let text = "duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 20\n\
@@ -271,7 +272,7 @@ fn paths_of_listed_flows_are_listed() {
     assert_eq!(lines.lines().last(), Some("  .. 19 flows on 19 paths in all"), "{lines}");
 }
 
-/// All flows of one label take one spine, the others both.
+/// All flows of one label take one spine, the other flows both.
 #[test]
 fn expected_load_is_that_of_static_routes() {
     let load = |routes: &str| {
@@ -294,7 +295,7 @@ host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \
     assert_eq!(route("from = \"h0\"\nto = \"h2\""), ("leaf0->spine1".to_owned(), 625_000));
 }
 
-/// Switches with buffers or ports of their own are groups of their own.
+/// Switches with other buffers or ports form separate groups.
 #[test]
 fn switches_with_other_buffers_are_told_apart() {
     let buffers = |switches: &str| {
@@ -310,7 +311,7 @@ fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
         text[from..].split_once("buffer dependency").expect("it follows").0.trim_end().to_owned()
     };
     assert!(buffers("").contains("  spine0, spine1, spine2: "), "{}", buffers(""));
-    // As much more buffer as ports: the shared pool is that of the other spines.
+    // The buffer grows with the ports, so that the shared pool equals the other spines'.
     let own = format!(
         "[[switches]]\nat = \"spine1\"\nports = 6\nbuffer = \"{}B\"",
         16_000_000 + 3 * 32_218
@@ -388,7 +389,7 @@ fn a_buffer_management_is_named_with_its_period() {
     "#);
 }
 
-/// Neither headroom nor circles of PAUSE frames are spoken of.
+/// The report mentions neither headroom nor cycles of PAUSE frames.
 #[test]
 fn without_lossless_priorities_there_is_no_pfc() {
     let of = |lossless: &str| {

@@ -13,17 +13,17 @@ use super::{
     TransportPaths,
 };
 
-/// Overloaded wires, their flows and members of cycles that are listed.
+/// Max number of overloaded wires, of their flows, and of members of cycles that are listed.
 const LISTED: usize = 16;
 
 /// The report on a fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// What was found.
+    /// Results of the analysis.
     pub inspection: &'a Inspection,
-    /// The fabric, for the names of wires.
+    /// Fabric, for the names of wires.
     pub fabric: &'a Fabric,
-    /// Whose headroom stands beside the scenario's.
+    /// Chip whose headroom is compared with the scenario's.
     pub asic: Option<&'a Asic>,
 }
 
@@ -188,7 +188,7 @@ impl Report<'_> {
         prevention.iter().try_for_each(|prevention| self::prevention(f, prevention))
     }
 
-    /// The ingress port that a wire enters.
+    /// Returns the name of the ingress port that a wire enters.
     fn port(&self, wire: WireId) -> String {
         let wire = self.fabric.wire(wire);
         let name = |node| &self.fabric.node(node).name;
@@ -197,13 +197,13 @@ impl Report<'_> {
 }
 
 impl Inspection {
-    /// The report; `fabric` is that of the inspected scenario, `asic` a chip whose headroom stands beside it.
+    /// Returns the report. `fabric` is the inspected scenario's; `asic` is a chip whose headroom is compared.
     pub fn report<'a>(&'a self, fabric: &'a Fabric, asic: Option<&'a Asic>) -> Report<'a> {
         Report { inspection: self, fabric, asic }
     }
 }
 
-/// Without lossless priorities there is no headroom to speak of.
+/// Writes the buffers of a group. Without lossless priorities there is no headroom.
 fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers, has_headroom: bool) -> fmt::Result {
     let names = names(&group.switches);
     let pools = &group.pools;
@@ -246,7 +246,7 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers, has_headroom: bool
     Ok(())
 }
 
-/// The names of some switches.
+/// Lists the names of switches.
 fn names(switches: &[String]) -> String {
     match switches {
         [first, .., last] if switches.len() > 4 => {
@@ -300,7 +300,7 @@ fn prevention(f: &mut fmt::Formatter<'_>, prevention: &Prevention) -> fmt::Resul
     writeln!(f, "  left: {routes} by the routes; {all} by any routes, and {cycles}")
 }
 
-/// Four digits or so, for people; results are elsewhere.
+/// Formats a number with about four digits, for people; results have exact values elsewhere.
 pub(super) fn scaled(value: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut units = units.iter();

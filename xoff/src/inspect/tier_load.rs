@@ -9,19 +9,19 @@ use super::links::tier_names;
 /// All wires from one tier to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TierLoad {
-    /// The tiers: `leaf -> spine`.
+    /// Tiers of the ends: `leaf -> spine`.
     pub direction: String,
-    /// How many wires there are.
+    /// Number of wires.
     pub wires: u32,
-    /// Expected payload as a part of all their rates, in millionths.
+    /// Expected payload as a share of the wires' total rate, in millionths.
     pub mean_millionths: u64,
-    /// The most of one wire, in millionths of its rate.
+    /// Max expected payload of a wire, in millionths of its rate.
     pub largest_millionths: u64,
-    /// The first wire with that much.
+    /// First wire with this load.
     pub largest: String,
 }
 
-/// The tiers, in the order of the first wire of each.
+/// Returns the loads by tier, in the order of the first wire of each.
 pub(super) fn tier_loads(scenario: &Scenario, groups: &Racks) -> Vec<TierLoad> {
     let fabric = scenario.fabric();
     // Payload on each wire, in 2^-8 bit/s.
@@ -73,7 +73,7 @@ pub(super) fn tier_loads(scenario: &Scenario, groups: &Racks) -> Vec<TierLoad> {
     tiers.into_iter().map(|(tier, ..)| tier).collect()
 }
 
-/// `part` of `whole` in millionths.
+/// Returns `part` of `whole` in millionths.
 fn share(part: u128, whole: u128) -> u64 {
     (part * 1_000_000 / whole).try_into().unwrap_or(u64::MAX)
 }

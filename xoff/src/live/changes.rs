@@ -1,4 +1,4 @@
-//! How two scenarios differ, key by key.
+//! Differences between two scenarios, key by key.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::fmt;
 use serde::Serialize;
 use toml::{Table, Value};
 
-/// A key that two scenarios have different values of.
+/// A key with different values in two scenarios.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The key, such as `switch.buffer` or `faults.0.wire`.
     pub key: String,
-    /// The value of the one, as TOML; missing, if it does not have the key.
+    /// Value in the old scenario, as TOML; `None` if it lacks the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<String>,
-    /// The value of the other.
+    /// Value in the new scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<String>,
 }
@@ -27,7 +27,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// How the scenario `new` differs from `old`, by keys. Both are resolved, so that defaults are written out.
+/// Returns the differences of the scenario `new` from `old`, by keys. Both are resolved, so that defaults are written
+/// out.
 pub fn between(old: &str, new: &str) -> Result<Vec<Change>, toml::de::Error> {
     let flat = |text: &str| {
         let mut values = BTreeMap::new();
@@ -45,7 +46,7 @@ pub fn between(old: &str, new: &str) -> Result<Vec<Change>, toml::de::Error> {
     Ok(changes)
 }
 
-/// A table has keys, and so has a list of tables: their numbers.
+/// Flattens tables to paths of keys. A list of tables has its indices as keys.
 fn flatten(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
     let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {

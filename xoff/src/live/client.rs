@@ -1,4 +1,4 @@
-//! How commands reach a live fabric.
+//! Connections of commands to a live fabric.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -9,18 +9,18 @@ use std::time::Duration;
 use super::folder::{Description, LiveFolder, State};
 use super::protocol::{Answer, Request};
 
-/// Looks at a fabric whose supervisor has just closed a connection: for two seconds.
+/// Polls of a fabric whose supervisor has just closed a connection: two seconds.
 const LOOKS: u32 = 100;
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A live fabric, and a connection to its supervisor.
+/// A live fabric with a connection to its supervisor.
 #[derive(Debug)]
 pub struct Client {
     name: String,
     stream: BufReader<UnixStream>,
 }
 
-/// The folder and the description of a fabric that is up; a sentence with what to do if there is none.
+/// Returns the folder and the description of a fabric that is up. The error is a sentence with advice.
 pub fn find(name: &str) -> Result<(LiveFolder, Description), String> {
     let folder = LiveFolder::of(name)?;
     match folder.state()? {
@@ -45,13 +45,13 @@ impl Client {
         Ok(Self { name: name.to_owned(), stream: BufReader::new(stream) })
     }
 
-    /// An answer that does not come within this time is an error from now on.
+    /// Sets the timeout of answers.
     pub fn set_patience(&self, patience: Duration) {
-        // Refused for a time of zero only.
+        // Fails only for a timeout of zero.
         let _ = self.stream.get_ref().set_read_timeout(Some(patience));
     }
 
-    /// Asks for something.
+    /// Sends a request.
     pub fn ask(&mut self, request: &Request) -> Result<(), String> {
         let mut line = serde_json::to_string(request).expect("a request is plain data");
         line.push('\n');
@@ -61,7 +61,7 @@ impl Client {
             .map_err(|error| self.lost(&error.to_string()))
     }
 
-    /// The next answer; a refusal is an error.
+    /// Waits for the next answer; a refusal is an error.
     pub fn answer(&mut self) -> Result<Answer, String> {
         loop {
             if let Some(answer) = self.read()? {
@@ -70,12 +70,12 @@ impl Client {
         }
     }
 
-    /// The next answer, if it begins within this time and is more than a sign of life.
+    /// Returns the next answer if it begins within this time and is not just a sign of life.
     pub fn answer_within(&mut self, patience: Duration) -> Result<Option<Answer>, String> {
         if self.await_answer(patience) { self.read() } else { Ok(None) }
     }
 
-    /// What comes next; nothing for a sign of life.
+    /// Reads the next line; `None` for a sign of life.
     fn read(&mut self) -> Result<Option<Answer>, String> {
         let mut line = String::new();
         match self.stream.read_line(&mut line) {
@@ -91,17 +91,17 @@ impl Client {
         }
     }
 
-    /// Waits until an answer begins, for at most this long, and says whether it does. A signal ends the wait.
+    /// Waits at most `patience` for an answer to begin. Returns true if one has. A signal ends the wait.
     pub fn await_answer(&self, patience: Duration) -> bool {
         self.has_more() || is_ready(self.stream.get_ref().as_raw_fd(), libc::POLLIN, patience)
     }
 
-    /// Whether a part of the next answer has come in.
+    /// Returns true if a part of the next answer has arrived.
     pub fn has_more(&self) -> bool {
         !self.stream.buffer().is_empty()
     }
 
-    /// Asks for what is answered once.
+    /// Sends a request that has a single answer.
     pub fn ask_once(&mut self, request: &Request) -> Result<Answer, String> {
         self.ask(request)?;
         self.answer()
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// Why the fabric has ended, as far as its supervisor has said so.
+    /// Returns the reason why the fabric has ended, as far as its supervisor has logged it.
     fn ended(&self, why: &str) -> String {
         match self.fate() {
             Fate::Died(obituary) => format!("{why}; {obituary}"),
@@ -126,7 +126,7 @@ impl Client {
         }
     }
 
-    /// What has become of a fabric whose supervisor no longer answers. It may need a moment to end.
+    /// Returns the fate of a fabric whose supervisor no longer answers. The supervisor may need a moment to end.
     fn fate(&self) -> Fate {
         let Ok(folder) = LiveFolder::of(&self.name) else { return Fate::Unknown };
         for _ in 0..LOOKS {
@@ -141,17 +141,17 @@ impl Client {
     }
 }
 
-/// What has become of a fabric.
+/// Fate of a fabric.
 enum Fate {
-    /// Its supervisor died, or ended by an error: a sentence.
+    /// The supervisor died, or ended with an error: a sentence.
     Died(String),
-    /// It was taken down.
+    /// The fabric was taken down.
     Ended,
-    /// Neither, yet.
+    /// Neither is known yet.
     Unknown,
 }
 
-/// Waits until a descriptor can be read or written, or is at its end, for at most this long. A signal ends the wait.
+/// Waits at most `patience` until a descriptor is ready for `events`, or is at its end. A signal ends the wait.
 pub fn is_ready(descriptor: RawFd, events: libc::c_short, patience: Duration) -> bool {
     let mut descriptor = libc::pollfd { fd: descriptor, events, revents: 0 };
     let millis = patience.as_millis().try_into().unwrap_or(libc::c_int::MAX);
@@ -159,7 +159,7 @@ pub fn is_ready(descriptor: RawFd, events: libc::c_short, patience: Duration) ->
     unsafe { libc::poll(&raw mut descriptor, 1, millis) > 0 }
 }
 
-/// Whether anyone reads what is written to a descriptor, as far as one can know before writing.
+/// Returns true if the descriptor still has a reader, as far as this can be known before writing.
 pub fn is_read(descriptor: RawFd) -> bool {
     let mut descriptor = libc::pollfd { fd: descriptor, events: 0, revents: 0 };
     // SAFETY: one descriptor outlives the call, which does not wait.

@@ -1,4 +1,4 @@
-//! Who is connected to a server, and who makes room when there are too many: whoever has been quiet for longest.
+//! Clients of a server. When there are too many, the client that has been quiet longest makes room.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,38 +8,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Whoever has not said what it wants for so long may have to go.
+/// Time after which a client without a request may be disconnected.
 const GRACE: Duration = Duration::from_millis(200);
-/// So may whoever has read nothing for so long while it is answered. Longer than two signs of life.
+/// Time after which a client that does not read its answer may be disconnected. Longer than two signs of life.
 const GRACE_OF_READERS: Duration = Duration::from_secs(3);
 
-/// Time between two looks for room, while there is none.
+/// Time between two attempts to make room.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
-/// Clients that wait for room at a time; more are refused at once.
+/// Max number of clients that wait for room; further clients are refused at once.
 const MOST_WAITING: usize = 256;
-/// Bytes that are written at once: a client that reads them slowly is seen to read.
+/// Max bytes written at once, so that slow reading is noticed.
 const PART: usize = 1 << 16;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Clients {
     most: usize,
-    /// By number. A number is never used again.
+    /// Clients by number. A number is never used again.
     all: Mutex<BTreeMap<u64, Entry>>,
     next: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// Its connection, to end it.
+    /// Connection, needed to end it.
     connection: OwnedFd,
-    /// Whether it is being answered.
+    /// True while the client is being answered.
     is_served: bool,
-    /// When it last did something.
+    /// Time of the client's last activity.
     since: Instant,
 }
 
-/// One client, for as long as it is connected.
+/// Admission of a client while it is connected.
 #[derive(Debug)]
 pub struct Admission {
     clients: Arc<Clients>,
@@ -47,13 +47,13 @@ pub struct Admission {
 }
 
 impl Clients {
-    /// None, and at most so many.
+    /// Creates an empty set of at most `most` clients.
     pub fn at_most(most: usize) -> Arc<Self> {
         Arc::new(Self { most, all: Mutex::default(), next: AtomicU64::new(0) })
     }
 
-    /// Lets a client in. If there are too many, the connection of the one that has been quiet for longest is ended, as soon as
-    /// it has had its time.
+    /// Admits a client. If there are too many, the client that has been quiet longest is disconnected once its grace
+    /// period is over.
     fn admit_at(self: &Arc<Self>, now: Instant, connection: impl AsFd) -> Option<Admission> {
         let connection = connection.as_fd().try_clone_to_owned().ok()?;
         let mut all = self.all();
@@ -64,7 +64,7 @@ impl Clients {
                 .min_by_key(|(_, entry)| entry.since);
             let number = quietest.map(|(&number, _)| number)?;
             let quiet = all.remove(&number)?;
-            // SAFETY: the descriptor is open. The client's thread sees the end of its connection.
+            // SAFETY: the descriptor is open. The client's thread notices the end of its connection.
             unsafe { libc::shutdown(quiet.connection.as_raw_fd(), libc::SHUT_RDWR) };
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -73,26 +73,26 @@ impl Clients {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Entry>> {
-        // No entry is ever half written.
+        // Each entry is written as a whole.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// New clients, which wait for room. Each is let in or refused within 3 s, however many there are.
+/// New clients, which wait for room. Each is admitted or refused within 3 s, regardless of their number.
 #[derive(Debug)]
 pub struct Newcomers<S> {
     clients: Arc<Clients>,
-    /// With the time of its arrival, the first one first.
+    /// Waiting clients with the times of their arrival, the first one first.
     waiting: VecDeque<(S, Instant)>,
 }
 
 impl<S: AsFd> Newcomers<S> {
-    /// None, and room for `most` clients.
+    /// Creates an empty queue of newcomers, with room for `most` clients.
     pub fn new(most: usize) -> Self {
         Self { clients: Clients::at_most(most), waiting: VecDeque::new() }
     }
 
-    /// Adds a client that has connected. Returns the client if too many wait: it is refused.
+    /// Adds a client that has connected. If too many wait, returns the client, which is refused.
     pub fn add(&mut self, connection: S) -> Option<S> {
         if self.waiting.len() >= MOST_WAITING {
             return Some(connection);
@@ -101,7 +101,8 @@ impl<S: AsFd> Newcomers<S> {
         None
     }
 
-    /// The next client that is let in, or that is refused because all others were busy for longer than a client may be quiet.
+    /// Returns the next client that is admitted, or that is refused because all others were busy for longer than a
+    /// client may be quiet.
     pub fn decide(&mut self) -> Option<(S, Option<Admission>)> {
         self.decide_at(wall())
     }
@@ -130,12 +131,12 @@ impl Entry {
 }
 
 impl Admission {
-    /// It has said what it wants, or has taken a part of the answer.
+    /// Notes that the client has sent a request, or has read a part of the answer.
     pub fn serve(&self) {
         self.note(true);
     }
 
-    /// It has its answer, and may ask for something else.
+    /// Notes that the client has its answer, and may send another request.
     pub fn ask(&self) {
         self.note(false);
     }
@@ -153,14 +154,14 @@ impl Drop for Admission {
     }
 }
 
-/// Connection of a client. Reading keeps a client from being quiet; room in its socket does not.
+/// Connection of a client. A client is active while it reads, not while its socket has room.
 #[derive(Debug)]
 pub struct Connection<S> {
-    /// Where it reads and writes.
+    /// Stream of the connection.
     pub stream: S,
-    /// Its place among the clients.
+    /// Admission of the client.
     pub admission: Admission,
-    /// Unread bytes at the last look.
+    /// Number of unread bytes at the last check.
     unread: Cell<libc::c_int>,
 }
 
@@ -168,12 +169,12 @@ impl<S: AsRawFd> Connection<S>
 where
     for<'a> &'a S: Write,
 {
-    /// Of a client that was let in.
+    /// Makes the connection of an admitted client.
     pub fn new(stream: S, admission: Admission) -> Self {
         Self { stream, admission, unread: Cell::new(0) }
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             bytes = &bytes[self.write_part(bytes)?..];
@@ -181,8 +182,8 @@ where
         Ok(())
     }
 
-    /// Writes all of it, and waits longer than the time that a write may take as long as the connection stands. A client that
-    /// does not read may still have to make room for another one.
+    /// Writes all bytes, and retries after write timeouts while the connection stands. A client that does not read may
+    /// still have to make room for another one.
     pub fn write_however_long(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.write_part(bytes) {
@@ -204,7 +205,7 @@ where
         Ok(written)
     }
 
-    /// Notes whether the client has read anything since this was last called.
+    /// Notes whether the client has read anything since the last call.
     fn note_reading(&self) {
         let unread = unread(self.stream.as_raw_fd());
         if unread == 0 || unread < self.unread.replace(unread) {
@@ -213,10 +214,11 @@ where
     }
 }
 
-/// Returns the bytes of a socket that its peer has not read yet, with the kernel's overhead.
+/// Returns the bytes of a socket that its peer has not read yet, including the kernel's overhead.
 fn unread(socket: RawFd) -> libc::c_int {
     let mut unread = 0;
-    // SAFETY: the call fills in the number, which outlives it. A descriptor without such a number leaves it at zero.
+    // SAFETY: the call fills in the number, which outlives it. A descriptor that does not support the call leaves it at
+    // zero.
     unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut unread) };
     unread
 }
@@ -241,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// A client's end, and the server's.
+    /// Returns the ends of a client and the server.
     fn pair() -> (UnixStream, UnixStream) {
         UnixStream::pair().unwrap()
     }
@@ -260,14 +262,14 @@ mod tests {
         let two = clients.admit_at(now + Duration::from_millis(10), &second.1).expect("room");
         let soon = now + Duration::from_millis(100);
         assert!(clients.admit_at(soon, &third.1).is_none(), "both have just come");
-        // Who is answered may take its time.
+        // A client that is answered may take its time.
         one.serve();
         let later = wall() + Duration::from_secs(1);
         let three = clients.admit_at(later, &third.1).expect("the second goes");
         assert!(is_ended(&mut second.0) && !is_ended(&mut first.0) && !is_ended(&mut third.0));
         drop(two);
         assert_eq!(clients.all().len(), 2, "its end takes nobody else's place");
-        // But not for ever.
+        // But not forever.
         three.serve();
         let much_later = wall() + 2 * GRACE_OF_READERS;
         assert!(clients.admit_at(much_later, &pair().1).is_some());
@@ -299,7 +301,7 @@ mod tests {
         first.serve();
         assert!(newcomers.decide_at(arrived).is_none());
         assert_eq!(newcomers.patience(GRACE), LOOK_INTERVAL);
-        // The first one goes on reading; both others are refused, and the second one does not wait for the first.
+        // The first client continues to read. Both others are refused, and the second one does not wait for the first.
         let late = arrived + GRACE_OF_READERS + Duration::from_millis(1);
         newcomers.clients.all().values_mut().for_each(|entry| entry.since = late);
         let refused = [0, 1].map(|_| newcomers.decide_at(late).map(|(_, it)| it.is_none()));

@@ -1,14 +1,14 @@
-//! Where live fabrics are found: a folder for each under `/run/xoff/live`, by the fabric's name.
+//! Folders of live fabrics: `/run/xoff/live/NAME` for the fabric NAME.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `lock` | the supervisor's process number; locked as long as it lives |
 //! | `fabric.json` | [`Description`], once the fabric is up |
 //! | `scenario.toml` | the resolved scenario |
 //! | `hosts` | `/etc/hosts` of programs that `xoff exec` starts |
-//! | `socket` | where the supervisor listens |
-//! | `log` | what the supervisor has to say |
-//! | `ended.json` | what `fabric.json` was, once the fabric is no longer up |
+//! | `socket` | the supervisor's socket |
+//! | `log` | messages of the supervisor |
+//! | `ended.json` | [`Description`], once the fabric is no longer up |
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::with_causes;
 
-/// All folders are in it.
+/// Parent of all folders.
 const LIVE: &str = "/run/xoff/live";
-/// The longest name.
+/// Max length of a name, in bytes.
 const LONGEST_NAME: usize = 64;
-/// How often a lock is tried that may be held for a moment only.
+/// Attempts to take a lock that may be held for only a moment.
 const LOCK_ATTEMPTS: u32 = 10;
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -36,76 +36,76 @@ pub struct LiveFolder {
     path: PathBuf,
 }
 
-/// What there is to know of a fabric that is up, as far as it does not change.
+/// Constant properties of a fabric that is up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// Its name.
+    /// Name of the fabric.
     pub name: String,
-    /// The supervisor.
+    /// Process number of the supervisor.
     pub process: u32,
-    /// The identifier in the names of its namespaces.
+    /// Identifier in the names of the fabric's namespaces.
     pub fabric: String,
-    /// Seconds of the wall clock in an emulated second.
+    /// Wall-clock seconds per emulated second.
     pub dilation: u32,
-    /// How that was found out, with `--dilation auto`.
+    /// Reason for the dilation, with `--dilation auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
-    /// The threads that run it, as `--threads` takes them.
+    /// Threads that run the fabric, in the format of `--threads`.
     pub threads: String,
-    /// Whether it spins instead of sleeping.
+    /// True if the fabric polls instead of sleeping.
     pub busy_poll: bool,
-    /// Whether it goes before ordinary programs.
+    /// True if the fabric has real-time priority over ordinary programs.
     pub real_time: bool,
-    /// Whether the flows of its scenario start.
+    /// True if the flows of its scenario start.
     pub plays: bool,
-    /// The folder that gets results when the fabric is destroyed, if there is one.
+    /// Folder for results when the fabric is destroyed, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// Its shape, in a line.
+    /// Shape of the fabric, in one line.
     pub shape: String,
-    /// How packets of lossy priorities share buffers, in a line, if that is not the default.
+    /// Buffer sharing of lossy priorities, in one line, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossy: Option<String>,
-    /// In the order of the scenario.
+    /// Hosts in the order of the scenario.
     pub hosts: Vec<HostDescription>,
 }
 
 /// A host of a fabric that is up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDescription {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its IPv4 address.
+    /// IPv4 address of the host.
     pub address: String,
-    /// The name of its namespace, as `ip netns exec` takes it.
+    /// Name of the host's namespace for `ip netns exec`.
     pub namespace: String,
 }
 
-/// How it is with a name.
+/// State of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// No fabric has it.
+    /// No fabric has the name.
     Absent,
-    /// A supervisor deploys, or takes down, the fabric.
+    /// A supervisor is deploying the fabric, or taking it down.
     Changing {
-        /// The supervisor, unless it has not said so yet.
+        /// Process number of the supervisor, unless it has not yet recorded it.
         process: Option<u32>,
     },
     /// The fabric is up.
     Up(Box<Description>),
-    /// The supervisor died, and has left things.
+    /// The supervisor died and left files.
     Abandoned,
 }
 
-/// The folder of a fabric, taken. It goes when this is dropped.
+/// A claimed folder of a fabric. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Claim {
     folder: LiveFolder,
-    /// Holds the lock for as long as it is open.
+    /// Holds the lock while it is open.
     lock: File,
 }
 
-/// Why a name cannot be taken.
+/// Reason why a name cannot be claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// A fabric has the name.
@@ -116,21 +116,21 @@ pub enum ClaimError {
         /// The name.
         name: String,
     },
-    /// Files.
+    /// A file operation failed.
     #[error("{path}: {source}; live fabrics need root, and some room in /run")]
     Files {
-        /// Of what.
+        /// File or folder of the operation.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl LiveFolder {
-    /// The folder of the fabric of this name.
+    /// Returns the folder of the fabric of this name.
     ///
     /// # Errors
-    /// A sentence, if nothing can have this name.
+    /// A sentence, if the name is invalid.
     pub fn of(name: &str) -> Result<Self, String> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -143,7 +143,7 @@ impl LiveFolder {
         Ok(Self { name: name.to_owned(), path: Path::new(LIVE).join(name) })
     }
 
-    /// Those of all fabrics, by name.
+    /// Returns the folders of all fabrics, by name.
     pub fn all() -> Result<Vec<Self>, String> {
         let entries = match fs::read_dir(LIVE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -156,28 +156,28 @@ impl LiveFolder {
         Ok(folders)
     }
 
-    /// The fabric's name.
+    /// Returns the fabric's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One of its files.
+    /// Returns the path of one of the folder's files.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// How it is with the name.
+    /// Returns the state of the name.
     pub fn state(&self) -> Result<State, String> {
         let failed = |error: io::Error| self.unreadable(&error);
         let mut lock = match self.open_lock().map_err(failed)? {
             Ok(lock) => lock,
             Err(state) => return Ok(state),
         };
-        // Shared, so that those who look do not see each other.
+        // Shared, so that several readers do not conflict.
         match lock.try_lock_shared() {
             // The owner removed the file after it was opened here, and ended.
             Ok(()) if lock.metadata().map_err(failed)?.nlink() == 0 => return Ok(State::Absent),
-            // The owner has made the file, and is about to lock it.
+            // The owner has created the file, and is about to lock it.
             Ok(()) if self.has_nothing_but(&lock).map_err(failed)? => return Ok(State::Absent),
             Ok(()) => return Ok(State::Abandoned),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -195,8 +195,8 @@ impl LiveFolder {
         Ok(State::Changing { process: process.trim().parse().ok() })
     }
 
-    /// Opens the lock, or returns the state of a folder without one. A single listing decides: two looks could see the ends of two
-    /// fabrics of this name.
+    /// Opens the lock, or returns the state of a folder without one. A single listing decides: two listings could show
+    /// the ends of two fabrics of this name.
     fn open_lock(&self) -> io::Result<Result<File, State>> {
         for _ in 0..LOCK_ATTEMPTS {
             match File::open(self.file("lock")) {
@@ -211,7 +211,7 @@ impl LiveFolder {
             };
             let names = entries.map(|entry| Ok(entry?.file_name()));
             let names = names.collect::<io::Result<Vec<_>>>()?;
-            // A folder is empty before its lock is made, and after it is removed.
+            // A folder is empty before its lock is created, and after it is removed.
             if names.is_empty() {
                 return Ok(Err(State::Absent));
             }
@@ -222,7 +222,7 @@ impl LiveFolder {
         Ok(Err(State::Changing { process: None }))
     }
 
-    /// Returns true if the folder has no file but this lock, which names no owner.
+    /// Returns true if the folder has no file except this lock, which names no owner.
     fn has_nothing_but(&self, lock: &File) -> io::Result<bool> {
         let files = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
@@ -231,7 +231,7 @@ impl LiveFolder {
         Ok(files <= 1 && lock.metadata()?.len() == 0)
     }
 
-    /// Whether something has the name, in whatever state.
+    /// Returns true if a fabric has the name, in any state.
     pub fn is_there(&self) -> Result<bool, String> {
         match fs::symlink_metadata(self.file("lock")) {
             Ok(_) => Ok(true),
@@ -240,7 +240,7 @@ impl LiveFolder {
         }
     }
 
-    /// Why nothing can be said of it, and what to do.
+    /// Returns the reason why the state cannot be read, with advice.
     fn unreadable(&self, error: &io::Error) -> String {
         let mut text = format!("{}: {}", self.path.display(), with_causes(error));
         if error.kind() == io::ErrorKind::PermissionDenied {
@@ -249,28 +249,28 @@ impl LiveFolder {
         text
     }
 
-    /// Takes the name.
+    /// Claims the name.
     pub fn claim(&self) -> Result<Claim, ClaimError> {
         let failed = |source| ClaimError::Files { path: self.path.clone(), source };
         let lock = self.lock().map_err(failed)?.ok_or_else(|| self.taken())?;
-        // From here on dropping it removes the folder, if something fails.
+        // From here on dropping the claim removes the folder if something fails.
         let claim = Claim { folder: self.clone(), lock };
         let mut lock = &claim.lock;
         lock.set_len(0).map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
-        // What an abandoned fabric has left would be taken for this one's.
+        // Leftovers of an abandoned fabric would be mistaken for this fabric's files.
         for left in ["fabric.json", "ended.json", "socket", "hosts", "scenario.toml", "log"] {
             unless_missing(fs::remove_file(self.file(left))).map_err(failed)?;
         }
         Ok(claim)
     }
 
-    /// The error of a name that a fabric has.
+    /// Returns the error for a name that a fabric already has.
     pub fn taken(&self) -> ClaimError {
         ClaimError::Taken { name: self.name.clone() }
     }
 
-    /// Locks the folder, which is made if it is missing; `None` if another process holds the lock.
+    /// Locks the folder, which is created if it is missing; `None` if another process holds the lock.
     fn lock(&self) -> io::Result<Option<File>> {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -284,16 +284,16 @@ impl LiveFolder {
             match lock.try_lock() {
                 Ok(()) if lock.metadata()?.nlink() > 0 => return Ok(Some(lock)),
                 Err(TryLockError::Error(error)) => return Err(error),
-                // Who looks at the lock holds it for a moment.
+                // Processes that check the lock hold it for a moment.
                 Ok(()) | Err(TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
             }
         }
         Ok(None)
     }
 
-    /// Removes what an abandoned fabric has left here.
+    /// Removes leftovers of an abandoned fabric.
     pub fn remove(&self) -> Result<(), String> {
-        // Held while the files go, so that nobody deploys a fabric into them.
+        // Held while the files are removed, so that no fabric is deployed into the folder meanwhile.
         match self.lock() {
             Ok(Some(_lock)) => self.remove_files(),
             Ok(None) => Err(format!("{} is being deployed or destroyed by others", self.name)),
@@ -301,7 +301,7 @@ impl LiveFolder {
         }
     }
 
-    /// Removes the folder. The lock goes last: files without a lock are those of an abandoned fabric.
+    /// Removes the folder. The lock is removed last, because files without a lock belong to an abandoned fabric.
     fn remove_files(&self) -> Result<(), String> {
         let failed = |error: io::Error| format!("cannot remove {}: {error}", self.path.display());
         let entries = match fs::read_dir(&self.path) {
@@ -320,31 +320,31 @@ impl LiveFolder {
         }
         unless_missing(fs::remove_file(lock)).map_err(failed)?;
         match fs::remove_dir(&self.path) {
-            // Another process has just taken the name.
+            // Another process has just claimed the name.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             removed => unless_missing(removed).map_err(failed),
         }
     }
 
-    /// The process number of the last supervisor, unless it died before it wrote the number.
+    /// Returns the process number of the last supervisor, unless it died before it wrote the number.
     pub fn last_supervisor(&self) -> Option<u32> {
         fs::read_to_string(self.file("lock")).ok()?.trim().parse().ok()
     }
 
-    /// The folder for the results of an abandoned fabric, if it was to leave some; there are none.
+    /// Returns the results folder of an abandoned fabric, if it had one; the results were lost.
     pub fn lost_results(&self) -> Option<String> {
         let described = ["ended.json", "fabric.json"].map(|name| self.file(name));
         let described = described.iter().find_map(|file| fs::read_to_string(file).ok())?;
         serde_json::from_str::<Description>(&described).ok()?.results
     }
 
-    /// The last that the supervisor of an abandoned fabric had to say.
+    /// Returns the last message of an abandoned fabric's supervisor.
     pub fn last_words(&self) -> Option<String> {
         let log = fs::read_to_string(self.file("log")).ok()?;
         log.lines().last().map(str::to_owned)
     }
 
-    /// The error or panic with which the supervisor of an abandoned fabric has ended, unless it was killed.
+    /// Returns the error or panic that ended the supervisor of an abandoned fabric, unless it was killed.
     pub fn failure(&self) -> Option<String> {
         let log = fs::read_to_string(self.file("log")).ok()?;
         let panicked = log.lines().find(|line| line.contains("panicked at"));
@@ -352,7 +352,7 @@ impl LiveFolder {
         panicked.or_else(failed).map(str::to_owned)
     }
 
-    /// What is said of an abandoned fabric.
+    /// Returns the message about an abandoned fabric.
     pub fn obituary(&self) -> String {
         let said = self.last_words();
         let said = said.map(|words| format!(", having said \"{words}\"")).unwrap_or_default();
@@ -363,7 +363,7 @@ impl LiveFolder {
     }
 }
 
-/// Takes the removal of a missing file for a success.
+/// Treats the removal of a missing file as a success.
 fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -372,25 +372,26 @@ fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
 }
 
 impl Claim {
-    /// The folder.
+    /// Returns the claimed folder.
     pub fn folder(&self) -> &LiveFolder {
         &self.folder
     }
 
-    /// Leaves the folder to be found as abandoned, with the log that says why.
+    /// Leaves the folder as abandoned, with the log that gives the reason.
     pub fn abandon(self) {
-        // Otherwise it would be found as up until the process has ended.
+        // Otherwise the fabric would count as up until the process has ended.
         self.withdraw();
-        // The lock goes with the process.
+        // The process's end releases the lock.
         std::mem::forget(self);
     }
 
-    /// The fabric is no longer up.
+    /// Marks the fabric as no longer up.
     pub fn withdraw(&self) {
         let _ = fs::rename(self.folder.file("fabric.json"), self.folder.file("ended.json"));
     }
 
-    /// Writes a file into it, whole or not at all. The folder is for root alone; what is mounted elsewhere is for all.
+    /// Writes a file into the folder, whole or not at all. Only root can enter the folder; files that are mounted
+    /// elsewhere are readable by all.
     pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let begun = self.folder.file(&format!("{name}.begun"));
         fs::write(&begun, text)?;
@@ -401,7 +402,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // What stays is found as abandoned.
+        // Remaining files count as abandoned.
         let _ = self.folder.remove_files();
     }
 }
@@ -412,12 +413,12 @@ mod tests {
 
     use super::*;
 
-    /// A folder outside of `/run`.
+    /// Returns a folder outside of `/run`.
     fn folder_in(place: &Path) -> LiveFolder {
         LiveFolder { name: "lab".to_owned(), path: place.join("lab") }
     }
 
-    /// A process that looks at a fabric which comes and goes in an orderly way finds it in one of these states only.
+    /// A process that checks a fabric which starts and ends in an orderly way finds it only in one of these states.
     #[test]
     fn a_fabric_that_comes_and_goes_is_never_seen_as_abandoned() {
         const LIVES: usize = 300;
@@ -429,7 +430,7 @@ mod tests {
                 let mut seen = Vec::new();
                 while !is_over.load(Ordering::Relaxed) {
                     seen.push(folder.state().expect("it can be read"));
-                    // Looks without a pause would hold the lock nearly all the time.
+                    // Checks without a pause would hold the lock nearly all the time.
                     thread::sleep(Duration::from_micros(20));
                 }
                 seen

@@ -1,4 +1,4 @@
-//! What happened in a live fabric between two looks at it: rates, and who held whom.
+//! Activity of a live fabric between two views of it: rates and pauses.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use emulation::live::clock::Fidelity;
 use emulation::live::view::{HostView, PortView, SwitchView, View};
 use serde::Serialize;
 
-/// See the module. Times are emulated, so that rates are those of the fabric whatever its dilation.
+/// See the module. Times are emulated, so that rates do not depend on the dilation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Glance {
     /// Emulated time since the fabric is up.
     pub emulated_ns: u64,
-    /// Emulated time between the two looks: what counts as "in the period".
+    /// Emulated time between the two views: the "period".
     pub period_ns: u64,
-    /// How well the fabric keeps up with the wall clock.
+    /// Punctuality relative to the wall clock.
     pub fidelity: Fidelity,
     /// Flows that are under way.
     pub active_flows: u64,
@@ -23,40 +23,40 @@ pub struct Glance {
     pub ports: Vec<PortGlance>,
     /// Priorities that were paused at some time in the period.
     pub holds: Vec<Hold>,
-    /// In the order of the scenario.
+    /// Switches in the order of the scenario.
     pub switches: Vec<SwitchGlance>,
-    /// In the order of the scenario.
+    /// Hosts in the order of the scenario.
     pub hosts: Vec<HostGlance>,
 }
 
 /// A port, of a switch or a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PortGlance {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The node at the other end.
+    /// Name of the node at the other end.
     pub peer: String,
-    /// The name of the wire out of the port.
+    /// Name of the wire out of the port.
     pub wire: String,
     /// Line rate in bit/s.
     pub rate_bps: u64,
-    /// Whether the wire out of the port carries frames.
+    /// True if the wire out of the port carries frames.
     pub is_up: bool,
-    /// Bits that have left in a second, as they count on the wire.
+    /// Rate of sent bits in bit/s, as they count on the wire.
     pub out_bps: u64,
-    /// Bits that have come in.
+    /// Rate of received bits in bit/s.
     pub in_bps: u64,
-    /// Bytes that wait to be sent, by priority; 0 for a host, whose flows wait for their turn.
+    /// Bytes queued for sending, by priority; 0 for a host, whose flows wait for their turn.
     pub queued_bytes: [u64; 8],
-    /// Bytes in the switch that came in at the port, by priority; 0 for a host.
+    /// Bytes in the switch that arrived at the port, by priority; 0 for a host.
     pub ingress_bytes: [u64; 8],
     /// Priorities that the peer pauses now.
     pub paused: Vec<u8>,
-    /// How long it paused each priority in the period.
+    /// Time for which the peer paused each priority in the period, in nanoseconds.
     pub paused_ns: [u64; 8],
-    /// PAUSE frames of the peer in the period, by the priorities that they stop.
+    /// PAUSE frames of the peer in the period, by paused priority.
     pub pause_frames: [u64; 8],
-    /// If the scheme has victims (SPFC), the priorities in which what comes in at this port of a switch is a victim's.
+    /// Priorities in which traffic arriving at this port of a switch is a victim's, if the scheme has victims (SPFC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Vec<u8>>,
 }
@@ -64,58 +64,58 @@ pub struct PortGlance {
 /// A priority that a node has paused at a neighbour's port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hold {
-    /// Who has sent the PAUSE.
+    /// Node that sent the PAUSE.
     pub by: String,
-    /// The wire into which the neighbour may not send.
+    /// Wire on which the neighbour may not send.
     pub wire: String,
-    /// The priority.
+    /// Paused priority.
     pub priority: u8,
-    /// Whether it is paused now.
+    /// True if the priority is paused now.
     pub now: bool,
-    /// For how long it was, in the period.
+    /// Paused time in the period, in nanoseconds.
     pub paused_ns: u64,
 }
 
 /// A switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SwitchGlance {
-    /// Its name.
+    /// Name of the switch.
     pub name: String,
-    /// Bytes that it holds.
+    /// Bytes in the buffer now.
     pub buffer_bytes: u64,
-    /// The most that it has held.
+    /// Max bytes in the buffer so far.
     pub most_buffer_bytes: u64,
-    /// Bytes that it can hold.
+    /// Size of the buffer, in bytes.
     pub capacity_bytes: u64,
-    /// Packets that it has marked, in the period and since the fabric is up.
+    /// Packets marked, in the period and since the fabric is up.
     pub ecn_marked: Count,
-    /// Frames that it has dropped, by reason.
+    /// Dropped frames, by reason.
     pub drops: BTreeMap<String, Count>,
 }
 
 /// A host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostGlance {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its IPv4 address.
+    /// IPv4 address of the host.
     pub address: String,
-    /// Frames that programs have sent.
+    /// Frames sent by programs.
     pub programs_sent: Count,
-    /// Frames that programs were handed.
+    /// Frames delivered to programs.
     pub programs_received: Count,
-    /// Frames of programs that were dropped, too long or paused for too long.
+    /// Frames of programs that were dropped, because they were too long or paused for too long.
     pub programs_dropped: Count,
     /// Frames of programs that wait for the port.
     pub programs_waiting: u64,
 }
 
-/// What is counted.
+/// A count of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// In the period.
+    /// Count in the period.
     pub period: u64,
-    /// Since the fabric is up.
+    /// Count since the fabric is up.
     pub all: u64,
 }
 
@@ -124,7 +124,7 @@ impl Count {
         Self { period: now.saturating_sub(before), all: now }
     }
 
-    /// The sum of some.
+    /// Returns the sum of counts.
     pub fn sum(counts: impl Iterator<Item = Self>) -> Self {
         let add = |one: Self, other: Self| Self {
             period: one.period + other.period,
@@ -135,7 +135,7 @@ impl Count {
 }
 
 impl Glance {
-    /// What happened from `before` to `now`, two looks at one fabric.
+    /// Computes the activity from `before` to `now`, two views of one fabric.
     pub fn between(before: &View, now: &View) -> Self {
         let period_ns = now.emulated_ns.saturating_sub(before.emulated_ns);
         let mut ports = Vec::new();
@@ -159,13 +159,13 @@ impl Glance {
         }
     }
 
-    /// Bits that hosts have received in a second.
+    /// Returns the rate at which hosts received bits, in bit/s.
     pub fn delivered_bps(&self) -> u64 {
         let nics = &self.ports[self.ports.len() - self.hosts.len()..];
         nics.iter().map(|port| port.in_bps).sum()
     }
 
-    /// Frames that switches have dropped, by reason.
+    /// Returns the frames dropped by switches, by reason.
     pub fn drops(&self) -> BTreeMap<&str, Count> {
         let mut all: BTreeMap<&str, Count> = BTreeMap::new();
         for (reason, count) in self.switches.iter().flat_map(|switch| &switch.drops) {
@@ -175,14 +175,14 @@ impl Glance {
         all
     }
 
-    /// Packets that switches have marked.
+    /// Returns the packets marked by switches.
     pub fn ecn_marked(&self) -> Count {
         Count::sum(self.switches.iter().map(|switch| switch.ecn_marked))
     }
 }
 
 impl PortGlance {
-    /// The priorities that the peer pauses, or has paused in the period.
+    /// Returns the priorities that the peer pauses now, or has paused in the period.
     pub fn held(&self) -> impl Iterator<Item = u8> {
         (0..8u8).filter(|&priority| {
             self.paused_ns[usize::from(priority)] > 0 || self.paused.contains(&priority)
@@ -191,13 +191,13 @@ impl PortGlance {
 }
 
 impl SwitchGlance {
-    /// Frames that it has dropped.
+    /// Returns the frames dropped by the switch.
     pub fn dropped(&self) -> Count {
         Count::sum(self.drops.values().copied())
     }
 }
 
-/// Bits in a second.
+/// Returns a rate in bit/s.
 fn rate(before: u64, now: u64, period_ns: u64) -> u64 {
     let bits = u128::from(now.saturating_sub(before)) * 8 * 1_000_000_000;
     u64::try_from(bits.checked_div(u128::from(period_ns)).unwrap_or(0)).unwrap_or(u64::MAX)
@@ -318,7 +318,7 @@ mod tests {
         );
     }
 
-    /// As they are at the second look; hosts have no ingress queues, and most schemes no victims.
+    /// Victims are taken from the second view; hosts have no ingress queues, and most schemes no victims.
     #[test]
     fn victims_are_those_of_the_second_look() {
         let (mut then, mut view) = (before(), now());
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(json(1)["victim"], serde_json::json!([3, 4]));
     }
 
-    /// Two looks at one instant, or at a fabric that was deployed again.
+    /// Two views at one instant, or of a fabric that was deployed again.
     #[test]
     fn nothing_is_divided_by_zero_or_negative() {
         let glance = Glance::between(&now(), &now());

@@ -1,4 +1,4 @@
-//! A live fabric as metrics of Prometheus, in the `OpenMetrics` text format.
+//! Metrics of a live fabric for Prometheus, in the `OpenMetrics` text format.
 //!
 //! `docs/live.md` lists them, and `docs/grafana.json` shows them; a test compares the three.
 
@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-/// All metrics of a fabric.
+/// Formats all metrics of a fabric.
 pub fn render(fabric: &str, view: &View) -> String {
     let mut registry = Registry::default();
     registry
@@ -29,10 +29,10 @@ struct Metrics {
     view: View,
 }
 
-/// Names and values.
+/// Names and values of labels.
 type Labels = Vec<(&'static str, String)>;
 
-/// Where metrics go, with the label that all have.
+/// Encoder of metrics, with the label that all metrics have.
 struct Families<'a, 'b> {
     encoder: &'a mut DescriptorEncoder<'b>,
     fabric: &'a str,
@@ -241,7 +241,7 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     of_victims(families, view)
 }
 
-/// Victims, where the scheme has some.
+/// Encodes victims, if the scheme has any.
 fn of_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     if !view.switches.iter().flat_map(|switch| &switch.ports).any(|port| port.victim.is_some()) {
         return Ok(());
@@ -296,7 +296,7 @@ fn of_hosts(families: &mut Families<'_, '_>, hosts: &[HostView]) -> fmt::Result 
 }
 
 impl Families<'_, '_> {
-    /// Values that only grow; the format adds `_total` to the name.
+    /// Encodes values that only increase; the format adds `_total` to the name.
     fn counter<N: EncodeCounterValue>(
         &mut self,
         name: &str,
@@ -311,7 +311,7 @@ impl Families<'_, '_> {
         )
     }
 
-    /// Values that come and go.
+    /// Encodes values that increase and decrease.
     fn gauge<N: EncodeGaugeValue>(
         &mut self,
         name: &str,
@@ -346,7 +346,7 @@ fn of_wire(node: &str, peer: &str, wire: &str) -> Labels {
     vec![("node", node.to_owned()), ("peer", peer.to_owned()), ("wire", wire.to_owned())]
 }
 
-/// The labels of each priority.
+/// Returns the labels and the value of each priority.
 fn by_priority(labels: &Labels, values: [u64; 8]) -> impl Iterator<Item = (Labels, u64)> + use<> {
     let labels = labels.clone();
     (0..8).zip(values).map(move |(priority, value)| {
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
     use crate::live::glance::fixture::now;
 
-    /// As queries name them.
+    /// Returns the metrics' names as queries use them.
     fn exported() -> BTreeSet<String> {
         let plain = render("lab", &now());
         assert!(!plain.contains("xoff_port_victim"), "the scheme has no states");
@@ -391,7 +391,7 @@ mod tests {
             .collect()
     }
 
-    /// Names of metrics in a text.
+    /// Returns the names of metrics in a text.
     fn named(text: &str) -> BTreeSet<String> {
         let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_';
         let words = text.split(|it| !is_part(it)).filter(|word| word.starts_with("xoff_"));

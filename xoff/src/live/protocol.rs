@@ -1,4 +1,4 @@
-//! What commands ask a supervisor, and what it answers: a line of JSON each.
+//! Requests of commands to a supervisor, and its answers: one line of JSON each.
 
 use emulation::live::desk::Delivery;
 use emulation::live::impairment::{ImpairmentChange, LinkState};
@@ -6,146 +6,146 @@ use emulation::live::view::{View, WireView};
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 
-/// A request's line is at most so long, in bytes: that of an incast from 4096 hosts is shorter.
+/// Max length of a request's line, in bytes: enough for an incast from 4096 hosts.
 pub const LONGEST_REQUEST: u64 = 1 << 20;
 
-/// What can be asked.
+/// Requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// How the fabric is: [`Answer::View`].
+    /// Queries the state of the fabric: [`Answer::View`].
     Look {},
-    /// Flows, all at once: an [`Answer::Delivered`] for each, as they are done.
+    /// Starts flows, all at the same time: an [`Answer::Delivered`] for each flow when it is done.
     Send {
         /// The flows.
         flows: Vec<Flow>,
     },
-    /// Lets wires carry frames, or lose them all: [`Answer::Wires`].
+    /// Takes wires up or down: [`Answer::Wires`].
     Link {
-        /// A pattern over names of wires, such as "h0->leaf0", or of links, such as "h0-leaf0": both of their wires.
+        /// Pattern for names of wires, such as "h0->leaf0", or of links, such as "h0-leaf0": both of their wires.
         wire: String,
-        /// Whether they carry frames.
+        /// New state of the wires.
         state: LinkState,
-        /// Whether routes avoid their links while they are down.
+        /// True if routes avoid the links while they are down.
         reroute: bool,
     },
-    /// Changes what goes wrong on wires: [`Answer::Wires`].
+    /// Changes the impairments of wires: [`Answer::Wires`].
     Impair {
-        /// The same.
+        /// Pattern as in [`Request::Link`].
         wire: String,
-        /// What changes.
+        /// Changes of the impairments.
         change: ImpairmentChange,
     },
-    /// A host's NIC begins to pause its switch without end: [`Answer::Storm`].
+    /// Starts a storm: a host's NIC pauses its switch continuously: [`Answer::Storm`].
     Storm {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// Lossless priorities; all of them if there is none.
+        /// Lossless priorities; empty for all.
         priorities: Vec<u8>,
-        /// How long, in picoseconds of emulated time; until it is ended if there is none.
+        /// Duration of the storm, in picoseconds of emulated time; `None` until it is ended.
         span_ps: Option<u64>,
     },
-    /// It no longer does: [`Answer::Storm`].
+    /// Ends a host's storms: [`Answer::Storm`].
     EndStorm {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// Priorities; all of them if there is none.
+        /// Priorities; empty for all.
         priorities: Vec<u8>,
     },
-    /// What crosses wires: an [`Answer::Capturing`], and an [`Answer::Frame`] for each frame, until the connection ends.
-    /// An [`Answer::Lost`] comes whenever nothing has crossed them for a second, and at the end.
+    /// Captures frames on wires: an [`Answer::Capturing`], then an [`Answer::Frame`] for each frame until the
+    /// connection ends. An [`Answer::Lost`] is sent after each second without frames, and at the end.
     Capture {
-        /// Names of wires, in which `*` is any text and `?` any character.
+        /// Patterns for names of wires; `*` matches any text and `?` any character.
         wires: Vec<String>,
-        /// Which frames.
+        /// Frames to capture.
         filter: CaptureFilter,
     },
-    /// Takes the fabric down: [`Answer::Done`], before it has.
+    /// Takes the fabric down: [`Answer::Done`], sent before the fabric ends.
     Stop {},
 }
 
-/// A flow that is asked for.
+/// A requested flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The sender's name.
+    /// Name of the sender.
     pub src: String,
-    /// The receiver's name.
+    /// Name of the receiver.
     pub dst: String,
     /// Bytes to transfer, above zero.
     pub bytes: u64,
-    /// 0 to 7.
+    /// Priority, 0 to 7.
     pub priority: u8,
 }
 
-/// A wire that is captured.
+/// A captured wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wire {
-    /// Its name.
+    /// Name of the wire.
     pub name: String,
-    /// Its rate in bit/s.
+    /// Rate of the wire in bit/s.
     pub rate_bps: u64,
 }
 
-/// How a wire is.
+/// State of a wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedWire {
-    /// Its name.
+    /// Name of the wire.
     pub wire: String,
-    /// How it is.
+    /// State of the wire.
     #[serde(flatten)]
     pub view: WireView,
 }
 
-/// What is answered.
+/// Answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Answer {
-    /// How the fabric is.
+    /// State of the fabric.
     View(Box<View>),
-    /// How wires are.
+    /// States of wires.
     Wires {
-        /// In the order of their numbers.
+        /// Wires in the order of their numbers.
         wires: Vec<NamedWire>,
     },
     /// A flow is done.
     Delivered(Delivery),
-    /// A storm has begun, or is ended.
+    /// A storm has begun or ended.
     Storm {
-        /// Its priorities.
+        /// Priorities of the storm.
         priorities: Vec<u8>,
     },
-    /// Frames follow.
+    /// A capture has begun; frames follow.
     Capturing {
-        /// The wires, in the order of their numbers.
+        /// Captured wires in the order of their numbers.
         wires: Vec<Wire>,
     },
     /// A frame has crossed a wire.
     Frame {
-        /// The wire's number.
+        /// Number of the wire.
         wire: u32,
-        /// When its last bit arrived, in nanoseconds of emulated time.
+        /// Arrival of the last bit, in nanoseconds of emulated time.
         time_ns: u64,
-        /// The frame, without FCS, in hexadecimal digits.
+        /// Bytes of the frame without FCS, as hexadecimal digits.
         bytes: String,
-        /// The name of the reason why it goes no further, in a capture of drops.
+        /// Name of the drop reason, in a capture of drops.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dropped: Option<String>,
-        /// Frames that were lost before it, because they were not read in time.
+        /// Number of frames lost before this one, because the client read too slowly.
         lost: u64,
     },
-    /// So many frames of a capture were lost so far, because they were not read in time.
+    /// Frames of a capture were lost, because the client read too slowly.
     Lost {
-        /// How many.
+        /// Number of frames lost so far.
         frames: u64,
     },
-    /// It is done.
+    /// The request is done.
     Done,
-    /// It is not: a sentence.
+    /// The request is refused.
     Refused {
-        /// Why.
+        /// Reason, as a sentence.
         why: String,
-        /// Whether that is the end of the fabric.
+        /// True if the fabric has ended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         ended: bool,
     },

@@ -1,16 +1,16 @@
-//! Rates and amounts as a person reads them in a column: four digits at most, and a unit.
+//! Rates and amounts for a column of text: at most four digits, and a unit.
 
-/// `98.7 Mbit/s`.
+/// Formats a rate: `98.7 Mbit/s`.
 pub fn bits_per_second(bps: u64) -> String {
     scaled(bps, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
 
-/// `12.3 kB`.
+/// Formats an amount: `12.3 kB`.
 pub fn bytes(bytes: u64) -> String {
     scaled(bytes, ["B", "kB", "MB", "GB", "TB"])
 }
 
-/// Rounded down.
+/// Scales a value to a unit, rounded down.
 fn scaled(value: u64, units: [&str; 5]) -> String {
     let mut scale = 1u64;
     let mut place = 0;

@@ -15,18 +15,18 @@ use units::{BitsPerSecond, Nanos, Picos};
 
 use super::folder::Description;
 
-/// How a fabric is, in JSON.
+/// State of a fabric, in JSON.
 #[derive(Debug, Serialize)]
 pub struct Seen {
-    /// Why it has its dilation, unless that was given.
+    /// Reason for the dilation, unless it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
-    /// How it is.
+    /// View of the fabric.
     #[serde(flatten)]
     pub view: Box<View>,
 }
 
-/// How a fabric is.
+/// Formats the state of a fabric.
 pub fn render(description: &Description, view: &View) -> String {
     let mut text = format!(
         "{}: {}, up for {} of emulated time\n{}\nflows: {} under way, {} done; {} packet-hops\n",
@@ -96,7 +96,7 @@ pub fn render(description: &Description, view: &View) -> String {
 
 const WRITES: &str = "a String takes every write";
 
-/// Whether programs see the fabric as it is.
+/// Describes whether programs see the fabric as it should be.
 pub fn verdict(fidelity: &Fidelity) -> String {
     let Fidelity { is_good, dilation, recent, all, lost_ns, recently_lost_ns, .. } = fidelity;
     let good = if *is_good { "good" } else { "NOT GOOD" };
@@ -147,7 +147,7 @@ fn within(lateness: &Lateness) -> String {
     format!("99 of 100 deadlines were met within {p99}, all within {most}")
 }
 
-/// How punctual a node is, in a line.
+/// Describes a node's punctuality in one line.
 fn node_verdict(fidelity: &NodeFidelity) -> String {
     let NodeFidelity { is_good, recent, all } = fidelity;
     let good = if *is_good { "good" } else { "NOT GOOD" };
@@ -158,7 +158,7 @@ fn node_verdict(fidelity: &NodeFidelity) -> String {
     }
 }
 
-/// How late 99 of 100 deadlines of a host were at most, and a mark if that is too late.
+/// Describes the lateness of 99 of 100 deadlines of a host, with a mark if it is too large.
 fn punctuality(fidelity: &NodeFidelity) -> String {
     let NodeFidelity { is_good, recent, all } = fidelity;
     let lateness = if recent.deadlines > 0 { recent } else { all };
@@ -169,7 +169,7 @@ fn punctuality(fidelity: &NodeFidelity) -> String {
     }
 }
 
-/// What programs saw of the fabric while a flow was under way.
+/// Describes the fabric's punctuality while a flow was under way.
 pub fn meanwhile(fidelity: &Meanwhile) -> String {
     let Meanwhile { is_good, deadlines, late, sleeps, late_sleeps, lost_ns } = *fidelity;
     if is_good {
@@ -219,7 +219,7 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
     }
 }
 
-/// How a port is, as what leaves and as what comes in there.
+/// Describes the state of a port in both directions.
 fn port_state(port: &PortView) -> String {
     let state = state(&port.wire_state, &port.paused);
     match victim_words(port.victim.as_deref()) {
@@ -228,7 +228,7 @@ fn port_state(port: &PortView) -> String {
     }
 }
 
-/// In what a port is a victim (SPFC), if it is one.
+/// Lists the priorities in which a port is a victim (SPFC), if it is one.
 pub fn victim_words(priorities: Option<&[u8]>) -> Option<String> {
     let numbers: Vec<String> = priorities?.iter().map(u8::to_string).collect();
     match numbers.len() {
@@ -238,7 +238,7 @@ pub fn victim_words(priorities: Option<&[u8]>) -> Option<String> {
     }
 }
 
-/// What watchdogs have seen; nothing if that is nothing.
+/// Writes the storms that watchdogs have detected; nothing without storms.
 fn render_storms(text: &mut String, view: &View) {
     let mut histories = view
         .switches
@@ -262,7 +262,7 @@ fn render_storms(text: &mut String, view: &View) {
     }
 }
 
-/// How a wire is, where it is not as the scenario has it, and what was lost on it.
+/// Describes a wire's deviations from the scenario, and its lost frames.
 pub fn wire_words(wire: &WireView) -> Vec<String> {
     let WireView { is_up, is_flapping, is_avoided, impairment, lost_frames, damaged_frames } = wire;
     let Impairment { loss_millionths, corrupt_millionths, delay_ps, jitter_ps, rate_bps } =
@@ -282,7 +282,7 @@ pub fn wire_words(wire: &WireView) -> Vec<String> {
     states.chain(settings.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word)).collect()
 }
 
-/// Millionths as a percentage: 1000 are 0.1%.
+/// Formats millionths as a percentage: 1000 are 0.1%.
 fn percent(millionths: u32) -> String {
     let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
     format!("{}%", digits.trim_end_matches('0').trim_end_matches('.'))
@@ -292,7 +292,7 @@ fn width(names: impl Iterator<Item = usize>) -> usize {
     names.max().unwrap_or(0).max(4)
 }
 
-/// How the wire of a port is, and what the port may send.
+/// Describes the state of a port's wire, and its paused priorities.
 fn state(wire: &WireView, paused: &[u8]) -> String {
     let mut words = wire_words(wire);
     words.extend(paused.iter().map(|priority| format!("priority {priority} paused")));

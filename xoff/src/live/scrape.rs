@@ -1,7 +1,7 @@
-//! A server of one page by HTTP, for Prometheus: small, and held up by no client.
+//! A small HTTP server of one page, for Prometheus. No client can block it.
 //!
-//! Each connection is one request, in a thread of its own, and is over after a time however slowly its client reads or writes.
-//! If there are too many, the one that has been quiet for longest goes.
+//! Each connection is one request, served by a separate thread, and ends after a timeout however slowly its client
+//! reads or writes. If there are too many connections, the one that has been quiet longest is closed.
 
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -14,30 +14,30 @@ use std::time::{Duration, Instant};
 
 use super::clients::Newcomers;
 
-/// Where the page is.
+/// Path of the page.
 pub const PATH: &str = "/metrics";
-/// Connections at a time.
+/// Max number of connections.
 const MOST_CLIENTS: usize = 16;
-/// A request, or an answer, that takes longer is left.
+/// Timeout of a request and of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A request's head is at most so long, in bytes.
+/// Max length of a request's head, in bytes.
 const LONGEST_HEAD: usize = 8192;
-/// More headers than any client sends.
+/// Max number of headers; more than any client sends.
 const MOST_HEADERS: usize = 64;
-/// Time between two looks whether the server is to go on.
+/// Time between two checks whether the server should continue.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// See the module.
 pub struct Server<R> {
-    /// Makes the page, or says why there is none.
+    /// Renders the page, or returns an error.
     render: Arc<R>,
 }
 
-/// A socket at which connections come in.
+/// A socket that accepts connections.
 pub trait Listener: AsFd {
-    /// The next connection, without waiting.
+    /// Accepts the next connection, without waiting.
     fn next(&self) -> io::Result<OwnedFd>;
-    /// It does not wait from now on.
+    /// Makes the socket non-blocking.
     fn stop_waiting(&self) -> io::Result<()>;
 }
 
@@ -61,23 +61,23 @@ impl Listener for UnixListener {
     }
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Debug, PartialEq, Eq)]
 struct Response {
     status: &'static str,
     body: String,
     kind: &'static str,
-    /// A client that asks for the head alone gets no body.
+    /// True if the client requested only the head, so the body is not sent.
     head_only: bool,
 }
 
 impl<R: Fn() -> Result<String, String> + Send + Sync + 'static> Server<R> {
-    /// A server of what `render` makes.
+    /// Makes a server of the page that `render` returns.
     pub fn new(render: R) -> Self {
         Self { render: Arc::new(render) }
     }
 
-    /// Serves until it is `interrupted`, or is not to go on.
+    /// Serves until `interrupted`, or until the server should not continue.
     pub fn serve(
         &self,
         listener: &impl Listener,
@@ -89,19 +89,19 @@ impl<R: Fn() -> Result<String, String> + Send + Sync + 'static> Server<R> {
         while !interrupted.load(Ordering::Relaxed) && goes_on() {
             wait(listener, newcomers.patience(MOMENT));
             match listener.next() {
-                // Sockets of both kinds are read, written and closed by the same calls. One that may not wait sees that its
-                // connection is closed.
+                // Sockets of both kinds are read, written and closed by the same calls. A refused client sees its
+                // connection closed.
                 Ok(connection) => drop(newcomers.add(UnixStream::from(connection))),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Such as too many open files: the next one may have more luck.
+                // For example too many open files: a later attempt may succeed.
                 Err(_) => thread::sleep(MOMENT),
             }
             while let Some((connection, admission)) = newcomers.decide() {
-                // When all are busy it sees that its connection is closed.
+                // If all clients are busy, the new one sees its connection closed.
                 let Some(admission) = admission else { continue };
                 let render = Arc::clone(&self.render);
                 let converse = move || {
-                    // A client that goes away wants no answer.
+                    // A client that has disconnected needs no answer.
                     let _ = converse(&connection, &*render);
                     drop(admission);
                 };
@@ -112,7 +112,7 @@ impl<R: Fn() -> Result<String, String> + Send + Sync + 'static> Server<R> {
     }
 }
 
-/// Waits for a connection, so long at most.
+/// Waits at most `most` for a connection.
 fn wait(listener: &impl Listener, most: Duration) {
     let mut descriptor =
         libc::pollfd { fd: listener.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -140,7 +140,7 @@ fn converse(
     connection.shutdown(std::net::Shutdown::Write)
 }
 
-/// What a client sends, up to the end of the head or the most that is read.
+/// Reads a request up to the end of its head, or up to the max length.
 fn read_head(mut connection: &UnixStream, until: Instant) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
@@ -154,7 +154,7 @@ fn read_head(mut connection: &UnixStream, until: Instant) -> io::Result<Vec<u8>>
     Ok(head)
 }
 
-/// Whether nothing more has to come before a request can be answered.
+/// Returns true if the head is complete, or cannot become a valid one.
 fn is_whole(head: &[u8]) -> bool {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     !matches!(httparse::Request::new(&mut headers).parse(head), Ok(httparse::Status::Partial))
@@ -171,7 +171,7 @@ fn write_by(mut connection: &UnixStream, mut bytes: &[u8], until: Instant) -> io
     Ok(())
 }
 
-/// The time that is left; never zero, which would be for ever.
+/// Returns the time that is left; never zero, which would mean no timeout.
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -257,7 +257,7 @@ mod tests {
         Ok(answer)
     }
 
-    /// More of them than there is room for, some silent, some half way through a request, some that do not read.
+    /// More clients than there is room for: silent ones, some with half a request, some that do not read.
     #[test]
     fn clients_that_hang_hold_nobody_up() {
         static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -276,7 +276,7 @@ mod tests {
                 stream
             })
             .collect();
-        // Room is made after a moment, so one that comes too soon is closed and may come again.
+        // Room is made after a moment, so a client that connects too early is closed and may retry.
         let answer = std::iter::repeat_with(|| {
             let answer = scrape(address).unwrap_or_default();
             if answer.is_empty() {

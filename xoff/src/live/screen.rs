@@ -1,4 +1,5 @@
-//! What `xoff top` shows: state that keys and looks change, and that [`draw`] draws. It knows neither clock nor terminal.
+//! State of the screen of `xoff top`, changed by keys and views, and drawn by [`draw`]. It depends on neither clock nor
+//! terminal.
 
 pub mod draw;
 #[cfg(test)]
@@ -17,57 +18,57 @@ pub struct Screen {
     name: String,
     shape: String,
     glance: Option<Glance>,
-    /// Why there is nothing new, while there is not.
+    /// Reason why no new view has arrived, while none does.
     late: Option<String>,
     sort: Sort,
     table: Table,
-    /// The switch whose ports and neighbours are shown; all, if none is picked.
+    /// Switch whose ports and neighbours are shown; `None` for all.
     switch: Option<String>,
     is_frozen: bool,
     shows_help: bool,
-    /// Rows that have gone up out of the table.
+    /// Number of rows scrolled out at the top.
     scrolled: usize,
-    /// Rows that the table had room for when it was last drawn.
+    /// Number of rows that fitted the table when it was last drawn.
     rows: usize,
 }
 
-/// What comes first in a table.
+/// Order of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// Who sends and receives most.
+    /// Highest rate first.
     #[default]
     Rate,
-    /// Who has most bytes, or frames of programs, waiting.
+    /// Most waiting bytes, or frames of programs, first.
     Queue,
-    /// Who was paused for longest.
+    /// Longest paused first.
     Pauses,
-    /// Who has dropped most, lately and then in all.
+    /// Most drops first, in the last period and then in total.
     Drops,
-    /// As in the scenario.
+    /// Order of the scenario.
     Order,
 }
 
-/// What the table is of.
+/// Content of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Table {
     /// Ports of switches and hosts.
     #[default]
     Ports,
-    /// Hosts, with what their programs do.
+    /// Hosts, with their programs' frames.
     Hosts,
 }
 
-/// What a key asks for besides a change of what is shown.
+/// Effect of a key besides a change of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Nothing.
+    /// No effect.
     Nothing,
-    /// The end.
+    /// End of the command.
     Quit,
 }
 
 impl Sort {
-    /// As the title of a table names it.
+    /// Returns the name in the title of a table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -80,7 +81,7 @@ impl Sort {
 }
 
 impl Screen {
-    /// Of a fabric at which nobody has looked yet.
+    /// Makes the screen of a fabric before its first view.
     pub fn new(description: &Description) -> Self {
         Self {
             name: description.name.clone(),
@@ -97,7 +98,7 @@ impl Screen {
         }
     }
 
-    /// There was a look. While the screen is frozen it is not shown.
+    /// Shows a new glance. While the screen is frozen it is not shown.
     pub fn show(&mut self, glance: Glance) {
         self.late = None;
         if !self.is_frozen {
@@ -105,12 +106,12 @@ impl Screen {
         }
     }
 
-    /// There was none: a sentence.
+    /// Notes that there is no new view; `why` is a sentence.
     pub fn miss(&mut self, why: String) {
         self.late = Some(why);
     }
 
-    /// A key was pressed.
+    /// Handles a key press.
     pub fn press(&mut self, key: KeyEvent) -> Wish {
         let controls = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -159,7 +160,7 @@ impl Screen {
         self.scrolled = self.scrolled.saturating_add_signed(rows);
     }
 
-    /// Picks the next switch, or the previous one; after the last one come all.
+    /// Selects the next switch, or the previous one; after the last one all are shown.
     fn pick(&mut self, next: bool) {
         let Some(glance) = &self.glance else { return };
         let names = glance.switches.iter().map(|switch| switch.name.as_str());
@@ -171,12 +172,12 @@ impl Screen {
         self.scrolled = 0;
     }
 
-    /// Whether a node is shown, whose neighbour is `peer`.
+    /// Returns true if a node whose neighbour is `peer` is shown.
     fn is_picked(&self, node: &str, peer: &str) -> bool {
         self.switch.as_deref().is_none_or(|switch| switch == node || switch == peer)
     }
 
-    /// The ports that are shown, sorted.
+    /// Returns the shown ports, sorted.
     fn ports<'a>(&self, glance: &'a Glance) -> Vec<&'a PortGlance> {
         let picked = glance.ports.iter().filter(|port| self.is_picked(&port.node, &port.peer));
         let mut ports: Vec<&PortGlance> = picked.collect();
@@ -197,7 +198,7 @@ impl Screen {
         ports
     }
 
-    /// The hosts that are shown, with their ports, sorted.
+    /// Returns the shown hosts with their ports, sorted.
     fn hosts<'a>(&self, glance: &'a Glance) -> Vec<(&'a HostGlance, &'a PortGlance)> {
         let ports = &glance.ports[glance.ports.len() - glance.hosts.len()..];
         let hosts = glance.hosts.iter().zip(ports);
@@ -216,7 +217,7 @@ impl Screen {
     }
 }
 
-/// For how long a port was paused, by its worst priority; then how often.
+/// Returns the key for sorting by pauses: time of the longest-paused priority, true if paused now, number of PAUSE frames.
 fn pauses(port: &PortGlance) -> (u64, bool, u64) {
     let longest = port.paused_ns.iter().max().copied().unwrap_or(0);
     (longest, !port.paused.is_empty(), port.pause_frames.iter().sum())

@@ -1,4 +1,4 @@
-//! The process that keeps a live fabric up. `xoff deploy` starts it.
+//! The process that runs a live fabric. `xoff deploy` starts it.
 
 mod captures;
 mod deliveries;
@@ -39,31 +39,31 @@ use crate::inspect::LossyBuffer;
 use deliveries::report_deliveries;
 use names::Names;
 
-/// Connections at a time.
+/// Max number of connections.
 const MOST_CLIENTS: usize = 64;
-/// A client that neither asks nor reads for so long is left alone.
+/// Timeout of a client that neither sends a request nor reads.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a client that waits hears of it if nothing happens.
+/// Period of empty lines to a waiting client while nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// A client, and its place among all.
+/// A client's connection.
 type Client = Connection<UnixStream>;
 
 const GONE: &str = "the fabric is gone";
 
-/// What a supervisor is told.
+/// Settings of a supervisor.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// The fabric's name.
     pub name: &'a str,
-    /// How it is live.
+    /// Options of the live fabric.
     pub options: Options<'a>,
-    /// Whether messages go to the fabric's log once it is up; otherwise they stay on standard error.
+    /// True if messages go to the fabric's log once it is up; otherwise they stay on standard error.
     pub keeps_log: bool,
 }
 
-/// Keeps a fabric up until it is told to stop, or `interrupted`. Calls `ready` once it forwards.
+/// Runs a fabric until a request to stop, or until `interrupted`. Calls `ready` once it forwards.
 ///
 /// # Errors
 /// A sentence.
@@ -86,7 +86,7 @@ pub fn supervise(
             .and_then(|()| log())
             .map_err(|error| cannot_write(&claim, &error));
         if told.is_err() {
-            // It is the fabric's first and last request.
+            // The first and last request of this fabric.
             let _ = up.handle.ask(Asked::Stop);
             return;
         }
@@ -102,7 +102,7 @@ pub fn supervise(
     let served = live::serve(scenario, options, interrupted, up, ending);
     match served {
         Ok(()) => told,
-        // Nobody waits for the message any more: it goes to the log, which stays.
+        // The deploying command has ended, so the message goes to the log, which stays.
         Err(error) if claim.folder().file("log").exists() => {
             claim.abandon();
             Err(with_causes(&error))
@@ -115,7 +115,7 @@ fn cannot_write(claim: &Claim, error: &io::Error) -> String {
     format!("{}: {error}", claim.folder().file("").display())
 }
 
-/// From now on messages go to the fabric's log.
+/// Redirects messages to the fabric's log.
 fn log_from_now_on(folder: &LiveFolder) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let log = options.create(true).append(true).mode(0o600).open(folder.file("log"))?;
@@ -133,7 +133,7 @@ fn listen(claim: &Claim) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Writes down that the fabric is up.
+/// Writes the fabric's description.
 fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) -> io::Result<()> {
     let fabric = scenario.fabric();
     let hosts = (0..fabric.host_count()).map(HostId).zip(&up.namespaces);
@@ -169,9 +169,9 @@ fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) 
     claim.write("fabric.json", &text)
 }
 
-/// Answers all clients, each in a thread of its own.
+/// Answers all clients, each in a separate thread.
 fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
-    // A listener that waited would hold up clients that wait for room.
+    // A blocking listener would delay clients that wait for room.
     if let Err(error) = listener.set_nonblocking(true) {
         warn(format!("no command can reach this fabric: {error}"));
         return;
@@ -182,7 +182,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
         match listener.accept() {
             Ok((client, _)) => newcomers.add(client).iter().for_each(turn_away),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // Such as too many open files: the next client may have more luck.
+            // For example too many open files: a later attempt may succeed.
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
         while let Some((client, admission)) = newcomers.decide() {
@@ -193,10 +193,10 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
             let (handle, names) = (handle.clone(), Arc::clone(names));
             let client = Connection::new(client, admission);
             let of_client = move || {
-                // A client that goes away wants no answer.
+                // A client that has disconnected needs no answer.
                 let _ = converse(&client, &handle, &names);
             };
-            // Without a thread for it, the client sees that its connection is closed.
+            // Without a thread, the client sees its connection closed.
             let _ = thread::Builder::new().spawn(of_client);
         }
     }
@@ -205,7 +205,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
 /// Refuses a client for lack of room.
 fn turn_away(mut client: &UnixStream) {
     let why = "too many clients at once; try again".to_owned();
-    // It has room for a line, as nothing was written to it yet.
+    // The socket has room for a line, because nothing was written to it yet.
     let _ = client.write_all(&line(&Answer::Refused { why, ended: false }));
 }
 
@@ -298,7 +298,7 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
     }
 }
 
-/// Takes wires down, or up again, and says how they then are.
+/// Takes wires down or up, and returns their new state.
 fn set_links(
     handle: &Handle,
     names: &Names,
@@ -314,7 +314,7 @@ fn set_links(
     impair(handle, names, &wires, ImpairmentChange::default())
 }
 
-/// Checks what no command asks for.
+/// Checks for values that no command sends.
 fn check_state(state: LinkState) -> Result<(), String> {
     let LinkState::Flap { period_ps, down_for_ps, times } = state else { return Ok(()) };
     let is_right = (LEAST_PERIOD.0..LONGEST_LIFE.0).contains(&period_ps)
@@ -326,7 +326,7 @@ fn check_state(state: LinkState) -> Result<(), String> {
         .into())
 }
 
-/// Changes what goes wrong on wires, and says how they then are.
+/// Changes the impairments of wires, and returns their new state.
 fn impair(
     handle: &Handle,
     names: &Names,
@@ -342,7 +342,7 @@ fn refuse(client: &Client, why: &str) -> io::Result<()> {
     tell(client, &refusal(why, why == GONE))
 }
 
-/// `ended`: because that was the end of the fabric.
+/// Makes a refusal. `ended` is true if the fabric has ended.
 fn refusal(why: &str, ended: bool) -> Answer {
     let why = if ended { ender::with_ender(why) } else { why.to_owned() };
     Answer::Refused { why, ended }

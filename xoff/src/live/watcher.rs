@@ -1,4 +1,4 @@
-//! Who looks at a live fabric again and again, until it ends.
+//! Repeated views of a live fabric, until it ends.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::client::{self, Client};
 use super::folder::{Description, LiveFolder, State};
 use super::protocol::{Answer, Request};
 
-/// A supervisor that has not answered for so long is late.
+/// Time after which a supervisor that has not answered is late.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// See the module.
@@ -17,27 +17,27 @@ pub struct Watcher {
     description: Description,
 }
 
-/// Why there is nothing to be seen: a sentence.
+/// Reason why there is no view, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missed {
-    /// The fabric is no longer there.
+    /// The fabric has ended.
     Ended(String),
-    /// Its supervisor does not answer; it may when asked again.
+    /// The supervisor does not answer in time; a later request may succeed.
     Late(String),
 }
 
 impl Watcher {
-    /// Of a fabric that is up.
+    /// Watches a fabric that is up.
     pub fn of(name: &str) -> Result<Self, String> {
         client::find(name).map(|(_, description)| Self { description })
     }
 
-    /// What does not change of the fabric.
+    /// Returns the constant properties of the fabric.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// How the fabric is now. Each look has a connection of its own, so that none stays open while nobody looks.
+    /// Returns the current state of the fabric. Each view uses a new connection, so that none stays open between views.
     pub fn look(&self) -> Result<Box<View>, Missed> {
         if let Some(why) = self.ended() {
             return Err(Missed::Ended(why));
@@ -53,7 +53,7 @@ impl Watcher {
         }
     }
 
-    /// A sentence, if the fabric is no longer there.
+    /// Returns a sentence if the fabric has ended.
     pub fn ended(&self) -> Option<String> {
         let Description { name, process, .. } = &self.description;
         let folder = match LiveFolder::of(name) {

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::number;
 
-/// In pixels.
+/// Size of a chart, in pixels.
 const SIZE: (u32, u32) = (900, 360);
-/// A line of a chart of names, what the names have at the left, and what is around the lines.
+/// Layout of a chart of names: height of a line, width of the names at the left, and margin around the lines.
 const NAMES: (u32, u32, u32) = (22, 330, 70);
-/// What names of series take at the right, and of each its line.
+/// Layout of the legend: width at the right, and height of a line.
 const LEGEND: (u32, i32) = (230, 20);
-/// Readable on white and on black.
+/// Colours of series, readable on white and on black.
 pub const COLORS: [RGBColor; 8] = [
     RGBColor(0x2a, 0x78, 0xd6),
     RGBColor(0xe0, 0x8a, 0x00),
@@ -28,57 +28,57 @@ pub const COLORS: [RGBColor; 8] = [
 ];
 const GRID: RGBColor = RGBColor(0x9a, 0x9a, 0x9a);
 
-/// The colour of a series: there are as many as one likes, the first eight easy to tell apart.
+/// Returns the colour of a series. Any number is possible; the first eight are easy to distinguish.
 fn color(number: usize) -> RGBColor {
     COLORS.get(number).copied().unwrap_or_else(|| {
-        // Hues of which each is far from those before it.
+        // Each hue is far from the previous ones.
         let hue = (number as f64 * 0.618_034).fract();
         let (red, green, blue) = HSLColor(hue, 0.55, 0.5).to_backend_color().rgb;
         RGBColor(red, green, blue)
     })
 }
 
-/// How an axis runs.
+/// Scale of an axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// From zero on.
+    /// Linear, from zero.
     Linear,
-    /// By factors. An axis over less than a decade is linear.
+    /// Logarithmic. An axis over less than a decade is linear.
     Log,
-    /// One place for each name; points count them from 0.
+    /// One place for each name; points count places from 0.
     Names(Vec<String>),
 }
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// Measured quantity, with its unit.
     pub label: String,
-    /// How it runs.
+    /// Scale of the axis.
     pub scale: Scale,
 }
 
-/// How the points of a series are joined.
+/// Connection of the points of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// By straight lines.
+    /// Straight lines.
     Line,
-    /// A value holds until the next point.
+    /// Steps: a value holds until the next point.
     Steps,
-    /// Not at all: each has a line of its own and a name.
+    /// No connection: each point has a line and a name.
     Named,
 }
 
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// What it is.
+    /// Name of the series.
     pub name: String,
-    /// From left to right.
+    /// Points from left to right.
     pub points: Vec<(f64, f64)>,
-    /// The interval of each value, if the shape is [`Shape::Named`].
+    /// Interval of each value, if the shape is [`Shape::Named`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Option<(f64, f64)>>,
 }
@@ -86,29 +86,29 @@ pub struct Series {
 /// A chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chart {
-    /// Unique in the report; also the name of its file.
+    /// Identifier, unique in the report; also the name of the chart's file.
     pub id: String,
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// Where its numbers come from, in HTML.
+    /// Source of the numbers, in HTML.
     pub about: String,
-    /// The horizontal axis.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The vertical one. It has names if the shape is [`Shape::Named`], whose first is at the top.
+    /// Vertical axis. For [`Shape::Named`] it has names, the first at the top.
     pub y: Axis,
-    /// How points are joined.
+    /// Connection of the points.
     pub shape: Shape,
-    /// What is drawn.
+    /// Series of the chart.
     pub series: Vec<Series>,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Makes a linear axis.
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Linear }
     }
 
-    /// A logarithmic axis.
+    /// Makes a logarithmic axis.
     pub fn log(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Log }
     }
@@ -118,12 +118,12 @@ type Svg<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 impl Chart {
-    /// Whether anything is in it.
+    /// Returns true if the chart has no points.
     pub fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.points.is_empty())
     }
 
-    /// The chart as an SVG document without a ground.
+    /// Draws the chart as an SVG document with a transparent background.
     ///
     /// # Panics
     /// Never: writing into a string does not fail.
@@ -156,7 +156,7 @@ impl Chart {
         let log = y_scale == Scale::Log;
         match &x_scale {
             Scale::Names(names) => {
-                // The range has both its ends.
+                // The range includes both ends.
                 let last = i32::try_from(names.len()).unwrap_or(i32::MAX).max(1) - 1;
                 let places = (0..last).into_segmented();
                 let to_x = |x: f64| SegmentValue::CenterOf(x as i32);
@@ -245,9 +245,9 @@ impl Chart {
         area.present()
     }
 
-    /// The chart of [`Shape::Named`], on its side.
+    /// Draws the chart of [`Shape::Named`], on its side.
     fn draw_names<'a>(&self, area: &Svg<'a>, names: &[String]) -> Result<(), Failure<'a>> {
-        // The range has both its ends.
+        // The range includes both ends.
         let last = i32::try_from(names.len()).unwrap_or(i32::MAX).max(1) - 1;
         let (_, (low, high)) = self.x_range();
         let mut chart = ChartBuilder::on(area)
@@ -288,7 +288,7 @@ impl Chart {
         area.present()
     }
 
-    /// A line of few points says where they are.
+    /// Returns true if a line has so few points that each is marked.
     fn few_points(&self, series: &Series) -> bool {
         self.shape == Shape::Line && series.points.len() <= 12
     }
@@ -321,7 +321,7 @@ impl Chart {
     }
 }
 
-/// How an axis of these values runs, and from where to where: a linear one from zero on. It is never empty.
+/// Returns the scale and the range of an axis for these values; a linear axis starts at zero. The range is never empty.
 fn bounds<I: Iterator<Item = f64>>(values: impl Fn() -> I, scale: &Scale) -> (Scale, (f64, f64)) {
     let high = values().fold(0.0, f64::max);
     let low = values().filter(|&value| value > 0.0).fold(high, f64::min);
@@ -335,7 +335,7 @@ fn bounds<I: Iterator<Item = f64>>(values: impl Fn() -> I, scale: &Scale) -> (Sc
     }
 }
 
-/// The corners of a line that holds each value until the next point.
+/// Returns the corners of a line that holds each value until the next point.
 fn steps(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + '_ {
     points.iter().enumerate().flat_map(|(place, &(x, y))| {
         let corner = place.checked_sub(1).map(|before| (x, points[before].1));
@@ -343,8 +343,8 @@ fn steps(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + '_ {
     })
 }
 
-/// At most some `most` points of a line, of which a picture is the same: of each of its columns the first, the least,
-/// the greatest and the last (M4, Jugel et al., VLDB 2014). Points are in the order of x.
+/// Reduces a line to about `most` points that give an identical picture: the first, lowest, highest and last point of
+/// each pixel column (M4, Jugel et al., VLDB 2014). Points are in the order of x.
 pub fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     if points.len() <= most {

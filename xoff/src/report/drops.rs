@@ -1,4 +1,4 @@
-//! Frames that went no further, by cause.
+//! Dropped frames, by cause.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,38 +9,38 @@ use super::ReportError;
 use super::run::Curve;
 use super::table::rows_if_there;
 
-/// Rows of the table at most.
+/// Max number of rows of the table.
 pub const SHOWN: usize = 20;
-/// What is no loss: a control frame without effect.
+/// Class of control frames without effect, which do not count as losses.
 const IGNORED: &str = "ignored";
 
-/// What a run's `drops.csv` says.
+/// Content of a run's `drops.csv`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drops {
-    /// Those with most frames first.
+    /// Causes, most frames first.
     pub causes: Vec<Cause>,
-    /// How many frames there had been by each instant, by cause.
+    /// Cumulative number of frames over time, by reason.
     pub over_time: BTreeMap<String, Curve>,
 }
 
 /// Drops for one reason at one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
-    /// The name of the reason.
+    /// Name of the reason.
     reason: String,
-    /// Who is to blame.
+    /// Class of the reason.
     class: String,
     /// Switch, host or wire.
     node: String,
     frames: u64,
     bytes: u64,
-    /// In nanoseconds.
+    /// First drop, in nanoseconds.
     first: f64,
     last: f64,
 }
 
 impl Drops {
-    /// Reads a folder of results; the run ended at `end`, in nanoseconds.
+    /// Reads a folder of results. `end` is the end of the run, in nanoseconds.
     pub fn read(folder: &Path, end: f64) -> Result<Self, ReportError> {
         let columns = ["time_ns", "node", "reason", "class", "bytes"];
         let mut causes: BTreeMap<[String; 3], Cause> = BTreeMap::new();
@@ -77,7 +77,7 @@ impl Drops {
         Ok(Self { causes, over_time })
     }
 
-    /// The cells of a table.
+    /// Returns the cells of a table.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let row = |cause: &Cause| {
             let Cause { reason, class, node, frames, bytes, first, last } = cause;

@@ -1,8 +1,8 @@
 //! Numbers for people.
 
-/// A number with a prefix, such as 1.5k or 20M, with three digits that count.
+/// Formats a number with a prefix, such as 1.5k or 20M, and three significant digits.
 pub fn short(value: f64) -> String {
-    // From half a thousandth below on a number is rounded to the next prefix.
+    // A number that would round up to the next prefix gets this prefix.
     let (scale, prefix) = match value.abs() {
         999.5e9.. => (1e12, "T"),
         999.5e6.. => (1e9, "G"),

@@ -15,10 +15,10 @@ use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-/// By which a report is known as one.
+/// Tag that identifies a report.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"xoff\">";
 
-/// What is drawn, in numbers, for programs.
+/// Numbers behind the charts, for programs.
 #[derive(Default, Serialize)]
 struct Data {
     charts: Vec<Chart>,
@@ -32,7 +32,7 @@ struct Page {
     figures: Vec<(String, String)>,
 }
 
-/// The report of runs and sweeps.
+/// Makes the report of runs and sweeps.
 pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
     let mut page = Page::default();
     if !runs.is_empty() {
@@ -68,12 +68,12 @@ impl Page {
         let _ = writeln!(self.body, "<h2>{}</h2>", escaped(title));
     }
 
-    /// A paragraph, in HTML.
+    /// Appends a paragraph of HTML.
     fn text(&mut self, html: &str) {
         let _ = writeln!(self.body, "<p>{html}</p>");
     }
 
-    /// A table, whose first column is aligned to the left.
+    /// Appends a table, whose first column is left-aligned.
     fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
         let cells = |cells: &[&str], tag: &str| {
             cells
@@ -90,7 +90,7 @@ impl Page {
         self.body += "</tbody></table></div>\n";
     }
 
-    /// A picture. `class` is "bare" if it has no ground of its own, and then the page colours its texts.
+    /// Appends a picture. `class` is "bare" if its background is transparent; then the page colours its texts.
     fn figure(&mut self, (id, class): (&str, &str), title: &str, about: &str, svg: String) {
         let _ = writeln!(
             self.body,
@@ -105,7 +105,7 @@ impl Page {
         self.data.charts.push(chart);
     }
 
-    /// The numbers of runs, beside each other.
+    /// Appends a table of the runs' numbers, side by side.
     fn glance(&mut self, runs: &[Run]) {
         let header: Vec<&str> = [""].into_iter().chain(runs.iter().map(|run| &*run.name)).collect();
         let line = |name: &str, of: &dyn Fn(&Summary) -> String| {
@@ -200,7 +200,7 @@ impl Page {
         }
     }
 
-    /// The fabric, its links by what they carried.
+    /// Appends a drawing of the fabric, with its links coloured by load.
     fn fabric(&mut self, run: &Run, id: &str) {
         let scenario = match &run.scenario {
             Ok(scenario) => scenario,
@@ -222,7 +222,7 @@ impl Page {
     }
 
     fn finish(self, names: &str) -> Report {
-        // No text of a chart can end the script.
+        // Escaped, so that no text of a chart can end the script.
         let data = serde_json::to_string(&self.data).expect("numbers and names are JSON");
         let data = data.replace('<', "\\u003c");
         let title = escaped(names);
@@ -240,7 +240,7 @@ impl Page {
     }
 }
 
-/// What may be said of a run in a word or two.
+/// Returns the verdict on a run in a word or two.
 fn verdict(run: &Run) -> String {
     let Run { summary, scenario, .. } = run;
     let has_lossless = |it: &Scenario| it.switch.lossless.count() > 0;
@@ -262,7 +262,7 @@ fn verdict(run: &Run) -> String {
     words.join(", ")
 }
 
-/// Text as HTML.
+/// Escapes text for HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

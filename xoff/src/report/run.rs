@@ -1,4 +1,4 @@
-//! What a report shows of one run, from its folder of results.
+//! Data of one run for a report, from its folder of results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,24 +15,24 @@ use super::number::short;
 use super::table::rows_if_there;
 use crate::graph::Load;
 
-/// A value over time: nanoseconds, and what holds from then on.
+/// A value over time: points of the time in nanoseconds, and the value from then on.
 pub type Curve = Vec<(f64, f64)>;
 
-/// The slowdowns of flows of a range of sizes.
+/// Slowdowns of flows in a range of sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeBin {
-    /// The sizes.
+    /// Range of sizes.
     pub range: SizeRange,
-    /// Mean, median, 95th and 99th percentile.
+    /// Mean, median, 95th and 99th percentile of the slowdown.
     pub slowdown: [f64; 4],
 }
 
-/// A range of flow sizes in bytes; ranges are in the order of their sizes.
+/// A range of flow sizes in bytes; ranges are ordered by size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SizeRange {
-    /// Flows are larger than this,
+    /// Exclusive lower bound.
     pub above: u64,
-    /// and at most this large; `u64::MAX` of the range without an end.
+    /// Inclusive upper bound; `u64::MAX` for the open-ended range.
     pub up_to: u64,
 }
 
@@ -45,24 +45,24 @@ impl fmt::Display for SizeRange {
     }
 }
 
-/// What of a neighbour is told to stop.
+/// Paused part of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Paused {
     /// A priority (PFC).
     Priority(u8),
-    /// One of its queues.
+    /// A queue of the neighbour.
     Queue(u8),
 }
 
-/// When one neighbour had told another to stop.
+/// Pauses of one neighbour by another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pauses {
-    /// Who was to stop.
+    /// Name of the paused node.
     pub paused: String,
-    /// Who said so, and the port.
+    /// Node and port that sent the pauses.
     pub by: String,
-    /// What was to stop.
+    /// Paused priority or queue.
     pub what: Paused,
     /// From the decision to pause to the decision to resume, in nanoseconds, in order.
     pub spans: Vec<(f64, f64)>,
@@ -70,33 +70,33 @@ pub struct Pauses {
 
 /// A run.
 pub struct Run {
-    /// What it is called in the report.
+    /// Name in the report.
     pub name: String,
-    /// Its folder.
+    /// Folder of the run.
     pub folder: PathBuf,
-    /// Its summary.
+    /// Summary of the run.
     pub summary: Summary,
-    /// Its scenario, or why it cannot be read.
+    /// Scenario of the run, or the reason why it cannot be read.
     pub scenario: Result<Scenario, String>,
     /// Slowdown by size of all flows.
     pub sizes: Vec<SizeBin>,
-    /// The slowdown of each flow that completed, ascending.
+    /// Slowdown of each completed flow, ascending.
     pub slowdowns: Vec<f64>,
-    /// Flows from the greatest slowdown on, at most ten: number, label, sender, receiver, bytes, microseconds, slowdown.
+    /// At most ten flows with the highest slowdowns: number, label, sender, receiver, bytes, microseconds, slowdown.
     pub slowest: Vec<[String; 7]>,
     /// Bytes in switches, by name.
     pub buffers: BTreeMap<String, Curve>,
-    /// Of these in headroom.
+    /// Bytes in headroom, by switch.
     pub headroom: BTreeMap<String, Curve>,
     /// Bytes at egress ports, by switch, port and priority.
     pub egress: BTreeMap<String, Curve>,
-    /// Throughput of flows in bits per second, if it was asked for, by flow.
+    /// Throughput of flows in bit/s, by flow, if recorded.
     pub throughput: BTreeMap<String, Curve>,
-    /// Pauses of priorities and of single queues, those that lasted longest first.
+    /// Pauses of priorities and of single queues, the longest total first.
     pub pauses: Vec<Pauses>,
-    /// Frames that went no further.
+    /// Dropped frames.
     pub drops: Drops,
-    /// By wire.
+    /// Loads by wire.
     pub loads: BTreeMap<String, Load>,
 }
 
@@ -139,12 +139,12 @@ impl Run {
         Ok(run)
     }
 
-    /// The run's end in nanoseconds.
+    /// Returns the run's end in nanoseconds.
     pub const fn end_ns(&self) -> f64 {
         self.summary.emulated_ns as f64
     }
 
-    /// For how long the sender of each wire had to stop.
+    /// Reads the share of the run in which the sender of each wire was paused.
     fn read_pause_shares(&mut self) -> Result<(), ReportError> {
         let Ok(scenario) = &self.scenario else { return Ok(()) };
         let fabric = scenario.fabric();
@@ -256,7 +256,7 @@ fn throughput(folder: &Path, interval: f64) -> Result<BTreeMap<String, Curve>, R
     Ok(curves)
 }
 
-/// A curve that is zero where intervals have no point, because nothing came in them.
+/// Fills gaps of a curve with zeros: an interval without a point had no traffic.
 fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
     let mut whole = Curve::new();
     for (place, &(start, value)) in curve.iter().enumerate() {
@@ -269,10 +269,10 @@ fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
     whole
 }
 
-/// Who was paused, by whom, and what.
+/// Name of the paused node, of the pausing node and port, and the paused part.
 type Key = (String, String, Paused);
 
-/// Pauses of priorities and of queues.
+/// Reads the pauses of priorities and of queues.
 fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
     let mut pauses = pauses_in(folder, "pauses.csv", "priority", Paused::Priority, end)?;
     pauses.append(&mut pauses_in(folder, "queue_pauses.csv", "queue", Paused::Queue, end)?);
@@ -280,9 +280,9 @@ fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
     Ok(pauses)
 }
 
-/// Those of a table, in which `column` says what is paused. As `ordered_ns` in `pause_time.csv` has them: a port's decision
-/// (DSH) and a queue's pause the same neighbour, and whichever resumes it ends the pause, because a port's RESUME leaves out
-/// classes that are still paused.
+/// Reads the pauses of a table, in which `column` has the paused priority or queue. They match `ordered_ns` in
+/// `pause_time.csv`: a port's decision (DSH) and a queue's decision pause the same neighbour, and the first resume ends
+/// the pause, because a port's RESUME leaves out classes that are still paused.
 fn pauses_in(
     folder: &Path,
     table: &str,
@@ -318,7 +318,7 @@ fn pauses_in(
 }
 
 impl Pauses {
-    /// How long it was told to stop in all.
+    /// Returns the total paused time in nanoseconds.
     pub fn total_ns(&self) -> f64 {
         self.spans.iter().map(|(start, end)| end - start).sum()
     }

@@ -1,4 +1,4 @@
-//! Which charts a report has.
+//! Selection of a report's charts.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,23 @@ use super::page::escaped;
 use super::run::{Curve, Run, SizeRange};
 use super::sweep::{Cell, Metric, Sweep};
 
-/// Points of a line at most.
+/// Max number of points of a line.
 const POINTS: usize = 4000;
-/// Lines of a chart at most.
+/// Max number of lines of a chart.
 const LINES: usize = 8;
 
 /// A chart over time.
 struct OverTime<'a> {
     id: String,
     title: &'a str,
-    /// What is drawn, in HTML.
+    /// Description of the chart, in HTML.
     about: &'a str,
-    /// The table that it is from.
+    /// Source table.
     table: &'a str,
     y: &'a str,
 }
 
-/// The charts of a run.
+/// Returns the charts of a run.
 pub fn of_run(run: &Run, id: &str) -> Vec<Chart> {
     let over = |name: &str| format!("{id}-{name}");
     let charts = [
@@ -82,7 +82,7 @@ pub fn of_run(run: &Run, id: &str) -> Vec<Chart> {
     charts.into_iter().filter(|chart| !chart.is_empty()).collect()
 }
 
-/// Charts in which runs stand beside each other; a single run has the distribution alone.
+/// Returns the charts that compare runs; a single run has only the distribution.
 pub fn of_runs(runs: &[Run]) -> Vec<Chart> {
     let mut charts = Vec::new();
     if runs.len() > 1 {
@@ -111,7 +111,7 @@ pub fn of_runs(runs: &[Run]) -> Vec<Chart> {
     charts
 }
 
-/// The charts of a sweep: one for each metric.
+/// Returns the charts of a sweep: one for each metric.
 pub fn of_sweep(sweep: &Sweep, id: &str) -> Vec<Chart> {
     let chart = |metric: &Metric| {
         let (mut names, mut points, mut intervals) = (Vec::new(), Vec::new(), Vec::new());
@@ -137,7 +137,7 @@ pub fn of_sweep(sweep: &Sweep, id: &str) -> Vec<Chart> {
     sweep.metrics.iter().map(chart).filter(|chart| !chart.is_empty()).collect()
 }
 
-/// One of the four values of slowdown by size, a line for each run. Sizes are those that any run has.
+/// Charts one of the four statistics of slowdown by size, with a line for each run. All sizes of any run are included.
 fn sizes_of_runs(runs: &[Run], which: usize, id: &str, title: &str) -> Chart {
     let ranges: BTreeSet<SizeRange> =
         runs.iter().flat_map(|run| &run.sizes).map(|bin| bin.range).collect();
@@ -178,7 +178,7 @@ fn slowdowns(id: String, title: &str, ranges: &BTreeSet<SizeRange>, series: Vec<
     }
 }
 
-/// Curves over time, those with the highest peaks.
+/// Charts the curves with the highest peaks over time.
 fn curves<'a>(all: impl Iterator<Item = (&'a String, &'a Curve)>, over: OverTime<'_>) -> Chart {
     let peak = |curve: &Curve| curve.iter().fold(0.0, |most: f64, &(_, value)| most.max(value));
     let mut curves: Vec<_> = all.map(|(name, curve)| (peak(curve), name, curve)).collect();
@@ -223,7 +223,7 @@ fn curves<'a>(all: impl Iterator<Item = (&'a String, &'a Curve)>, over: OverTime
     }
 }
 
-/// The share of values up to each.
+/// Returns the cumulative distribution of values.
 fn distribution(ascending: &[f64]) -> Curve {
     let all = ascending.len() as f64;
     let ends = ascending.chunk_by(|a, b| a.total_cmp(b).is_eq()).scan(0, |count, same| {
@@ -232,7 +232,7 @@ fn distribution(ascending: &[f64]) -> Curve {
     });
     let points: Curve = ends.collect();
     let start = points.first().map(|&(least, _)| (least, 0.0));
-    // Values of equal distance in rank: a few of a long tail do not push the others together.
+    // Values at equal distances in rank, so that a few values of a long tail do not displace the others.
     let step = points.len().div_ceil(POINTS).max(1);
     let last = points.last().filter(|_| !(points.len() - 1).is_multiple_of(step)).copied();
     start.into_iter().chain(points.iter().step_by(step).copied()).chain(last).collect()

@@ -1,4 +1,4 @@
-//! What a report shows of a sweep, from its folder.
+//! Data of a sweep for a report, from its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,11 +7,11 @@ use super::ReportError;
 use crate::sweep::CELLS_TABLE;
 use results::TableReader;
 
-/// Cells at most.
+/// Max number of cells.
 const CELLS: usize = 80;
-/// Charts at most.
+/// Max number of charts.
 const CHARTS: usize = 24;
-/// Metrics that come first, and what they are.
+/// Metrics that are shown first, with their descriptions.
 const FIRST: [(&str, &str); 9] = [
     ("slowdown.mean", "mean slowdown"),
     ("slowdown.p99", "99th percentile of the slowdown"),
@@ -27,35 +27,35 @@ const FIRST: [(&str, &str); 9] = [
 /// A metric in a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What is chosen on each axis.
+    /// Values of the axes.
     pub name: String,
-    /// Mean over its runs.
+    /// Mean over the cell's runs.
     pub mean: f64,
-    /// Its 95 % interval, if they are several.
+    /// 95 % interval of the mean, if the cell has several runs.
     pub interval: Option<(f64, f64)>,
 }
 
 /// A metric over the cells of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// As in `summary.csv`.
+    /// Key in `summary.csv`.
     pub key: String,
-    /// What it is.
+    /// Description of the metric.
     pub label: String,
-    /// By cell.
+    /// Values by cell.
     pub cells: Vec<Cell>,
 }
 
 /// A sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// What it is called in the report.
+    /// Name in the report.
     pub name: String,
-    /// The metrics that have a chart.
+    /// Metrics that have a chart.
     pub metrics: Vec<Metric>,
-    /// Cells that have no room.
+    /// Number of cells left out for lack of room.
     pub cells_left_out: usize,
-    /// Metrics that have no room.
+    /// Number of metrics left out for lack of room.
     pub metrics_left_out: usize,
 }
 
@@ -70,7 +70,7 @@ impl Sweep {
         let metric = place("metric")?;
         let [incomplete, deadlock] = [place("incomplete")?, place("deadlock")?];
         let [mean, low, high] = [place("mean")?, place("ci95_low")?, place("ci95_high")?];
-        // Those that have a line, and all.
+        // Cells that have a line, and all cells.
         let (mut shown, mut cells) = (BTreeSet::new(), BTreeSet::new());
         let mut found: Vec<Metric> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();

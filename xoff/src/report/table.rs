@@ -7,7 +7,7 @@ use results::TableReader;
 
 use super::ReportError;
 
-/// The same of a table that not every run has.
+/// Reads the named columns of a table that not every run has, row by row.
 pub fn rows_if_there<const N: usize>(
     folder: &Path,
     file: &str,
@@ -39,7 +39,7 @@ pub fn rows<const N: usize>(
     Ok(())
 }
 
-/// The columns that were asked for, of one row.
+/// The requested columns of one row.
 pub struct Fields<'a, const N: usize> {
     table: &'a TableReader,
     places: [usize; N],
@@ -47,18 +47,18 @@ pub struct Fields<'a, const N: usize> {
 }
 
 impl<const N: usize> Fields<'_, N> {
-    /// A column by its place among those that were asked for.
+    /// Returns a field by its place among the requested columns.
     pub fn text(&self, column: usize) -> &str {
         self.table.field(self.places[column])
     }
 
-    /// The same as a number.
+    /// Returns a field as a number.
     pub fn number(&self, column: usize) -> Result<f64, ReportError> {
         let number = self.text(column).parse().ok().filter(|number: &f64| number.is_finite());
         number.ok_or_else(|| self.no_number(column))
     }
 
-    /// The same as a number of a type that holds it.
+    /// Returns a field as a number of an exact type.
     pub fn exact<T: FromStr>(&self, column: usize) -> Result<T, ReportError> {
         self.text(column).parse().map_err(|_| self.no_number(column))
     }
@@ -72,7 +72,7 @@ impl<const N: usize> Fields<'_, N> {
         }
     }
 
-    /// The same of a column that may be empty.
+    /// Returns a field of a column that may be empty as a number.
     pub fn optional(&self, column: usize) -> Result<Option<f64>, ReportError> {
         if self.text(column).is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }

@@ -1,4 +1,4 @@
-//! Who paused whom, over time.
+//! Timeline of pauses between neighbours.
 
 use results::span;
 use serde::Serialize;
@@ -9,48 +9,48 @@ use units::Nanos;
 use super::chart::COLORS;
 use super::run::{Paused, Run};
 
-/// In pixels.
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 900.0;
 const LETTER: f64 = 6.6;
 const ROW: f64 = 16.0;
 const TOP: f64 = 8.0;
 const AXIS: f64 = 26.0;
-/// Half of the last tick's text.
+/// Half the width of the last tick's text.
 const RIGHT: f64 = 36.0;
-/// Across the plot, in the units of its own coordinates.
+/// Width of the plot in its own coordinates.
 const SPAN: f64 = 1_000_000.0;
-/// Rows at most.
+/// Max number of rows.
 const ROWS: usize = 40;
-/// Spans of a row at most: as many as a screen can tell apart, and some to zoom into.
+/// Max number of spans of a row: as many as a screen can resolve, plus some for zooming.
 const SPANS: usize = 4000;
 
 /// The timeline of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
-    /// Unique in the report; also the name of its file.
+    /// Identifier, unique in the report; also the name of the timeline's file.
     pub id: String,
-    /// The end of the run, in nanoseconds.
+    /// End of the run, in nanoseconds.
     pub end_ns: f64,
-    /// Those in force longest first.
+    /// Rows, the longest paused first.
     pub rows: Vec<Row>,
-    /// How many more there are.
+    /// Number of rows left out.
     pub left_out: usize,
 }
 
-/// One neighbour that another had told to stop.
+/// Pauses of one neighbour by another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Who was to stop, and who said so.
+    /// Name of the paused node and of the pausing one.
     pub name: String,
-    /// The priority or the queue.
+    /// Paused priority or queue.
     #[serde(flatten)]
     pub what: Paused,
-    /// Begin and end, in nanoseconds. Where there are too many, the shortest gaps are closed.
+    /// Begin and end of the pauses, in nanoseconds. If there are too many, the shortest gaps are closed.
     pub spans: Vec<(f64, f64)>,
 }
 
 impl Timeline {
-    /// Of the pauses of a run, if it has any.
+    /// Makes the timeline of a run, if it has pauses.
     pub fn of(run: &Run, id: &str) -> Option<Self> {
         let row = |pauses: &super::run::Pauses| Row {
             name: format!("{} by {}", pauses.paused, pauses.by),
@@ -63,7 +63,7 @@ impl Timeline {
         (!rows.is_empty()).then(|| Self { id, end_ns: run.end_ns().max(1.0), rows, left_out })
     }
 
-    /// The tables that it is from, in HTML.
+    /// Returns the source tables, in HTML.
     pub fn tables(&self) -> &'static str {
         let queues = self.rows.iter().filter(|row| matches!(row.what, Paused::Queue(_))).count();
         match queues {
@@ -73,7 +73,7 @@ impl Timeline {
         }
     }
 
-    /// The picture. Its script lets a reader zoom into the part of the class `plot`.
+    /// Draws the timeline. Its script lets a reader zoom into the element of class `plot`.
     pub fn svg(&self) -> String {
         let height = ROW * self.rows.len() as f64;
         let label = |row: &Row| match row.what {
@@ -97,7 +97,7 @@ impl Timeline {
             .set("height", height)
             .set("viewBox", (0, 0, SPAN, height))
             .set("preserveAspectRatio", "none");
-        // So that the empty part can be dragged, too.
+        // Makes the empty part draggable, too.
         plot.append(
             Rectangle::new()
                 .set("width", SPAN)
@@ -116,7 +116,7 @@ impl Timeline {
             let (Paused::Priority(number) | Paused::Queue(number)) = row.what;
             let color = COLORS[usize::from(number) % COLORS.len()];
             let color = format!("#{:02x}{:02x}{:02x}", color.0, color.1, color.2);
-            // The line around a span has one width at any zoom, so the shortest can be seen.
+            // The outline of a span has a fixed width at any zoom, so that the shortest spans stay visible.
             let mut spans = Path::new()
                 .set("fill", color.as_str())
                 .set("stroke", color.as_str())
@@ -141,7 +141,7 @@ impl Timeline {
     }
 }
 
-/// The outlines of spans, in the coordinates of the plot, from `top` on and so high.
+/// Returns the outlines of spans in the coordinates of the plot, from `top` and `height` high.
 fn outline(spans: &[(f64, f64)], end_ns: f64, (top, height): (f64, f64)) -> String {
     let place = |time: f64| (time / end_ns * SPAN * 100.0).round() / 100.0;
     spans.iter().fold(String::new(), |path, &(start, end)| {
@@ -150,7 +150,7 @@ fn outline(spans: &[(f64, f64)], end_ns: f64, (top, height): (f64, f64)) -> Stri
     })
 }
 
-/// Spans of which the shortest gaps are closed until there are at most `most`.
+/// Closes the shortest gaps between spans until at most `most` spans remain.
 fn at_most(spans: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if spans.len() <= most {
         return spans.to_vec();
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(at_most(&spans, 3), [(0.0, 1.0), (2.0, 3.0), (10.0, 12.0)]);
         assert_eq!(at_most(&spans, 2), [(0.0, 3.0), (10.0, 12.0)]);
         assert_eq!(at_most(&spans, 1), [(0.0, 12.0)]);
-        // No more than it takes where all gaps are alike.
+        // No more gaps are closed than necessary if all gaps are equal.
         let periodic: Vec<(f64, f64)> =
             (0..50).map(|n| f64::from(n) * 4.0).map(|at| (at, at + 1.0)).collect();
         assert_eq!(at_most(&periodic, 40).len(), 40);

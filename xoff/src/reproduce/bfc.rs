@@ -94,14 +94,14 @@ const DCTCP: (&str, &str) = ("scheme", "dctcp");
 const DCQCN: (&str, &str) = ("scheme", "dcqcn");
 
 const DROPS: Quantity = plain("drops", "drops.policy");
-/// Over links and priorities.
+/// Paused time, summed over links and priorities.
 const PFC_PAUSES: Quantity = Quantity {
     name: "time paused by PFC",
     unit: Unit::Milliseconds,
     source: Source::Metric("window.paused_ns"),
 };
 
-/// How often a flow that came to have packets at a port shared its queue with others.
+/// Share of flow activations at a port that share a queue with other flows.
 const COLLISIONS: Quantity = Quantity {
     name: "share of queue collisions",
     unit: Unit::Percent,
@@ -111,7 +111,7 @@ const COLLISIONS: Quantity = Quantity {
 /// Choices by axis.
 type Cells = &'static [(&'static str, &'static str)];
 
-/// A number of the paper, met within a fifth on both sides.
+/// Makes a claim on a number of the paper, met within a fifth on both sides.
 const fn about(
     place: &'static str,
     text: &'static str,
@@ -134,14 +134,14 @@ const fn about(
     }
 }
 
-/// So many tenths of BFC's value, met within a fifth, as an increase over it.
+/// Bound for `tenths` / 10 times BFC's value, met within a fifth, as an increase over it.
 const fn times(tenths: i32) -> Bound {
     Bound::AtLeast(Decimal::per_mille(tenths * 80 - 1000))
 }
 
 const NONE: Decimal = Decimal(0);
 const WORSE: Criterion = Criterion::Each(Bound::Above(NONE));
-/// "Similar", "closely": worse by a tenth at most.
+/// "Similar", "closely": worse by at most a tenth.
 const SIMILAR: Criterion = Criterion::Each(Bound::AtMost(Decimal::per_mille(100)));
 const NO_DROPS: (&str, Criterion) = ("none", Criterion::Each(Bound::AtMost(NONE)));
 

@@ -52,13 +52,13 @@ const DT: (&str, &str) = (SCHEME, "dt");
 const FAB: (&str, &str) = (SCHEME, "fab");
 const CS: (&str, &str) = (SCHEME, "cs");
 const IB: (&str, &str) = (SCHEME, "ib");
-/// With the marks of ABM's simulator on ACKs, too.
+/// BSHARE with marks on ACKs, as in ABM's simulator.
 const MARKED: (&str, &str) = (SCHEME, "bshare, ACKs marked");
 const ABM_MARKED: (&str, &str) = (SCHEME, "abm, ACKs marked");
 
 /// "Reduces", "outperforms", "more".
 const MORE: Criterion = Criterion::Each(Bound::Above(Decimal(0)));
-/// "Comparable", of an increase or a reduction that is a deterioration.
+/// "Comparable": an increase, or a reduction that is a deterioration, of at most a tenth.
 const COMPARABLE: Criterion = Criterion::Each(Bound::AtMost(Decimal::per_mille(100)));
 /// "Similar": within a tenth on either side.
 const SIMILAR: Criterion =
@@ -93,7 +93,8 @@ const FULL_DROPS: Quantity = plain("drops of a full buffer", "drops.by_reason.lo
 const SOJOURN_DROPS: Quantity = plain("drops by sojourn time", "drops.by_reason.sojourn-time");
 const FAIR_DROPS: Quantity = plain("fair drops", "drops.by_reason.fair-drop");
 
-/// About this many hundredths of a per cent, within a fifth, on average over the cells with which BSHARE is compared.
+/// Makes a claim on the mean over the cells with which BSHARE is compared: about `basis_points` / 100 per cent, within
+/// a fifth.
 const fn on_average(
     place: &'static str,
     text: &'static str,
@@ -108,12 +109,12 @@ const fn on_average(
     Claim { paper, ..words(place, text, ("", Criterion::Mean(bound)), seen, cells) }
 }
 
-/// What BSHARE is, compared with another scheme than the figure's baseline.
+/// Compares a claim with another scheme than the figure's baseline.
 const fn against(scheme: (&'static str, &'static str), claim: Claim) -> Claim {
     Claim { against: Some(scheme), ..claim }
 }
 
-/// A number of the paper, met within a fifth.
+/// Makes a claim on a number of the paper, met within a fifth.
 const fn number(
     place: &'static str,
     text: &'static str,
@@ -125,7 +126,7 @@ const fn number(
     Claim { paper, ..words(place, text, ("", holds), seen, cells) }
 }
 
-/// Hundredths of a per cent.
+/// Converts hundredths of a per cent.
 const fn part(basis_points: i32) -> Decimal {
     Decimal(Decimal::ONE.0 * basis_points as i128 / 10_000)
 }

@@ -1,5 +1,5 @@
-//! Numbers that must repeat: those of one run of each figure are committed in `scenarios/<paper>/check.csv`. Runs
-//! are deterministic, so any difference is a change of what xoff computes.
+//! Numbers that must repeat. The numbers of one run of each figure are committed in `scenarios/<paper>/check.csv`. Runs
+//! are deterministic, so any difference is a change in xoff's computation.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -15,22 +15,22 @@ const HEADER: &str = "figure,run,quantity,value";
 /// A quantity of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The first three fields of the file.
+    /// First three fields of the row.
     key: String,
-    /// The number as it is read, without a unit; `none` if the run has no such number.
+    /// Number as it is read, without a unit; `none` if the run lacks it.
     value: String,
 }
 
-/// What the repeated run of a figure says.
+/// Numbers of a figure's repeated run.
 #[derive(Debug)]
 pub struct Repeated {
     /// The figure.
     pub figure: &'static Figure,
-    /// A row for each of its quantities.
+    /// Rows, one for each quantity.
     pub rows: Vec<Row>,
 }
 
-/// A quantity of which the run does not say what is committed.
+/// A quantity whose value differs from the committed one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Difference {
     key: String,
@@ -38,7 +38,7 @@ pub struct Difference {
     found: Option<String>,
 }
 
-/// The run of a figure that is repeated: the first one that has its choices.
+/// Returns the run of a figure that is repeated: the first one with the figure's choices.
 pub fn run_of<'a>(figure: &Figure, plan: &'a Plan) -> Option<&'a Run> {
     plan.runs.iter().find(|run| {
         figure.check.iter().all(|(name, label)| {
@@ -49,7 +49,7 @@ pub fn run_of<'a>(figure: &Figure, plan: &'a Plan) -> Option<&'a Run> {
     })
 }
 
-/// What a run says of each quantity of a figure. `description` names the run.
+/// Reads each quantity of a figure from a run. `description` names the run.
 pub fn repeated(
     figure: &'static Figure,
     description: &str,
@@ -67,7 +67,7 @@ pub fn repeated(
     Repeated { figure, rows: figure.quantities.iter().map(row).collect() }
 }
 
-/// In what the rows of a figure differ from those that are committed.
+/// Returns the differences between a figure's rows and the committed ones.
 pub fn differences(paper: &Paper, repeated: &Repeated) -> Vec<Difference> {
     let (committed, found) = (rows(paper.check, repeated.figure), &repeated.rows);
     let value = |rows: &[Row], key: &str| {
@@ -82,12 +82,12 @@ pub fn differences(paper: &Paper, repeated: &Repeated) -> Vec<Difference> {
     differing.filter(|difference| difference.committed != difference.found).collect()
 }
 
-/// Whether a text has the header of the file.
+/// Returns true if a text has the header of the file.
 pub fn is_file(text: &str) -> bool {
     text.lines().next() == Some(HEADER)
 }
 
-/// The text of the file with new rows of some figures, and those that it has had `before` of the others.
+/// Returns the text of the file with new rows for some figures, and the rows of `before` for the others.
 pub fn file(paper: &Paper, before: &str, found: &[Repeated]) -> String {
     let mut text = format!("{HEADER}\n");
     for figure in paper.figures {

@@ -1,33 +1,33 @@
-//! What a paper says of a figure, and by what it is judged.
+//! Claims of a paper on a figure, and the criteria that judge them.
 
 use super::estimate::Value;
 use crate::sweep::Decimal;
 
-/// A sentence of the paper, with a criterion by which it holds.
+/// A sentence of the paper with a criterion.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Section.
+    /// Section of the paper.
     pub place: &'static str,
-    /// What is claimed.
+    /// Text of the claim.
     pub text: &'static str,
-    /// What the paper has.
+    /// Value in the paper.
     pub paper: Expected,
-    /// When it holds. Chosen from the paper's text, never by the result.
+    /// Criterion under which the claim holds. Chosen from the paper's text, never by the result.
     pub holds: Criterion,
-    /// The quantity, by its place in the figure.
+    /// Index of the quantity in the figure.
     pub quantity: usize,
-    /// How it is looked at.
+    /// Comparison of the quantity.
     pub view: View,
-    /// Choices that a cell must have, by axis; several of one axis are alternatives.
+    /// Choices that a cell must have, by axis; several choices of one axis are alternatives.
     pub cells: &'static [(&'static str, &'static str)],
-    /// Axes that the paper leaves open. Each combination of their choices is a reading of the paper, and the claim is
-    /// judged in each.
+    /// Axes that the paper leaves open. Each combination of their choices is a reading of the paper, and each reading
+    /// gets a verdict.
     pub readings: &'static [&'static str],
-    /// What it is compared with instead of the figure's baseline.
+    /// Axis and choice of the cells to compare with, instead of the figure's baseline.
     pub against: Option<(&'static str, &'static str)>,
 }
 
-/// What the paper says in words; it can be read in one way.
+/// Makes a claim that the paper states in words, with a single reading.
 pub const fn words(
     place: &'static str,
     text: &'static str,
@@ -39,46 +39,45 @@ pub const fn words(
     Claim { place, text, paper, holds, quantity, view, cells, readings: &[], against: None }
 }
 
-/// The same claim where the paper leaves these axes open.
+/// Returns the claim with axes that the paper leaves open.
 pub const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
     Claim { readings, ..claim }
 }
 
-/// What a paper says of a quantity, as a part of 1 if it is a percentage and else in the unit in
-/// which it is shown.
+/// Value of a quantity in the paper: a fraction of 1 for a percentage, otherwise in the displayed unit.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected {
-    /// From the least to the largest over the cells.
+    /// Lowest and highest value over the cells.
     Range(Decimal, Decimal),
-    /// The largest over the cells.
+    /// Highest value over the cells.
     UpTo(Decimal),
-    /// About this.
+    /// Approximate value.
     About(Decimal),
-    /// At least this.
+    /// Lower bound.
     Over(Decimal),
-    /// Not in numbers.
+    /// Words instead of a number.
     Words(&'static str),
 }
 
-/// When a claim holds. Numbers are as in [`Expected`].
+/// Criterion of a claim. Numbers are in the form of [`Expected`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Criterion {
     /// Each cell is within the bound.
     Each(Bound),
-    /// The largest of the cells is.
+    /// The highest cell is within the bound.
     Largest(Bound),
-    /// The least of the cells is within the first bound, and the largest within the second.
+    /// The lowest cell is within the first bound, and the highest within the second.
     Ends(Bound, Bound),
-    /// The mean of the cells is: "on average, compared to A, B and C".
+    /// The mean of the cells is within the bound: "on average, compared to A, B and C".
     Mean(Bound),
 }
 
-/// What a value is compared with.
+/// Bound of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// This or more.
+    /// At least this.
     AtLeast(Decimal),
-    /// This or less.
+    /// At most this.
     AtMost(Decimal),
     /// More than this.
     Above(Decimal),
@@ -86,53 +85,53 @@ pub enum Bound {
     Between(Decimal, Decimal),
 }
 
-/// How a quantity is looked at.
+/// Comparison of a quantity with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// By how much it is below the baseline's, as a part of that.
+    /// Reduction below the baseline, as a fraction of the baseline.
     Reduction,
-    /// By how much its sum over the seeds is below the baseline's, as a part of that.
+    /// Reduction of the sum over the seeds below the baseline's sum, as a fraction of the baseline's.
     TotalReduction,
-    /// By how much it is above the baseline's, as a part of that.
+    /// Increase above the baseline, as a fraction of the baseline.
     Increase,
-    /// By how much the baseline's is below it, as a part of it: cells are what the baseline is compared with.
+    /// Reduction of the baseline below the cell, as a fraction of the cell: the baseline is compared with the cells.
     BaselineReduction,
-    /// By how much the baseline's is above it, as a part of it.
+    /// Increase of the baseline above the cell, as a fraction of the cell.
     BaselineIncrease,
-    /// As it is.
+    /// No comparison.
     Itself,
 }
 
-/// Whether a claim holds in a reading.
+/// Verdict on a claim in a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// The claim holds.
     Holds,
-    /// It does not.
+    /// The claim does not hold.
     Turns,
-    /// The runs do not tell: a cell has no number, or one that no run reached; or shares whose interval lies on both sides of a
-    /// bound, or that differ no more than chance makes them.
+    /// The runs are inconclusive: a cell has no number, or a number that no run reached; or the interval of a share
+    /// contains a bound; or shares differ no more than by chance.
     Open,
     /// A cell has no run.
     NotRun,
 }
 
 impl View {
-    /// Whether two cells are compared.
+    /// Returns true if two cells are compared.
     pub const fn compares(self) -> bool {
         !matches!(self, Self::Itself)
     }
 
-    /// Whether cells are what the baseline is compared with.
+    /// Returns true if the baseline is compared with the cells.
     pub const fn is_of_baseline(self) -> bool {
         matches!(self, Self::BaselineReduction | Self::BaselineIncrease)
     }
 }
 
 impl Criterion {
-    /// A number of the paper is met within a fifth: a figure can be read no better from its text, and a claim that
-    /// hangs on less is no finding. "About" is met on both sides, the others as far as the paper goes or further.
-    /// Words have no number: their claims name a bound of their own.
+    /// Returns the criterion for a number of the paper, which is met within a fifth: a figure's text is not more exact,
+    /// and a claim that depends on a smaller difference is not a finding. "About" is bounded on both sides, "over" by
+    /// the number itself, other numbers only on the unfavourable side. Words have no number: their claims name a bound.
     pub const fn within_a_fifth(paper: Expected) -> Self {
         match paper {
             Expected::Range(least, largest) => {
@@ -147,18 +146,18 @@ impl Criterion {
         }
     }
 
-    /// Whether it only says that there is a difference, and of which sign.
+    /// Returns true if the criterion demands only a difference of a certain sign.
     pub const fn is_a_sign(self) -> bool {
         matches!(self, Self::Each(Bound::Above(Decimal(0))))
     }
 
-    /// Whether values meet it. One that no run reached may be the least or the largest, whatever its bound is.
+    /// Judges values. A value that no run reached may be the lowest or the highest, whatever its bound is.
     pub fn verdict(self, values: &[Value]) -> Verdict {
         if values.is_empty() {
             return Verdict::Open;
         }
         match self {
-            // A reading with this criterion has one value, the mean.
+            // A reading with the criterion `Mean` has one value, the mean.
             Self::Each(bound) | Self::Mean(bound) => bound.each(values),
             Self::Largest(bound) => bound.largest(values),
             Self::Ends(low, high) => low.least(values).and(high.largest(values)),
@@ -167,17 +166,17 @@ impl Criterion {
 }
 
 impl Bound {
-    /// Whether each of some values is within it.
+    /// Judges whether each value is within the bound.
     fn each(self, values: &[Value]) -> Verdict {
         values.iter().fold(Verdict::Holds, |all, value| all.and(self.verdict(*value)))
     }
 
-    /// Whether one of some values is.
+    /// Judges whether any value is within the bound.
     fn any(self, values: &[Value]) -> Verdict {
         values.iter().fold(Verdict::Turns, |any, value| any.or(self.verdict(*value)))
     }
 
-    /// Whether all of some intervals are; of one that has an end on the other side it cannot be told.
+    /// Judges whether all intervals are within the bound. An interval with an end on the other side is inconclusive.
     pub fn all_of(self, intervals: &[(Value, Value)]) -> Verdict {
         intervals.iter().fold(Verdict::Holds, |all, interval| all.and(self.of_interval(*interval)))
     }
@@ -193,7 +192,7 @@ impl Bound {
         }
     }
 
-    /// Whether the least of some values is.
+    /// Judges whether the lowest value is within the bound.
     fn least(self, values: &[Value]) -> Verdict {
         match self {
             Self::AtLeast(_) | Self::Above(_) => self.each(values),
@@ -204,7 +203,7 @@ impl Bound {
         }
     }
 
-    /// Whether the largest of some values is.
+    /// Judges whether the highest value is within the bound.
     fn largest(self, values: &[Value]) -> Verdict {
         match self {
             Self::AtLeast(_) | Self::Above(_) => self.any(values),
@@ -338,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Two values are known, and of one only that it is over 8.
+    /// Two values are known; the third is only known to be above 8.
     #[test]
     fn a_value_that_no_run_reached_counts_wherever_its_bound_stands() {
         let values = [Value::At(whole(5)), Value::Over(whole(8)), Value::At(whole(20))];
@@ -365,7 +364,7 @@ mod tests {
         ] {
             assert_eq!(criterion.verdict(&values), expected, "{criterion:?}");
         }
-        // The least may be what no run reached from above.
+        // The lowest value may be the one that no run reached from above.
         let under = [Value::At(whole(5)), Value::Under(whole(8))];
         assert_eq!(Criterion::Each(at_least(5)).verdict(&under), Verdict::Open);
         assert_eq!(Criterion::Ends(at_most(4), at_least(5)).verdict(&under), Verdict::Open);

@@ -1,22 +1,22 @@
-//! Runs of the same traffic in which something happened under one of two schemes only.
+//! Pairs of runs with equal traffic in which an event happened under only one of two schemes.
 
 use crate::sweep::Decimal;
 
-/// Pairs of runs of one seed that differ.
+/// Numbers of pairs of runs with one seed that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discordant {
-    /// It happened in the cell's run and not in the baseline's.
+    /// Pairs in which the event happened only in the cell's run.
     pub only_here: usize,
-    /// The other way round.
+    /// Pairs in which the event happened only in the baseline's run.
     pub only_there: usize,
 }
 
 impl Discordant {
-    /// How probable so uneven a split of these pairs is, or a more uneven one, if each falls either way by chance: McNemar's
-    /// exact test, two-sided (Q. McNemar, Psychometrika 12, 1947).
+    /// Returns the probability of a split at least as uneven as this one if each pair falls either way by chance:
+    /// McNemar's exact test, two-sided (Q. McNemar, Psychometrika 12, 1947).
     pub fn p(self) -> Decimal {
         let pairs = self.only_here + self.only_there;
-        // Pascal's row up to the smaller part, in exact integers: what is needed has as many bits as there are pairs.
+        // Sum of Pascal's row up to the smaller count, in exact integers of as many bits as there are pairs.
         let (mut term, mut sum) = (Natural::one(), Natural::default());
         for place in 0..=self.only_here.min(self.only_there) {
             sum.add(&term);
@@ -29,7 +29,7 @@ impl Discordant {
     }
 }
 
-/// Of [`Decimal::ONE`].
+/// Units of [`Decimal::ONE`].
 const MILLION: usize = 1_000_000;
 
 /// A whole number of any size, in digits of 32 bits, the lowest first.
@@ -67,7 +67,7 @@ impl Natural {
         }
     }
 
-    /// The rest is dropped.
+    /// Divides, and drops the remainder.
     fn divide(&mut self, divisor: usize) {
         let mut rest = 0_u64;
         for digit in self.0.iter_mut().rev() {
@@ -77,7 +77,7 @@ impl Natural {
         }
     }
 
-    /// Without as many bits, if 128 are enough for what is left.
+    /// Returns the number shifted right, which must fit into 128 bits.
     fn shifted_right(&self, bits: usize) -> u128 {
         let (skipped, bits) = (bits / 32, bits % 32);
         let digits = self.0.iter().skip(skipped).enumerate();
@@ -104,7 +104,7 @@ const fn low(number: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// By hand: 2 (1 + 5) / 32, 2 (1 + 10 + 45) / 1024; the last two by another program's exact fractions.
+    /// Computed by hand: 2 (1 + 5) / 32, 2 (1 + 10 + 45) / 1024; the last two with another program's exact fractions.
     #[test]
     fn a_split_is_as_probable_as_coins_say() {
         for (here, there, expected) in [

@@ -76,7 +76,7 @@ const PAUSE: Quantity = Quantity {
     unit: Unit::Milliseconds,
     source: Source::Metric("pause_ordered_ns"),
 };
-/// Whose occupancy decided: that of an ingress queue, or that of a port.
+/// Part of the pauses that occupancies of ingress queues caused; the rest is [`PAUSE_BY_PORTS`].
 const PAUSE_BY_QUEUES: Quantity = Quantity {
     name: "of it by queues",
     unit: Unit::Milliseconds,
@@ -138,9 +138,9 @@ const fn up_to(
     claim(place, text, paper, (quantity, View::Reduction), cells)
 }
 
-/// "Comparable" and "no degradation": worse by a tenth at most.
+/// "Comparable" and "no degradation": worse by at most a tenth.
 const COMPARABLE: (&str, Criterion) = ("comparable", Criterion::Each(Bound::AtMost(percent(100))));
-/// "Significantly" worse: by a tenth at least.
+/// "Significantly" worse: by at least a tenth.
 const WORSE: Criterion = Criterion::Each(Bound::AtLeast(percent(100)));
 
 const DSH: &[(&str, &str)] = &[("scheme", "dsh")];
@@ -268,7 +268,7 @@ const FIG06: Figure = Figure {
     check: SEVEN,
 };
 
-/// F0 has half of a link, of which 47 Gbit/s are payload: a tenth below that.
+/// Rate below which F0 is degraded: a tenth below its half of a link, 47 Gbit/s of payload.
 const DEGRADED_F0: Decimal = Decimal::per_mille(42_300);
 const NO_DEGRADATION: (&str, Criterion) =
     ("no degradation", Criterion::Each(Bound::AtLeast(DEGRADED_F0)));

@@ -1,61 +1,61 @@
-//! A quantity over seeds.
+//! Estimates of a quantity over seeds.
 
 use super::View;
 use crate::sweep::{Decimal, interval};
 
-/// Cells with fewer seeds have a range instead of an interval.
+/// Min number of seeds for an interval; cells with fewer seeds have a range.
 pub const FEWEST_FOR_AN_INTERVAL: usize = 10;
 
 /// The square of 1.96, the 0.975 quantile of the normal distribution, times [`SCALE`].
 const Z_SQUARE: i128 = 38_416;
 const SCALE: i128 = 10_000;
 
-/// A number, or what is known of one that no run reached.
+/// A number, or a bound of a number that no run reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The number.
     At(Decimal),
-    /// Some number above this.
+    /// An unknown number above this bound.
     Over(Decimal),
-    /// Some number below this.
+    /// An unknown number below this bound.
     Under(Decimal),
 }
 
-/// What an estimate is, and of a ratio, what it is a ratio of.
+/// Statistic of a quantity over seeds, and of its ratio to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// The mean over seeds. Compared with the baseline: the mean of the ratios, seed by seed.
+    /// Mean over seeds. Ratio: the mean of the ratios, seed by seed.
     Mean,
-    /// The share of the runs in which something is true. Compared with the baseline: the ratio of the shares.
+    /// Share of the runs in which a truth value is true. Ratio: the ratio of the shares.
     Share,
-    /// The Kaplan-Meier median of times to an event. Compared with the baseline: the ratio of the medians.
+    /// Kaplan-Meier median of times to an event. Ratio: the ratio of the medians.
     Median,
 }
 
-/// A quantity of a cell, over its seeds.
+/// Estimate of a cell's quantity over its seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Seeds.
+    /// Number of seeds.
     pub count: usize,
-    /// Those in which the event happened; of a mean, all.
+    /// Number of seeds in which the event happened; for a mean, all seeds.
     pub happened: usize,
-    /// The mean, the share or the median.
+    /// Mean, share or median.
     pub value: Value,
-    /// The least and the largest over the seeds; `None` of shares, and of ratios of shares and medians.
+    /// Lowest and highest value over the seeds; `None` for shares, and for ratios of shares and medians.
     pub range: Option<(Value, Value)>,
-    /// The 95 % interval; `None` where the seeds are too few for one.
+    /// 95 % interval; `None` with too few seeds.
     pub interval: Option<(Value, Value)>,
 }
 
 impl Value {
-    /// The number, or the bound that it is beyond.
+    /// Returns the number, or the bound of an unknown number.
     pub const fn number(self) -> Decimal {
         match self {
             Self::At(number) | Self::Over(number) | Self::Under(number) => number,
         }
     }
 
-    /// The number, if there is one.
+    /// Returns the number, if it is known.
     pub const fn known(self) -> Option<Decimal> {
         match self {
             Self::At(number) => Some(number),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// `self / base`; `None` where nothing is known of it, or the base is 0.
+    /// Returns `self / base`; `None` if the ratio is unbounded, or the base is 0.
     pub fn ratio(self, base: Self) -> Option<Self> {
         let (part, whole) = (self.number(), base.number());
         let ratio = (whole.0 != 0).then(|| Decimal::ratio(part.0, whole.0))?;
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// The number changed by a function that keeps the order of numbers.
+    /// Applies a monotonic function to the number.
     #[must_use]
     pub fn map(self, change: impl Fn(Decimal) -> Decimal) -> Self {
         match self {
@@ -100,7 +100,7 @@ impl Value {
 }
 
 impl Estimate {
-    /// The mean, with Student's t interval; `None` without values.
+    /// Returns the mean with Student's t interval; `None` without values.
     pub fn mean(values: &[Decimal]) -> Option<Self> {
         let count = values.len();
         let (least, largest) = values.iter().min().zip(values.iter().max())?;
@@ -114,8 +114,8 @@ impl Estimate {
         })
     }
 
-    /// The share of truth values, 1 or 0, that are 1, with E. B. Wilson's interval (Probable Inference, the Law
-    /// of Succession, and Statistical Inference, 1927); `None` without values.
+    /// Returns the share of values that are 1, of truth values 0 and 1, with E. B. Wilson's interval (Probable
+    /// Inference, the Law of Succession, and Statistical Inference, 1927); `None` without values.
     pub fn share(values: &[Decimal]) -> Option<Self> {
         let count = values.len();
         let happened = values.iter().filter(|value| value.0 != 0).count();
@@ -132,8 +132,9 @@ impl Estimate {
         Some(Self { count, happened, value: Value::At(share), range: None, interval })
     }
 
-    /// The ratio of two sums, of which each seed adds a pair `(part, whole)`, with the interval that Student's t gives the mean of
-    /// `part - ratio * whole` (W. G. Cochran, Sampling Techniques, 6.4); `None` if the wholes sum up to 0.
+    /// Returns the ratio of two sums, to which each seed contributes a pair `(part, whole)`, with Student's t interval
+    /// of the mean of `part - ratio * whole` (W. G. Cochran, Sampling Techniques, 6.4); `None` if the wholes sum up to
+    /// 0.
     pub fn ratio_of_totals(pairs: &[(Decimal, Decimal)]) -> Option<Self> {
         let count = pairs.len();
         let part: i128 = pairs.iter().map(|(part, _)| part.0).sum();
@@ -156,8 +157,7 @@ impl Estimate {
         Some(Self { count, happened: count, value: Value::At(ratio), range: None, interval })
     }
 
-    /// The mean of several cells' estimates, with the least and the largest of them; `None` without any, or if one is
-    /// not known.
+    /// Returns the mean of several cells' estimates, with their range; `None` without estimates, or if one is unknown.
     pub fn mean_of(cells: &[Self]) -> Option<Self> {
         let values: Vec<Decimal> =
             cells.iter().map(|cell| cell.value.known()).collect::<Option<_>>()?;
@@ -165,13 +165,13 @@ impl Estimate {
         Some(Self { count, happened: count, interval: None, ..Self::mean(&values)? })
     }
 
-    /// What is left of it in a comparison by this value, which has neither ends nor a range.
+    /// Replaces the value by a comparison, which has neither interval nor range.
     #[must_use]
     pub const fn compared(self, value: Value) -> Self {
         Self { value, range: None, interval: None, ..self }
     }
 
-    /// A ratio to the baseline, looked at in another way.
+    /// Converts a ratio to the baseline to another view.
     #[must_use]
     pub fn viewed(self, view: View) -> Self {
         let change = |value: Value| match view {
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(Estimate::mean(&[]), None);
     }
 
-    /// The parts are half the wholes in all, but not in each pair: residuals of 1, -1, ... have an interval around 0.
+    /// The parts sum up to half the wholes, but differ in each pair: residuals of 1, -1, ... have an interval around 0.
     #[test]
     fn a_ratio_of_totals_weighs_seeds_by_their_wholes() {
         let pairs = |numbers: &[(i32, i32)]| -> Vec<(Decimal, Decimal)> {

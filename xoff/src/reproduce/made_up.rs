@@ -1,10 +1,10 @@
-//! A figure that no paper has, for tests of what is made of its runs.
+//! An invented figure, for tests of computations with its runs.
 
 use super::{Bound, Claim, Criterion, Expected, Figure, Outcome, Quantity, Source, Unit, View};
 use crate::sweep::made_up::{plan, run_with};
 use crate::sweep::{Claim as FolderClaim, Decimal, RunResult, SweepFolder};
 
-/// The places of its quantities.
+/// Indices of the figure's quantities.
 pub const PAUSED: usize = 1;
 pub const ONSET: usize = 2;
 
@@ -50,7 +50,7 @@ pub const FIGURE: Figure = Figure {
     check: &[LARGE],
 };
 
-/// Of three seeds of each of two buffers.
+/// Returns the outcome for three seeds of each of two buffers.
 pub fn outcome(results: &[Option<RunResult>; 6]) -> Outcome {
     let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
     let folder =
@@ -58,7 +58,7 @@ pub fn outcome(results: &[Option<RunResult>; 6]) -> Outcome {
     Outcome::of(&FIGURE, &plan, results, &folder)
 }
 
-/// A run of 100 ms, and the time in milliseconds at which something happened in it.
+/// Returns a run of 100 ms in which an event happened at a time in milliseconds.
 pub fn onset(time: Option<i32>) -> RunResult {
     let happened = time.map(|time| ("onset_ns", time * 1_000_000));
     let numbers: Vec<_> = happened.into_iter().chain([("emulated_ns", 100_000_000)]).collect();

@@ -1,4 +1,4 @@
-//! What one run says of a quantity, from its results folder.
+//! Reading of a quantity from one run's results folder.
 
 mod ports;
 
@@ -11,14 +11,14 @@ use super::{Onset, Source};
 use crate::report::table::rows;
 use crate::sweep::{Decimal, Metrics, RunResult, Sample};
 
-/// What one run says of a quantity.
+/// Observation of a quantity in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
     /// A number.
     Number(Decimal),
-    /// A completion time or slowdown, but flows are missing: those were the slowest.
+    /// A completion time or slowdown without the slowest flows, which did not complete.
     Incomplete,
-    /// When an event happened, or that it did not.
+    /// Time of an event, or the fact that it did not happen.
     Onset(Onset),
 }
 
@@ -26,7 +26,7 @@ pub enum Observation {
 const END: &str = "emulated_ns";
 
 impl Source {
-    /// Reads it; `None` if the run has no such number.
+    /// Reads the quantity; `None` if the run has no such number.
     pub fn read(self, result: &RunResult, folder: &Path) -> Option<Observation> {
         let metrics = &result.metrics;
         let number = match self {
@@ -120,7 +120,7 @@ fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Decimal> {
     (total > 0).then(|| Decimal::ratio(counted.into(), total.into()))
 }
 
-/// Values and weights of a measure of `distributions.csv`.
+/// Reads values and weights of a measure of `distributions.csv`.
 fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
     let text = fs::read_to_string(folder.join("distributions.csv")).ok()?;
     let step = |line: &str| {
@@ -132,7 +132,7 @@ fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
     Some(text.lines().filter_map(step).collect())
 }
 
-/// The window of a run, in nanoseconds.
+/// Returns the window of a run, in nanoseconds.
 fn window(metrics: &Metrics) -> Option<Range<u64>> {
     let instant = |name| {
         let number = metrics.value(name)?;
@@ -141,7 +141,7 @@ fn window(metrics: &Metrics) -> Option<Range<u64>> {
     Some(instant("window.from_ns")?..instant("window.to_ns")?)
 }
 
-/// The rows of `throughput.csv`, of one flow or of all: starts of intervals, in nanoseconds, with payload bytes and
+/// Reads the rows of `throughput.csv` of one flow or of all: starts of intervals in nanoseconds, payload bytes and
 /// rates.
 fn throughput(folder: &Path, of: Option<u64>) -> Option<Vec<(u64, u64, u64)>> {
     let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
@@ -154,7 +154,7 @@ fn throughput(folder: &Path, of: Option<u64>) -> Option<Vec<(u64, u64, u64)>> {
     Some(text.lines().filter_map(row).collect())
 }
 
-/// The table has no row where nothing arrived: then the least is 0.
+/// Returns the lowest rate. The table has no row for an interval without arrivals: then the rate is 0.
 fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
     let rows = throughput(folder, None)?;
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
@@ -168,17 +168,17 @@ fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
     Some(Decimal::ratio(least.into(), 1_000_000))
 }
 
-/// Intervals that begin in the span count whole.
+/// Returns the mean rate. Intervals that begin in the span count as a whole.
 fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Decimal> {
     let rows = throughput(folder, of)?;
     let within = rows.iter().filter(|(start, ..)| span.contains(start));
     let bytes: u64 = within.map(|(_, bytes, _)| bytes).sum();
     let nanoseconds = span.end.checked_sub(span.start).filter(|span| *span > 0)?;
-    // Bytes in a nanosecond are 8000 Mbit/s.
+    // Bytes per nanosecond are 8000 Mbit/s.
     Some(Decimal::ratio(i128::from(bytes) * 8000, nanoseconds.into()))
 }
 
-/// The instant after the last interval of the window in which the flow has less than it should.
+/// Returns the end of the last interval of the window in which the flow is below its required rate.
 fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
     let rows = throughput(folder, Some(flow))?;
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min().filter(|it| *it > 0)?;
@@ -202,7 +202,7 @@ fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
     })
 }
 
-/// From `flows.csv`.
+/// Reads the rate from `flows.csv`.
 fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
     let (mut sum, mut count, mut is_complete) = (0, 0, true);
     rows(folder, "flows.csv", ["bytes", "fct_ns"], |row| {
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use crate::sweep::made_up::run_with;
 
-    /// What a source says of a run with a window from 2 to 4 us.
+    /// Reads a source from a run with a window from 2 to 4 us.
     pub fn read_in(folder: &Path, source: Source) -> Option<String> {
         let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
         source.read(&run, folder).map(|it| it.to_string())
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Two flows; rows before 2 us and from 4 us on lie outside, and nothing arrives in an interval of the window.
+    /// Two flows; rows before 2 us and from 4 us on lie outside, and one interval of the window has no arrivals.
     #[test]
     fn rates_are_those_of_the_window() {
         let folder = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(Source::MeanRate.read(&run, elsewhere).map(|it| it.to_string()), None);
     }
 
-    /// Flow 0 has 10,000 bytes an interval before the window, half of it in its first two intervals, none in the
+    /// Flow 0 has 10,000 bytes per interval before the window, half of this in its first two intervals, none in the
     /// fourth, and 9000 in the others; flow 1 never has less.
     #[test]
     fn a_flow_has_recovered_after_its_last_low_interval() {

@@ -52,14 +52,14 @@ const SCHEME: &str = "scheme";
 const OFC: (&str, &str) = (SCHEME, "ofc");
 const PFC: (&str, &str) = (SCHEME, "pfc");
 const CA_PFC: (&str, &str) = (SCHEME, "capfc");
-/// As OFC describes it, and after its own abstract.
+/// P-PFC as OFC's paper describes it; [`P_PFC`] follows its own abstract.
 const P_PFC_OFC: (&str, &str) = (SCHEME, "p-pfc, ofc");
 const P_PFC: (&str, &str) = (SCHEME, "p-pfc, predict");
 const GFC_OFC: (&str, &str) = (SCHEME, "gfc, ofc");
 const GFC: (&str, &str) = (SCHEME, "gfc");
-/// With PFC's safety net further away.
+/// GFC with a higher threshold of PFC's safety net.
 const GFC_FAR: (&str, &str) = (SCHEME, "gfc, X_off 150 kB");
-/// The same with a last rate that is next to nothing.
+/// GFC with a higher X_off and a last rate near zero.
 const GFC_14: (&str, &str) = (SCHEME, "gfc, X_off 150 kB, 14 stages");
 const G_PFC: (&str, &str) = (SCHEME, "g-pfc");
 
@@ -69,7 +69,7 @@ const MORE: Criterion = Criterion::Each(Bound::Above(Decimal(0)));
 const UNIFORM: Criterion =
     Criterion::Each(Bound::Between(Decimal::per_mille(900), Decimal::per_mille(1100)));
 
-/// By how much OFC is below others.
+/// Makes a claim that OFC is below others.
 const fn below(
     place: &'static str,
     text: &'static str,
@@ -82,7 +82,7 @@ const fn below(
     Claim { paper, ..words(place, text, ("", holds), seen, cells) }
 }
 
-/// A number of the paper, met within a fifth.
+/// Makes a claim on a number of the paper, met within a fifth.
 const fn number(
     place: &'static str,
     text: &'static str,
@@ -102,7 +102,7 @@ const fn kilobytes(name: &'static str, metric: &'static str) -> Quantity {
     Quantity { name, unit: Unit::Kilobytes, source: Source::Metric(metric) }
 }
 
-/// Hundredths of a per cent.
+/// Converts hundredths of a per cent.
 const fn part(basis_points: i32) -> Decimal {
     Decimal(Decimal::ONE.0 * basis_points as i128 / 10_000)
 }

@@ -1,4 +1,4 @@
-//! What the complete runs of a figure say.
+//! Outcome of a figure's complete runs.
 
 use std::collections::BTreeMap;
 
@@ -13,62 +13,62 @@ use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 pub struct Outcome {
     /// The figure.
     pub figure: &'static Figure,
-    /// The names of the axes.
+    /// Names of the axes.
     pub axes: Vec<String>,
-    /// In the order of the sweep.
+    /// Cells in the order of the sweep.
     pub cells: Vec<Cell>,
-    /// Seeds of each cell.
+    /// Number of seeds of each cell.
     pub seeds: usize,
-    /// Runs that are complete, and all runs.
+    /// Number of complete runs, and of all runs.
     pub runs: (usize, usize),
-    /// Those of them that their duration cut.
+    /// Number of complete runs that were cut off at their duration.
     pub incomplete: usize,
 }
 
 /// A cell of the sweep's matrix.
 #[derive(Debug)]
 pub struct Cell {
-    /// A choice for each axis.
+    /// Choices of the cell, one for each axis.
     pub choices: Vec<String>,
-    /// Runs that are complete.
+    /// Number of complete runs.
     pub runs: usize,
-    /// Runs that their duration cut: what they count, they count up to there.
+    /// Number of runs that were cut off at their duration; they count only until then.
     pub incomplete: usize,
-    /// For each quantity, what the runs say, by seed.
+    /// Observations of each quantity, by seed.
     observations: Vec<BTreeMap<u64, Observation>>,
 }
 
 /// A claim in one reading of the paper.
 #[derive(Debug)]
 pub struct Reading {
-    /// Its choices of the axes that the paper leaves open.
+    /// Choices of the axes that the paper leaves open.
     pub choices: Vec<String>,
-    /// What the runs say, cell by cell, from the least to the largest.
+    /// Estimates of the cells, ascending.
     pub found: Vec<Estimate>,
-    /// How many seeds are left out of that, because flows are missing in their runs.
+    /// Number of seeds left out, because flows are missing in their runs.
     pub left_out: usize,
-    /// How many seeds have no ratio, because the baseline has 0 in them.
+    /// Number of seeds without a ratio, because the baseline is 0.
     pub without_ratio: usize,
-    /// How many cells have more than 0 where the baseline has 0 in all seeds: no ratio, and yet more.
+    /// Number of cells above 0 whose baseline is 0 in all seeds: they have no ratio, but an increase.
     pub from_nothing: usize,
-    /// Whether the claim holds.
+    /// Verdict on the claim.
     pub verdict: Verdict,
 }
 
-/// Beyond every criterion, and as a number of no claim.
+/// A number outside all criteria that no claim uses.
 const BEYOND: Decimal = Decimal::whole(i32::MAX);
 
-/// What a cell and its baseline have that makes no ratio.
+/// Reasons for missing ratios between a cell and its baseline.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unlike {
-    /// Seeds in which the baseline has 0, beside others.
+    /// Number of seeds in which the baseline is 0, if it is not 0 in all seeds.
     without_ratio: usize,
-    /// The baseline has 0 in all seeds, and the cell has more.
+    /// True if the baseline is 0 in all seeds and the cell is above 0.
     is_from_nothing: bool,
 }
 
 impl Outcome {
-    /// Reads the numbers of every complete run. `results` has a place for each run of the plan.
+    /// Reads the numbers of all complete runs. `results` has an entry for each run of the plan.
     pub fn of(
         figure: &'static Figure,
         plan: &Plan,
@@ -105,12 +105,13 @@ impl Outcome {
         }
     }
 
-    /// How many seeds [`Self::itself`] leaves out, because flows are missing in their runs.
+    /// Returns the number of seeds that [`Self::itself`] leaves out, because flows are missing in their runs.
     pub fn left_out(&self, cell: &Cell, quantity: usize) -> usize {
         cell.left_out(quantity).count()
     }
 
-    /// How many seeds [`Self::relative`] leaves out: flows are missing in one of the two runs.
+    /// Returns the number of seeds that [`Self::relative`] leaves out, because flows are missing in one of the two
+    /// runs.
     pub fn left_out_relative(&self, cell: &Cell, quantity: usize) -> usize {
         self.left_out_relative_to(self.figure.baseline, cell, quantity)
     }
@@ -122,7 +123,7 @@ impl Outcome {
         cell.left_out(quantity).count() + only.count()
     }
 
-    /// A quantity of a cell.
+    /// Estimates a quantity of a cell.
     pub fn itself(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => Estimate::mean(&cell.values(quantity)),
@@ -132,9 +133,9 @@ impl Outcome {
         }
     }
 
-    /// A quantity of a cell compared with that of the baseline's cell. Of a mean, the mean of the ratios, seed by seed:
-    /// both have the same traffic; seeds in which the baseline is 0 do not count. Of shares and medians, the ratio
-    /// of both: runs in which nothing happened have no ratio.
+    /// Estimates the ratio of a cell's quantity to the baseline's. For a mean: the mean of the ratios, seed by seed,
+    /// because both have equal traffic; seeds in which the baseline is 0 do not count. For shares and medians: the
+    /// ratio of both, because runs in which nothing happened have no ratio.
     pub fn relative(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
         self.relative_to(self.figure.baseline, cell, quantity)
     }
@@ -148,7 +149,7 @@ impl Outcome {
         self.ratio(cell, self.counterpart(baseline, cell)?, quantity)
     }
 
-    /// A quantity of a cell, divided by that of another one.
+    /// Estimates the ratio of a quantity in two cells.
     fn ratio(&self, cell: &Cell, base: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => {
@@ -166,7 +167,7 @@ impl Outcome {
         }
     }
 
-    /// The sum of a quantity over the seeds of a cell, divided by that over the same seeds of the baseline's.
+    /// Estimates the ratio of a quantity's sum over a cell's seeds to the baseline's sum over these seeds.
     pub fn of_totals(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
         self.of_totals_to(self.figure.baseline, cell, quantity)
     }
@@ -183,7 +184,7 @@ impl Outcome {
         Estimate::ratio_of_totals(&cell.numbers(quantity).filter_map(pair).collect::<Vec<_>>())
     }
 
-    /// Seeds in which something is true in only one of a cell and the baseline's.
+    /// Counts the seeds in which a truth value is true in only one of the cell and the baseline.
     pub fn discordant(&self, cell: &Cell, quantity: usize) -> Option<Discordant> {
         self.discordant_to(self.figure.baseline, cell, quantity)
     }
@@ -204,7 +205,7 @@ impl Outcome {
         (!pairs.is_empty() && cell.choices != baseline.choices).then_some(discordant)
     }
 
-    /// The cell with another choice of an axis.
+    /// Returns the cell with another choice of an axis.
     fn counterpart(&self, (axis, choice): (&str, &str), cell: &Cell) -> Option<&Cell> {
         let place = self.place(axis)?;
         let mut wanted = cell.choices.clone();
@@ -216,7 +217,7 @@ impl Outcome {
         self.axes.iter().position(|name| name == axis)
     }
 
-    /// A claim in each of its readings, in the order of the sweep; one reading if the paper leaves nothing open.
+    /// Judges a claim in each of its readings, in the order of the sweep; a claim without open axes has one reading.
     pub fn judged(&self, claim: &Claim) -> Vec<Reading> {
         let mut readings: Vec<(Vec<String>, Vec<&Cell>)> = Vec::new();
         for cell in self.cells.iter().filter(|cell| self.is_about(claim, cell)) {
@@ -272,7 +273,7 @@ impl Outcome {
         let unlike: Vec<Unlike> =
             if compares { cells.iter().map(unlike).collect() } else { vec![] };
         let from_nothing = unlike.iter().filter(|it| it.is_from_nothing).count();
-        // A mean is one number, and there is none if a cell has none.
+        // A mean needs a number from each cell.
         let is_mean = matches!(claim.holds, Criterion::Mean(_));
         if is_mean {
             let whole = found.len() == cells.len();
@@ -301,7 +302,7 @@ impl Outcome {
         }
     }
 
-    /// What estimates say to a claim about `cells` cells, of which some have more than the baseline's nothing.
+    /// Judges the estimates of `cells` cells. `from_nothing` of them are above 0 with a baseline of 0.
     fn seen(
         &self,
         claim: &Claim,
@@ -330,20 +331,21 @@ impl Outcome {
         values.extend((0..from_nothing).map(|_| beyond));
         match claim.holds.verdict(&values) {
             known if values.len() == cells => known,
-            // One that does not hold is enough.
+            // One violation is enough.
             Verdict::Turns if matches!(claim.holds, Criterion::Each(_)) => Verdict::Turns,
             _ => Verdict::Open,
         }
     }
 
-    /// Whether shares are compared of which chance alone would make as uneven pairs in one of twenty comparisons.
+    /// Returns true if shares are compared whose discordant pairs would be as uneven by chance in more than one of
+    /// twenty comparisons.
     fn is_even_split(&self, claim: &Claim, baseline: (&str, &str), cell: &Cell) -> bool {
         let compares = claim.view.compares() && self.statistic(claim) == Statistic::Share;
         let split = || self.discordant_to(baseline, cell, claim.quantity);
         compares && split().is_none_or(|split| split.p() > Decimal::per_mille(50))
     }
 
-    /// Seeds that have numbers on both sides, and no ratio.
+    /// Counts seeds with numbers in both cells but without a ratio.
     fn unlike_seeds(&self, part: &Cell, whole: &Cell, quantity: usize) -> Unlike {
         let bases: BTreeMap<u64, Decimal> = whole.numbers(quantity).collect();
         let pairs =
@@ -359,7 +361,7 @@ impl Outcome {
         self.quantity(claim).source.statistic()
     }
 
-    /// A value in the unit in which claims have their numbers: a part of 1, or as it is shown.
+    /// Converts a value to the unit of the claim's numbers: a fraction of 1, or the displayed unit.
     fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
         if claim.view.compares() {
             return value;
@@ -367,7 +369,7 @@ impl Outcome {
         value.map(|number| self.quantity(claim).unit.claimed(number))
     }
 
-    /// The quantity of a claim.
+    /// Returns the quantity of a claim.
     pub fn quantity(&self, claim: &Claim) -> &'static Quantity {
         &self.figure.quantities[claim.quantity]
     }
@@ -394,7 +396,7 @@ impl Cell {
         self.observations[quantity].values().filter_map(onset).collect()
     }
 
-    /// Seeds without a number because flows are missing in their runs.
+    /// Returns the seeds without a number because flows are missing in their runs.
     fn left_out(&self, quantity: usize) -> impl Iterator<Item = u64> {
         let all = self.observations[quantity].iter();
         all.filter(|(_, it)| **it == Observation::Incomplete).map(|(seed, _)| *seed)

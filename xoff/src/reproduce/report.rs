@@ -15,24 +15,24 @@ use super::estimate::FEWEST_FOR_AN_INTERVAL;
 use super::{Discordant, Figure, Outcome, Paper, Statistic, Unit};
 use crate::sweep::Decimal;
 
-/// What the command was asked for.
+/// Arguments of the command.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The paper.
     pub paper: &'static Paper,
-    /// The scale, for the figures that have it.
+    /// Scale, for figures that have it.
     pub scale: Option<&'a str>,
-    /// Seeds instead of the figures' own.
+    /// Number of seeds instead of the figures' own.
     pub seeds: Option<NonZeroU32>,
 }
 
 impl Call<'_> {
-    /// The scale of a figure, if it is not the paper's.
+    /// Returns the scale of a figure, if it is not the paper's.
     fn scale_of(&self, figure: &Figure) -> Option<&str> {
         self.scale.filter(|_| figure.has_small)
     }
 
-    /// What repeats a figure.
+    /// Returns the command that repeats a figure.
     fn command(&self, figure: &Figure) -> String {
         let mut command = format!("xoff reproduce {} {}", self.paper.name, figure.name);
         if let Some(scale) = self.scale_of(figure) {
@@ -45,7 +45,7 @@ impl Call<'_> {
     }
 }
 
-/// The Markdown of a call for `figures`, of which those with an outcome have run.
+/// Formats the report of a call for `figures` as Markdown; figures with an outcome have run.
 pub fn markdown(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcome]) -> String {
     let mut text = format!("# {}\n", call.paper.title);
     text += &claims::verdicts(call, figures, outcomes);
@@ -91,12 +91,12 @@ fn row(text: &mut String, cells: &[&str]) {
     line(text, &format!("| {} |", cells.join(" | ")));
 }
 
-/// The line below the header of a table.
+/// Appends the line below the header of a table.
 fn rule(text: &mut String, columns: usize) {
     line(text, &format!("|{}", " --- |".repeat(columns)));
 }
 
-/// Quantities that any run has: one that the runs' version of xoff does not count has no column.
+/// Returns the quantities that any run has. A quantity that is unknown to the runs' version of xoff has no column.
 fn measured(outcome: &Outcome) -> Vec<usize> {
     let any = |quantity: &usize| {
         let mut cells = outcome.cells.iter();
@@ -166,7 +166,7 @@ fn cells(text: &mut String, outcome: &Outcome) {
     }
 }
 
-/// Axes without the settings that are the same in all runs: their names are paths of keys.
+/// Returns the axes, except settings that are equal in all runs and whose names are paths of keys.
 fn shown_axes(outcome: &Outcome) -> Vec<usize> {
     let is_setting = |axis: &usize| {
         let mut choices = outcome.cells.iter().map(|cell| &cell.choices[*axis]);
@@ -177,7 +177,7 @@ fn shown_axes(outcome: &Outcome) -> Vec<usize> {
     (0..outcome.axes.len()).filter(|axis| !is_setting(axis)).collect()
 }
 
-/// Keys of one word are those at the top of a scenario that sweeps set.
+/// Returns true if a name is a key of a scenario; top-level keys are only the ones that sweeps set.
 fn is_key(name: &str) -> bool {
     name.contains('.') || ["duration", "stop"].contains(&name)
 }
@@ -190,7 +190,7 @@ fn discordant(pairs: Discordant) -> String {
     format!("{}, {}, {p}", pairs.only_here, pairs.only_there)
 }
 
-/// What the numbers of a table are.
+/// Explains the numbers of a table.
 fn legend(text: &mut String, outcome: &Outcome) {
     let runs = || outcome.cells.iter().map(|cell| cell.runs);
     let has = |statistic| {

@@ -88,7 +88,7 @@ pub const PAPER: Paper = Paper {
 type Cells = &'static [(&'static str, &'static str)];
 
 const SPFC: (&str, &str) = ("scheme", "spfc");
-/// The same with a longer period of counting.
+/// SPFC with a longer counting period.
 const SPFC_400: (&str, &str) = ("scheme", "spfc, tc 400 us");
 const DT_1: (&str, &str) = ("scheme", "dt 1");
 const DT_2: (&str, &str) = ("scheme", "dt 2");
@@ -109,7 +109,7 @@ const PAUSES_OF_P0: Quantity = plain("PAUSEs at P0", Source::Pauses(P0));
 const PAUSES_OF_BURST: Quantity =
     plain("PAUSEs at burst ports", Source::Pauses(Peers::Except("h0")));
 
-/// Frames that go out are more than decisions: while a neighbour is paused its pause is renewed.
+/// Frames are more numerous than decisions, because the pause of a paused neighbour is refreshed.
 const FRAMES_TO_P0: Quantity = plain("PAUSE frames to P0", Source::PauseFrames(P0));
 const P0_IS_PAUSED: Quantity =
     Quantity { name: "P0 is paused", unit: Unit::Microseconds, source: Source::PausedTime(P0) };
@@ -129,7 +129,7 @@ const fn claim(
     read_by(words(place, text, paper, seen, cells), readings)
 }
 
-/// The same, compared with static thresholds.
+/// Compares a claim with static thresholds.
 const fn against_st(claim: Claim) -> Claim {
     Claim { against: Some(ST), ..claim }
 }

@@ -1,14 +1,14 @@
-//! The median of times to an event that did not happen in every run.
+//! Median of times to an event that did not happen in every run.
 
 use super::estimate::{Estimate, Value};
 use crate::sweep::Decimal;
 
-/// What one run says of an event.
+/// Observation of an event in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Onset {
-    /// It happened then.
+    /// Time of the event.
     At(Decimal),
-    /// It had not happened when the run ended then.
+    /// End of a run without the event.
     After(Decimal),
 }
 
@@ -24,10 +24,10 @@ impl Onset {
     }
 }
 
-/// The Kaplan-Meier median with a 95 % interval by order statistics; `None` without runs. A median or an
-/// end of the interval that no run reached is over the time to which the longest run was followed.
+/// Returns the Kaplan-Meier median with a 95 % interval by order statistics; `None` without runs. A median or an end of
+/// the interval that no run reached is above the time of the longest run.
 pub fn median(onsets: &[Onset]) -> Option<Estimate> {
-    // Events come before censored runs of the same time, which were still at risk then.
+    // Events come before censored runs of equal time, which were still at risk then.
     let mut onsets = onsets.to_vec();
     onsets.sort_by_key(|onset| (onset.time(), !onset.happened()));
     let end = onsets.last()?.time();
@@ -36,7 +36,7 @@ pub fn median(onsets: &[Onset]) -> Option<Estimate> {
         onsets.iter().filter(|onset| onset.happened()).map(|onset| onset.time()).collect();
     let count = onsets.len();
     let latest = (happened.len() == count).then_some(end);
-    // A run that ended early counts as early as it can at the lower end, and as late as it can at the upper.
+    // A censored run counts as early as possible at the lower end, and as late as possible at the upper end.
     let ends = |rank: usize| {
         let low = onsets[rank - 1];
         let low = (low.happened() || low.time() < end).then_some(low.time());
@@ -51,8 +51,8 @@ pub fn median(onsets: &[Onset]) -> Option<Estimate> {
     })
 }
 
-/// The first time at which no more than half are without the event (E. L. Kaplan and P. Meier, Nonparametric
-/// Estimation from Incomplete Observations, 1958). `onsets` are in order.
+/// Returns the first time at which at most half of the runs are without the event (E. L. Kaplan and P. Meier,
+/// Nonparametric Estimation from Incomplete Observations, 1958). `onsets` are in order.
 fn kaplan_meier_median(onsets: &[Onset]) -> Option<Decimal> {
     let mut survival = Part { part: 1, whole: 1 };
     for (place, onset) in onsets.iter().enumerate().filter(|(_, onset)| onset.happened()) {
@@ -65,7 +65,7 @@ fn kaplan_meier_median(onsets: &[Onset]) -> Option<Decimal> {
     None
 }
 
-/// A part of a whole, both below 2^96.
+/// A fraction, with both numbers below 2^96.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     part: u128,
@@ -73,7 +73,7 @@ struct Part {
 }
 
 impl Part {
-    /// The product, exact unless the parts are larger than any that some ten censored runs make.
+    /// Returns the product, exact unless the numbers are larger than any that about ten censored runs produce.
     fn times(self, other: Self) -> Self {
         let (part, whole) = (self.part * other.part, self.whole * other.whole);
         let divisor = greatest_common_divisor(part, whole);
@@ -90,11 +90,11 @@ const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// The largest rank so that of `count` values the one of this rank is above the median with a probability of
-/// at most 2.5 %: as often as a fair coin falls on one side fewer times than that (H. A. David and H. N.
+/// Returns the largest rank such that the value of this rank, of `count` values, is above the median with a probability
+/// of at most 2.5 %: the probability that a fair coin falls on one side fewer than `rank` times (H. A. David and H. N.
 /// Nagaraja, Order Statistics, section 7.1). `None` for fewer than six values.
 fn rank(count: usize) -> Option<usize> {
-    // Probabilities times 2^126: exact up to 126 values, and rounded down by less than that beyond.
+    // Probabilities times 2^126: exact up to 126 values, and rounded down slightly beyond.
     let mut probabilities: Vec<u128> = vec![1 << 126];
     for _ in 0..count {
         let shares: Vec<u128> = probabilities.iter().map(|probability| probability / 2).collect();
@@ -136,7 +136,7 @@ mod tests {
             (vec![At(time(1)), At(time(2)), After(time(9)), After(time(9))], Value::At(time(2))),
             (vec![At(time(1)), After(time(9)), After(time(9))], Value::Over(time(9))),
             (vec![After(time(9))], Value::Over(time(9))),
-            // An event and a run that ended at the same time: the run was still at risk.
+            // An event and a run that ended at an equal time: the run was still at risk.
             (vec![After(time(3)), At(time(3))], Value::At(time(3))),
         ] {
             let estimate = median(&onsets).unwrap();
@@ -147,8 +147,8 @@ mod tests {
         assert_eq!(median(&[]), None);
     }
 
-    /// Of five runs one ends at 2 without an event: after it three are at risk, and the curve goes from 4/5
-    /// to 4/5 * 2/3 at 3 and to 4/5 * 1/3 at 4. Of the other four alone the median is 3.
+    /// One of five runs ends at 2 without an event: after it three are at risk, and the curve goes from 4/5 to 4/5 *
+    /// 2/3 at 3 and to 4/5 * 1/3 at 4. The median of the other four alone is 3.
     #[test]
     fn a_run_that_ended_early_is_at_risk_until_then() {
         let onsets = [At(time(1)), After(time(2)), At(time(3)), At(time(4)), After(time(9))];
@@ -199,7 +199,7 @@ mod tests {
             let estimate = median(&censored(happened)).unwrap();
             assert_eq!(estimate.interval, Some((low, high)), "{happened}");
         }
-        // Ten runs that ended at 5 may have met the event at once, or never.
+        // Ten runs that ended at 5 may have had the event at once, or never.
         let mut onsets = censored(70);
         onsets[90..].fill(After(time(5)));
         let interval = median(&onsets).unwrap().interval;
@@ -211,7 +211,7 @@ mod tests {
         let onsets: Vec<Onset> = (1..=3000)
             .map(|number| if number % 3 == 0 { After(time(number)) } else { At(time(number)) })
             .collect();
-        // Two of three happen, so the hazard is that of a curve (1 - t/3000)^(2/3), half at 1939.
+        // Two of three have the event, so the curve is (1 - t/3000)^(2/3), which is half at 1939.
         let Value::At(found) = median(&onsets).unwrap().value else { panic!("it is reached") };
         assert!((found.0 / Decimal::ONE.0 - 1939).abs() < 10, "{found}");
     }

@@ -1,5 +1,4 @@
-//! Papers that ship are whole: their sweeps load, and what they claim is about cells and numbers that
-//! there are.
+//! Papers that ship are complete: their sweeps load, and their claims are about existing cells and numbers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -64,7 +63,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                     | Source::RecoveryOf(_) => {
                         assert!(results.throughput.is_some() && results.window.is_some());
                     }
-                    // `flows.csv` is always there.
+                    // `flows.csv` always exists.
                     Source::RateAbove(_) | Source::Other(_) => {}
                     Source::Level(kind, _) => {
                         assert!(results.window.is_some(), "{name}");
@@ -85,7 +84,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
     }
 }
 
-/// Pauses are counted in a window, and of neighbours that there are.
+/// Pauses are counted in a window, and for existing neighbours.
 fn has_peers(scenario: &Scenario, peers: &[Peers], quantity: &str) {
     assert!(scenario.results.window.is_some(), "{quantity}");
     let fabric = scenario.fabric();
@@ -121,7 +120,7 @@ fn small_figures_are_small() {
             let (full, small_run) = (plan(paper, figure.name, None), &small.runs[0]);
             assert_ne!(full.runs[0].id, small_run.id, "{}", figure.name);
             let hosts = |plan: &Plan| plan.sweep.run(0).unwrap().1.fabric().host_count();
-            // Those of Fig. 16 that are idle hold ports of the switches, and cost nothing.
+            // The idle hosts of Fig. 16 occupy ports of the switches, and cost nothing.
             let idle = if figure.name.starts_with("fig16") { 80 } else { 0 };
             let end = |plan: &Plan| plan.sweep.run(0).unwrap().1.results.window.map(|it| it.to);
             let is_short = end(&small).zip(end(&full)).is_some_and(|(it, full)| it.0 * 5 <= full.0);

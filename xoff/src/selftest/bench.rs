@@ -1,4 +1,4 @@
-//! What a test works on: its steps, its time, and who watches it.
+//! Bench of a test: its steps, its time limit, and its interrupt flag.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,66 +7,66 @@ use std::time::{Duration, Instant};
 
 use super::verdict::{Step, Verdict};
 
-/// Time between two looks at something that is waited for.
+/// Time between two checks of a condition that is awaited.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What all tests of a call share.
+/// Settings shared by all tests of a call.
 #[derive(Debug)]
 pub struct Settings<'a> {
-    /// What frames and scenarios follow from.
+    /// Seed of frames and scenarios.
     pub seed: u64,
-    /// How long a test may take.
+    /// Time limit of a test.
     pub time_limit: Duration,
-    /// Whether to stop between set-up and traffic.
+    /// True to stop between set-up and traffic.
     pub pause: bool,
-    /// Folder for what a bug report needs.
+    /// Folder for a bug report's material.
     pub report: Option<&'a Path>,
 }
 
-/// A test at work.
+/// A running test.
 pub struct Bench<'a> {
     settings: &'a Settings<'a>,
     /// Set when the test has to end.
     stop: &'a AtomicBool,
-    /// The test's own folder in the report.
+    /// Folder of the test in the report.
     folder: Option<&'a Path>,
     steps: Vec<Step>,
 }
 
-/// A test that goes no further: its last step says why.
+/// A test that cannot continue; its last step gives the reason.
 #[derive(Debug)]
 pub struct Ended;
 
-/// Only one test at a time asks for a line.
+/// Held while a test waits for a line, so that only one does at a time.
 static ASKING: Mutex<()> = Mutex::new(());
 
 impl<'a> Bench<'a> {
-    /// A bench without steps.
+    /// Makes a bench without steps.
     pub fn new(settings: &'a Settings<'a>, stop: &'a AtomicBool, folder: Option<&'a Path>) -> Self {
         Self { settings, stop, folder, steps: Vec::new() }
     }
 
-    /// The seed.
+    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.settings.seed
     }
 
-    /// Set when the test has to end.
+    /// Returns the flag that is set when the test has to end.
     pub fn stop(&self) -> &'a AtomicBool {
         self.stop
     }
 
-    /// Where evidence goes, if it is collected.
+    /// Returns the folder for evidence, if it is collected.
     pub fn folder(&self) -> Option<&'a Path> {
         self.folder
     }
 
-    /// The steps.
+    /// Returns the steps.
     pub fn into_steps(self) -> Vec<Step> {
         self.steps
     }
 
-    /// Does a step, without which the test cannot go on.
+    /// Does a step that the test needs to continue.
     #[expect(clippy::disallowed_methods, reason = "how long a step takes is told")]
     pub fn step<T>(
         &mut self,
@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
         value.ok_or(Ended)
     }
 
-    /// Does a step; the test goes on whatever comes of it.
+    /// Does a step; the test continues even if it fails.
     pub fn look(&mut self, name: &str, work: impl FnOnce() -> Result<(), Verdict>) {
         let _: Result<(), Ended> = self.step(name, work);
     }
@@ -94,12 +94,12 @@ impl<'a> Bench<'a> {
         self.steps.push(Step { name: name.to_owned(), verdict, took: Duration::ZERO });
     }
 
-    /// What steps wait by.
+    /// Returns the limits for waiting steps.
     pub fn patience(&self) -> Patience<'a> {
         Patience { stop: self.stop, time_limit: self.settings.time_limit }
     }
 
-    /// With `--pause`, names the namespaces and waits for a line on standard input.
+    /// With `--pause`, prints the namespaces and waits for a line on standard input.
     pub fn pause(&self, test: &str, namespaces: &[String]) {
         if !self.settings.pause {
             return;
@@ -113,7 +113,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Waits for a line on standard input, or for its end: then there is nobody to wait for. An interrupt ends it, too.
+/// Waits for a line on standard input, for its end, or for an interrupt.
 fn await_line(stop: &AtomicBool) {
     const LOOK_MS: libc::c_int = 50;
     let mut byte = [0_u8; 1];
@@ -123,7 +123,7 @@ fn await_line(stop: &AtomicBool) {
         if unsafe { libc::poll(&raw mut input, 1, LOOK_MS) } <= 0 {
             continue;
         }
-        // Byte by byte, so that the next test's line stays where it is.
+        // Reads single bytes, so that the next test's line stays in the input.
         // SAFETY: the pointer is to one byte, which outlives the call.
         let length = unsafe { libc::read(libc::STDIN_FILENO, byte.as_mut_ptr().cast(), 1) };
         if length <= 0 || byte == *b"\n" {
@@ -132,7 +132,7 @@ fn await_line(stop: &AtomicBool) {
     }
 }
 
-/// What a step waits by: not for long, and not beyond the test's time.
+/// Limits for waiting steps: a time for each wait, and the test's time limit.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     stop: &'a AtomicBool,
@@ -150,7 +150,7 @@ impl Patience<'_> {
         Ok(())
     }
 
-    /// Waits until `done`, at most for `most` and the test's time; says whether it is.
+    /// Waits until `done`, at most for `most` and the test's time. Returns true if done.
     #[expect(clippy::disallowed_methods, reason = "the kernel is waited for on the real clock")]
     pub fn wait(self, most: Duration, mut done: impl FnMut() -> bool) -> Result<bool, Verdict> {
         let began = Instant::now();

@@ -1,5 +1,5 @@
-//! BPF programs of a few instructions, and maps for them, by the system call itself: for what the shipped object has no program
-//! for. Everything ends when it is dropped, except what has been attached elsewhere.
+//! BPF programs of a few instructions, and maps for them, by direct system calls, where the shipped object has no
+//! suitable program. All objects end when they are dropped, except attachments elsewhere.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -16,43 +16,43 @@ const LINK_CREATE: libc::c_long = 28;
 const XDP_CPUMAP: u32 = 35;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
-/// Bytes of `union bpf_attr` that are handed over; the kernel takes what it does not know if it is zero.
+/// Bytes of `union bpf_attr` that are passed; the kernel accepts unknown bytes if they are zero.
 const ATTRIBUTES: usize = 128;
 /// Bytes of a verifier's log that are kept.
 const LOG_BYTES: usize = 4096;
 
-/// The kind of a program, by its number in `enum bpf_prog_type`.
+/// Kind of a program, by its number in `enum bpf_prog_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     /// TC.
     Classifier,
-    /// XDP, for packets in one piece.
+    /// XDP, for packets in one fragment.
     Xdp,
-    /// XDP, also for packets in several pieces.
+    /// XDP, also for packets in several fragments.
     XdpFrags,
-    /// XDP, of an entry of a map of processors.
+    /// XDP, for an entry of a CPU map.
     XdpOfProcessor,
 }
 
-/// The kind of a map, with its number in `enum bpf_map_type`.
+/// Kind of a map, with its number in `enum bpf_map_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
     /// Devices by number.
     Devices = 14,
-    /// Processors by number.
+    /// CPUs by number.
     Processors = 16,
     /// AF_XDP sockets by number.
     Sockets = 17,
 }
 
-/// Where a program is attached, with its number in `enum bpf_attach_type`.
+/// Attachment point of a program, with its number in `enum bpf_attach_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attach {
     /// XDP.
     Xdp = 37,
-    /// TC on the way in, by TCX.
+    /// TC ingress, by TCX.
     TcxIngress = 46,
-    /// TC on the way out, by TCX.
+    /// TC egress, by TCX.
     TcxEgress = 47,
 }
 
@@ -60,22 +60,22 @@ pub enum Attach {
 pub const NATIVE: u32 = 1 << 2;
 /// Generic XDP.
 pub const GENERIC: u32 = 1 << 1;
-/// What an XDP program answers to drop or pass a packet, and what a classifier answers.
+/// Return code of an XDP program that drops the packet.
 pub const XDP_DROP: i32 = 1;
-/// See above.
+/// Return code of an XDP program that passes the packet.
 pub const XDP_PASS: i32 = 2;
-/// Goes on to the next program.
+/// Return code of a classifier that continues with the next program.
 pub const TCX_NEXT: i32 = -1;
-/// `bpf_redirect`.
+/// Number of `bpf_redirect`.
 pub const REDIRECT: i32 = 23;
-/// `bpf_redirect_map`.
+/// Number of `bpf_redirect_map`.
 pub const REDIRECT_MAP: i32 = 51;
-/// `bpf_skb_load_bytes` and `bpf_skb_store_bytes`.
+/// Number of `bpf_skb_load_bytes`.
 pub const SKB_LOAD_BYTES: i32 = 26;
-/// See above.
+/// Number of `bpf_skb_store_bytes`.
 pub const SKB_STORE_BYTES: i32 = 9;
 
-/// The instructions of a program: registers by their numbers, jumps by how many instructions they skip.
+/// Instructions of a program. Registers are given by number, jumps by the number of skipped instructions.
 pub mod instruction {
     const fn encode(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64 {
         let registers = (to | from << 4) as u64;
@@ -143,7 +143,7 @@ pub mod instruction {
         encode(0x2d, register, other, skipped, 0)
     }
 
-    /// `to` is the map with this descriptor; two instructions.
+    /// Loads the map with this descriptor into `to`; two instructions.
     pub const fn map(to: u8, descriptor: i32) -> [u64; 2] {
         const PSEUDO_MAP_FD: u8 = 1;
         [encode(0x18, to, PSEUDO_MAP_FD, 0, descriptor), 0]
@@ -172,7 +172,7 @@ pub struct Map {
     descriptor: OwnedFd,
 }
 
-/// A program's attachment, until this is dropped.
+/// An attachment of a program, which lasts until this value is dropped.
 #[derive(Debug)]
 pub struct Link {
     _descriptor: OwnedFd,
@@ -182,7 +182,7 @@ impl Program {
     /// Loads a program.
     ///
     /// # Errors
-    /// What the kernel says, with the end of the verifier's log.
+    /// The kernel's error, with the end of the verifier's log.
     pub fn load(kind: ProgramKind, name: &str, instructions: &[u64]) -> io::Result<Self> {
         let (number, flags) = match kind {
             ProgramKind::Classifier => (3_u32, 0),
@@ -215,12 +215,13 @@ impl Program {
         })
     }
 
-    /// Its descriptor, as values of maps have it.
+    /// Returns the descriptor, for values of maps.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
 
-    /// Attaches it to an interface of the calling thread's namespace. `flags` are those of XDP ([`NATIVE`] or [`GENERIC`]), or 0.
+    /// Attaches the program to an interface of the calling thread's namespace. `flags` are XDP flags ([`NATIVE`] or
+    /// [`GENERIC`]), or 0.
     pub fn attach(&self, interface: u32, attach: Attach, flags: u32) -> io::Result<Link> {
         let mut attributes = Attributes::new();
         attributes.word(0, descriptor(self.descriptor.as_raw_fd()));
@@ -233,7 +234,7 @@ impl Program {
 }
 
 impl Map {
-    /// A map of `entries` with keys of four bytes and values of `value_bytes`.
+    /// Creates a map of `entries` with keys of four bytes and values of `value_bytes`.
     pub fn new(kind: MapKind, entries: u32, value_bytes: u32) -> io::Result<Self> {
         let mut attributes = Attributes::new();
         for (at, value) in [(0, kind as u32), (4, 4), (8, value_bytes), (12, entries)] {
@@ -243,7 +244,7 @@ impl Map {
         unsafe { attributes.open(MAP_CREATE) }.map(|descriptor| Self { descriptor })
     }
 
-    /// The map with this number.
+    /// Opens the map with this number.
     pub fn of_number(number: u32) -> io::Result<Self> {
         let mut attributes = Attributes::new();
         attributes.word(0, number);
@@ -251,19 +252,19 @@ impl Map {
         unsafe { attributes.open(MAP_GET_FD_BY_ID) }.map(|descriptor| Self { descriptor })
     }
 
-    /// An entry of a map with keys of four bytes. `value_bytes` are those of the map, or, at maps with a value for each
-    /// processor, of all of them.
+    /// Returns an entry of a map with keys of four bytes. `value_bytes` is the length of a value; for per-CPU maps, the
+    /// total length for all CPUs.
     pub fn entry(&self, key: u32, value_bytes: usize) -> io::Result<Vec<u8>> {
         let mut value = vec![0_u8; value_bytes];
         let mut attributes = Attributes::new();
         attributes.word(0, descriptor(self.descriptor.as_raw_fd()));
         attributes.long(8, (&raw const key) as u64);
         attributes.long(16, value.as_mut_ptr() as u64);
-        // SAFETY: key and value outlive the call, and the value is as long as the map's, says the caller.
+        // SAFETY: key and value outlive the call, and the caller promises that the value has the map's length.
         unsafe { attributes.call(MAP_LOOKUP_ELEM) }.map(|_| value)
     }
 
-    /// Its descriptor, as instructions have it.
+    /// Returns the descriptor, for instructions.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
@@ -278,15 +279,15 @@ impl Map {
         attributes.word(0, descriptor(self.descriptor.as_raw_fd()));
         attributes.long(8, (&raw const key) as u64);
         attributes.long(16, value.as_ptr() as u64);
-        // SAFETY: key and value outlive the call, and the value is as long as the map's (asserted).
+        // SAFETY: key and value outlive the call, and the value has the map's length (asserted).
         unsafe { attributes.call(MAP_UPDATE_ELEM) }.map(drop)
     }
 }
 
-/// Whether there is BPF at all.
+/// Checks that BPF is available.
 ///
 /// # Errors
-/// What the kernel says to a map of one entry.
+/// The kernel's error for a map of one entry.
 pub fn probe() -> io::Result<()> {
     const ARRAY: u32 = 2;
     let mut attributes = Attributes::new();
@@ -297,7 +298,7 @@ pub fn probe() -> io::Result<()> {
     unsafe { attributes.open(MAP_CREATE) }.map(drop)
 }
 
-/// Whether a program with this number is loaded.
+/// Returns true if a program with this number is loaded.
 pub fn is_loaded(program: u32) -> bool {
     let mut attributes = Attributes::new();
     attributes.word(0, program);
@@ -322,7 +323,7 @@ impl Attributes {
         self.0[at..at + 8].copy_from_slice(&value.to_ne_bytes());
     }
 
-    /// At most 15 bytes, and a zero.
+    /// Writes a name of at most 15 bytes, and a zero.
     fn name(&mut self, at: usize, name: &str) {
         for (place, byte) in self.0[at..at + 15].iter_mut().zip(name.bytes()) {
             *place = byte;
@@ -330,9 +331,9 @@ impl Attributes {
     }
 
     /// # Safety
-    /// What the attributes point to outlives the call.
+    /// Memory to which the attributes point must outlive the call.
     unsafe fn call(&self, command: libc::c_long) -> io::Result<RawFd> {
-        // SAFETY: the attributes have the length that is told; what they point to lives, says the caller.
+        // SAFETY: the attributes have the given length; the caller promises that their pointers are valid.
         let result =
             unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), self.0.len()) };
         if result < 0 {

@@ -1,4 +1,4 @@
-//! The tests by their names.
+//! Catalogue of the tests.
 
 use super::bench::{Bench, Ended};
 use super::{evidence, fabric, hooks, live_program, redirect, ring, turmoil, xsk};
@@ -6,15 +6,15 @@ use super::{evidence, fabric, hooks, live_program, redirect, ring, turmoil, xsk}
 /// A test.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
-    /// Its name: a subject, and what of it.
+    /// Name of the test: subject and aspect.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// Purpose of the test, in one line.
     pub about: &'static str,
-    /// Runs it.
+    /// Runs the test.
     pub run: fn(&mut Bench<'_>) -> Result<(), Ended>,
 }
 
-/// All, in the order in which they run.
+/// All tests, in the order in which they run.
 pub const CATALOGUE: &[Test] = &[
     Test {
         name: "xdp.native",

@@ -1,5 +1,5 @@
-//! What a bug report needs: the kernel's log and configuration, programs and maps as the kernel knows them, captures, scenarios,
-//! verifier logs, and a command that does it again.
+//! Material for a bug report: the kernel's log and configuration, the kernel's view of programs and maps, captures,
+//! scenarios, verifier logs, and a command that repeats the test.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -22,16 +22,16 @@ use crate::expectation::LentFolder;
 
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
-/// Rows of an array that are looked at.
+/// Max number of rows of an array that are read.
 const MOST_ROWS: u32 = 4096;
-/// Bytes of a record of the kernel's log.
+/// Max length of a record of the kernel's log, in bytes.
 const LOG_RECORD: usize = 8192;
-/// Stands for records that were overwritten before they were read.
+/// Line in place of records that were overwritten before they were read.
 const LOST: &str = "(records are lost: the kernel's log has overwritten them)";
-/// What the kernel's log says when something is wrong with the kernel, a line each.
+/// Patterns of kernel log lines that report a kernel problem, one per line.
 const ALARMS: &str = include_str!("alarms.txt");
 
-/// The folder of this process's report, and the kernel's log from its beginning on.
+/// Folder of this process's report, and the kernel's log since the start.
 static REPORT: OnceLock<PathBuf> = OnceLock::new();
 static KERNEL_LOG: OnceLock<Mutex<KernelLog>> = OnceLock::new();
 
@@ -49,14 +49,14 @@ impl KernelLog {
         Ok(Self { device, lines: Vec::new() })
     }
 
-    /// All lines until now.
+    /// Reads and returns all lines until now.
     fn read(&mut self) -> &[String] {
         let mut record = vec![0; LOG_RECORD];
         loop {
             match self.device.read(&mut record) {
                 Ok(0) => break,
                 Ok(length) => self.lines.extend(shown(&String::from_utf8_lossy(&record[..length]))),
-                // Records that were overwritten before they were read.
+                // Records were overwritten before they were read.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                     self.lines.push(LOST.into());
                 }
@@ -68,8 +68,8 @@ impl KernelLog {
     }
 }
 
-/// A record of /dev/kmsg as dmesg shows it: `6,1234,5678901,-;text`, in microseconds. What programs have written there is marked: its
-/// first number has a facility above the level's three bits.
+/// Formats a record of /dev/kmsg as dmesg does: `6,1234,5678901,-;text`, in microseconds. Records that programs have
+/// written are marked: their first number has a facility above the level's three bits.
 fn shown(record: &str) -> Option<String> {
     let (head, text) = record.split_once(';')?;
     let mut fields = head.split(',');
@@ -80,10 +80,10 @@ fn shown(record: &str) -> Option<String> {
     Some(format!("[{:5}.{:06}] {from}{text}", micros / 1_000_000, micros % 1_000_000))
 }
 
-/// Marks lines that a program wrote.
+/// Prefix of lines that a program wrote.
 const NOT_THE_KERNEL: &str = "(a program) ";
 
-/// The first line in which the kernel complains, or behind which a complaint may be lost.
+/// Returns the first line with a complaint of the kernel, or after which a complaint may be lost.
 fn complaint(lines: &[String]) -> Option<&String> {
     let is_alarm = |line: &&String| {
         *line == LOST
@@ -92,7 +92,7 @@ fn complaint(lines: &[String]) -> Option<&String> {
     lines.iter().find(is_alarm)
 }
 
-/// From now on the kernel's log is kept.
+/// Starts to collect the kernel's log.
 pub fn begin_log() {
     if let Ok(log) = KernelLog::open() {
         let _ = KERNEL_LOG.set(Mutex::new(log));
@@ -104,7 +104,7 @@ fn log_lines() -> Option<Vec<String>> {
     Some(log.read().to_vec())
 }
 
-/// The kernel has not complained while tests ran.
+/// Tests that the kernel has not complained while tests ran.
 pub fn kernel_log(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let lines = bench.step("the kernel's log can be read", || {
         log_lines().ok_or_else(|| Verdict::skip("/dev/kmsg cannot be read"))
@@ -117,7 +117,7 @@ pub fn kernel_log(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Makes the folder of the report.
+/// Creates the folder of the report.
 pub fn begin_report(folder: &Path) -> Result<(), Complaint> {
     fs::create_dir_all(folder).map_err(|error| {
         let title = format!("cannot make the folder {}: {error}", folder.display());
@@ -127,7 +127,7 @@ pub fn begin_report(folder: &Path) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Ends the report: the kernel's log and configuration, and what was run.
+/// Completes the report with the kernel's log and configuration, and the command that was run.
 pub fn end_report(folder: &Path, command: &str, json: &str) {
     let log =
         log_lines().map_or_else(|| "/dev/kmsg cannot be read\n".to_owned(), |it| it.join("\n"));
@@ -148,14 +148,14 @@ pub fn end_report(folder: &Path, command: &str, json: &str) {
     }
 }
 
-/// Keeps the verifier's log of a program that it refused.
+/// Stores the verifier's log of a program that it refused.
 pub fn keep_verifier_log(log: &str) {
     if let Some(folder) = REPORT.get() {
         write(folder, "verifier.txt", log);
     }
 }
 
-/// A folder for a run's results that goes when it is dropped, and if the run is killed.
+/// Returns a folder for a run's results that is removed when it is dropped, or if the run is killed.
 pub fn lend() -> Result<LentFolder, Verdict> {
     LentFolder::new().map_err(|error| {
         let place = std::env::temp_dir().display().to_string();
@@ -163,7 +163,7 @@ pub fn lend() -> Result<LentFolder, Verdict> {
     })
 }
 
-/// Writes a file of a report; says so if that cannot be.
+/// Writes a file of a report; prints a warning if this fails.
 pub fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     let file = folder.join(name);
     if let Err(error) = fs::write(&file, content) {
@@ -171,12 +171,12 @@ pub fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     }
 }
 
-/// Keeps what the kernel knows of a rig.
+/// Stores the kernel's view of a rig.
 pub fn keep(folder: &Path, rig: &Rig) {
     keep_objects(folder);
     let mut interfaces = String::new();
     for namespace in rig.deployment.namespaces() {
-        // The hosts' interfaces, then the switch's.
+        // Interfaces of the hosts, then of the switch.
         for index in [1000, 1001, 2, 3] {
             if let Ok(state) = namespace.link_state(index) {
                 writeln!(interfaces, "{}: {state:#?}", namespace.name())
@@ -187,10 +187,10 @@ pub fn keep(folder: &Path, rig: &Rig) {
     write(folder, "interfaces.txt", interfaces);
 }
 
-/// Keeps frames that a test has sent and received, as a capture with two interfaces.
+/// Stores frames that a test has sent and received, as a capture with two interfaces.
 pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
     let Some(folder) = bench.folder() else { return };
-    // A test may send more than once.
+    // A test may send several times.
     let mut paths = (1..).map(|number| folder.join(format!("frames-{number}.pcapng")));
     let path = paths.find(|path| !path.exists()).expect("a folder has few files");
     let wire =
@@ -211,14 +211,14 @@ pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
     }
 }
 
-/// Keeps a run's results when it is dropped, however the test ends.
+/// Stores a run's results when it is dropped, however the test ends.
 pub struct KeptAtTheEnd {
     folder: Option<PathBuf>,
     results: PathBuf,
 }
 
 impl KeptAtTheEnd {
-    /// The results in a folder, if evidence is collected.
+    /// Stores the results in a folder at the end, if evidence is collected.
     pub fn of(bench: &Bench<'_>, results: &Path) -> Self {
         Self { folder: bench.folder().map(Path::to_owned), results: results.to_owned() }
     }
@@ -235,7 +235,7 @@ impl Drop for KeptAtTheEnd {
     }
 }
 
-/// Keeps this process's programs and maps as the kernel knows them.
+/// Stores the kernel's view of this process's programs and maps.
 pub fn keep_objects(folder: &Path) {
     let [programs, maps] = own_objects();
     write(folder, "programs.txt", describe_programs(&programs));
@@ -264,7 +264,7 @@ pub fn keep_objects(folder: &Path) {
     write(folder, "maps.txt", text);
 }
 
-/// The numbers of the programs and maps that this process has open.
+/// Returns the numbers of the programs and maps that this process has open.
 fn own_objects() -> [BTreeSet<u32>; 2] {
     let mut objects = [BTreeSet::new(), BTreeSet::new()];
     let Ok(entries) = fs::read_dir("/proc/self/fdinfo") else { return objects };

@@ -21,7 +21,7 @@ use super::verdict::Verdict;
 use crate::commands::with_causes;
 use crate::expectation::{self, LentFolder};
 
-/// An embedded scenario.
+/// Text of an embedded scenario.
 macro_rules! embedded {
     ($name:literal) => {
         include_str!(concat!("scenarios/", $name, ".toml"))
@@ -29,31 +29,31 @@ macro_rules! embedded {
 }
 
 const INCAST: &str = embedded!("incast");
-/// Tables that have to be the same in memory.
+/// Tables that must be equal in memory.
 const SAME: [&str; 6] =
     ["flows.csv", "pauses.csv", "pause_time.csv", "links.csv", COUNTERS, "drops.csv"];
-/// Where a run fails.
+/// Place of a failed run.
 const KERNEL: &str = "the kernel datapath";
 const MEMORY: &str = "the memory datapath";
-/// The table of counters by the names that operators know.
+/// Table of counters with operators' names.
 const COUNTERS: &str = "counters.csv";
 
-/// An incast at native XDP.
+/// An incast with native XDP.
 pub fn native(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "fabric.native", INCAST, &["datapath.hook=xdp"])
 }
 
-/// At generic XDP.
+/// An incast with generic XDP.
 pub fn generic(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "fabric.generic", INCAST, &["datapath.hook=xdp-generic"])
 }
 
-/// At TC.
+/// An incast with TC.
 pub fn tc(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "fabric.tc", INCAST, &["datapath.hook=tc"])
 }
 
-/// Over tap devices.
+/// An incast over tap devices.
 pub fn tap(bench: &mut Bench<'_>) -> Result<(), Ended> {
     bench.step("there are tap devices", || {
         let options = fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
@@ -63,7 +63,7 @@ pub fn tap(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "fabric.tap", INCAST, &["datapath.links=tap"])
 }
 
-/// What goes in at two ports goes out at a shaped one.
+/// Traffic from two ports leaves through a shaped port.
 pub fn shaped_egress(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "qos.shaped-egress", embedded!("shaped-egress"), &[])
 }
@@ -73,12 +73,12 @@ pub fn pause_counters(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "qos.pause-counters", embedded!("pause-counters"), &[])
 }
 
-/// Only the lossy priority loses.
+/// Only the lossy priority loses frames.
 pub fn lossless_and_lossy(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "qos.lossless-and-lossy", embedded!("lossless-and-lossy"), &[])
 }
 
-/// Each lossless priority has headroom, and uses no more.
+/// Each lossless priority has headroom, and never exceeds it.
 pub fn headroom(bench: &mut Bench<'_>) -> Result<(), Ended> {
     embedded(bench, "qos.headroom", embedded!("headroom"), &[])
 }
@@ -128,7 +128,7 @@ pub fn of_user(bench: &mut Bench<'_>, name: &str, scenario: &Scenario) -> Result
     run_scenario(bench, name, scenario, folder.path())
 }
 
-/// Runs a scenario; its steps are those of the run and its expectations.
+/// Runs a scenario. The run and the scenario's expectations are the steps.
 fn run_scenario(
     bench: &mut Bench<'_>,
     test: &str,
@@ -189,7 +189,7 @@ fn in_kernel(
     let names: Vec<_> = namespaces.iter().map(|it| it.name().to_owned()).collect();
     bench.pause(test, &names);
     bench.folder().into_iter().for_each(super::evidence::keep_objects);
-    // Called now and then, and once more when the last frame has crossed and all is still there.
+    // Called periodically, and once more when the last frame has crossed and everything still exists.
     let seen = RefCell::new((Ok(()), Vec::new()));
     let stop = bench.stop();
     let summary = bench.step("the run is sound", || {
@@ -209,7 +209,7 @@ fn in_kernel(
     summary
 }
 
-/// Whether a run was what it claims to be; its summary.
+/// Returns the summary of a run, or a failure if the run is not sound.
 fn sound(outcome: Result<run::Outcome, Error>, datapath: &str) -> Result<Summary, Verdict> {
     let outcome = outcome.map_err(|error| Verdict::fail("a run", with_causes(&error), datapath))?;
     let summary = outcome.report.summary;
@@ -260,7 +260,7 @@ fn ports(scenario: &Scenario) -> Vec<Port> {
     fabric.nodes().iter().enumerate().flat_map(of_node).collect()
 }
 
-/// Asks the kernel how programs are attached to each port.
+/// Queries the kernel for the attachment of programs to each port.
 fn are_attached(
     scenario: &Scenario,
     deployment: &Deployment,
@@ -287,7 +287,7 @@ fn same(kernel: &Path, memory: &Path) -> Result<(), Verdict> {
     for table in SAME {
         let [kernel, memory] = [kernel, memory].map(|it| fs::read_to_string(it.join(table)));
         let (Ok(kernel), Ok(memory)) = (&kernel, &memory) else {
-            // A scenario may have none, but then both have none.
+            // A scenario may not have the table, but then both runs lack it.
             if kernel.is_err() && memory.is_err() {
                 continue;
             }
@@ -303,14 +303,14 @@ fn same(kernel: &Path, memory: &Path) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// Compares how many PAUSE frames one end of each link counts as sent, and the other as received.
+/// Compares the numbers of PAUSE frames that the ends of each link count as sent and as received.
 fn pauses_agree(folder: &Path) -> Result<(), Verdict> {
     let unreadable =
         |error: TableError| Verdict::fail(COUNTERS, error.to_string(), "the results folder");
     let mut table = TableReader::open(folder, COUNTERS).map_err(unreadable)?;
     let columns = ["node", "peer", "priority", "counter", "value"];
     let columns = columns.map(|name| table.column(name).expect("the table has its columns"));
-    // By sender, receiver and priority: sent and received.
+    // Sent and received, by sender, receiver and priority.
     let mut counted: BTreeMap<[String; 3], [u64; 2]> = BTreeMap::new();
     while table.advance().map_err(unreadable)? {
         let [node, peer, priority, name, value] =

@@ -1,4 +1,4 @@
-//! What a kernel may lack, asked for by itself: then a test that needs it is skipped, and all else that goes wrong is a failure.
+//! Checks for optional kernel features. A test that needs a missing feature is skipped; any other problem is a failure.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use super::verdict::Verdict;
 /// The loopback interface of a new namespace.
 const LOOPBACK: u32 = 1;
 
-/// AF_XDP, which a kernel without it does not know as an address family.
+/// Checks for AF_XDP; a kernel without it does not know the address family.
 pub fn need_af_xdp() -> Result<(), Verdict> {
     // SAFETY: the call takes no pointer.
     let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
@@ -29,7 +29,7 @@ pub fn need_af_xdp() -> Result<(), Verdict> {
     }
 }
 
-/// clsact, with which xoff watches what leaves an interface at every hook. Asked for once.
+/// Checks for clsact, with which xoff watches egress at every hook. The result is cached.
 pub fn need_clsact() -> Result<(), Verdict> {
     static FOUND: OnceLock<Result<(), Verdict>> = OnceLock::new();
     FOUND.get_or_init(ask_for_clsact).clone()

@@ -1,4 +1,4 @@
-//! Tests of the places where programs see frames: XDP, native and generic, and TC, by clsact and by TCX.
+//! Tests of the hooks at which programs see frames: XDP, native and generic, and TC, by clsact and by TCX.
 
 use emulation::switch_settings::FIRST_INTERFACE;
 use fabric_core::priority::Priority;
@@ -12,9 +12,9 @@ use super::numbered::{Numbered, PRIORITY};
 use super::rig::{Place, Rig, SWITCH, Sender, of_program};
 use super::verdict::Verdict;
 
-/// Frames that a test sends.
+/// Number of frames that a test sends.
 const FRAMES: u32 = 256;
-/// TCX came with this kernel.
+/// First kernel with TCX.
 const TCX_SINCE: (u32, u32) = (6, 6);
 
 /// Native XDP on veth.
@@ -85,7 +85,7 @@ fn through_the_switch(bench: &mut Bench<'_>, test: &str, place: Place) -> Result
     Ok(())
 }
 
-/// Asks the kernel whether the switch's program is where the test has attached it, and nowhere else.
+/// Checks that the switch's program is attached where the test has attached it, and nowhere else.
 pub fn is_attached(rig: &Rig) -> Result<(), Verdict> {
     let namespace = rig.deployment.namespace(SWITCH);
     for index in [FIRST_INTERFACE, FIRST_INTERFACE + 1] {
@@ -133,7 +133,7 @@ pub fn is_attached(rig: &Rig) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// TC egress by clsact: the auditor sees each frame on its way to a host, whose AF_XDP socket gets it.
+/// TC egress by clsact: the auditor sees each frame on its way to a host, whose AF_XDP socket receives it.
 pub fn egress(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Clsact))?;
     bench.step("hosts have AF_XDP sockets", || rig.open_hosts(af_xdp::Options::default()))?;
@@ -165,10 +165,10 @@ pub fn egress(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Frames that are on their way to a host at once.
+/// Number of frames under way to a host.
 const TO_HOST: usize = 32;
 
-/// Sends numbered frames from the switch to host 1, whose socket takes them.
+/// Sends numbered frames from the switch to host 1, whose socket receives them.
 pub fn to_host(
     patience: Patience<'_>,
     seed: u64,
@@ -178,7 +178,7 @@ pub fn to_host(
     let (numbered, addresses) = (Numbered::new(seed, 1), rig.outbound(1));
     let (mut sent, mut arrived) = (Vec::new(), Vec::new());
     let numbers: Vec<u32> = (0..count).collect();
-    // Several on their way at once, so that their order can be wrong.
+    // Several frames are under way, so that reordering can show.
     for batch in numbers.chunks(TO_HOST) {
         for &number in batch {
             let frame = numbered.frame(number, &addresses, 1);

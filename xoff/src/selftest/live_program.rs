@@ -1,5 +1,5 @@
-//! Tests that hand frames to the switch's program in another way than data: `BPF_PROG_TEST_RUN` between live frames, and
-//! MAC control frames.
+//! Tests that pass frames other than data to the switch's program: `BPF_PROG_TEST_RUN` between live frames, and MAC
+//! control frames.
 
 use emulation::switch_settings::FIRST_INTERFACE;
 use fabric_core::arrival::Outcome;
@@ -15,17 +15,17 @@ use super::numbered::{Numbered, PRIORITY};
 use super::rig::{HOSTS, PATIENCE, Place, Rig, SWITCH, of_netns, of_program};
 use super::verdict::Verdict;
 
-/// Frames that a test run gets, each after the same one on the wire.
+/// Number of frames in a test run, each after its copy on the wire.
 const FRAMES: u32 = 64;
-/// What the program answers when it has taken a frame (`XDP_DROP`).
+/// Return code of the program when it has taken a frame (`XDP_DROP`).
 const TAKEN: u32 = 1;
-/// Of a PAUSE.
+/// Quanta of a PAUSE.
 const QUANTA: u16 = 0xffff;
-/// Time between two PAUSE frames, and after which a pause is in force; it lasts for 335 us.
+/// Time between two PAUSE frames, and after which a pause is in effect; it lasts 335 us.
 const APART_NS: u64 = 1_000_000;
 const RESPONSE_NS: u64 = 100_000;
 
-/// `BPF_PROG_TEST_RUN` of a program that is attached and has traffic: it does with each frame what it did on the wire.
+/// `BPF_PROG_TEST_RUN` of an attached program with traffic: each frame has the same outcome as on the wire.
 pub fn test_run(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     bench.step("the kernel says that the program is there", || is_attached(&rig))?;
@@ -80,7 +80,7 @@ pub fn test_run(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// A failure to send a frame, with what frame it was.
+/// Adds the frame's name to the failure of sending it.
 fn unsent(verdict: Verdict, frame: &str) -> Verdict {
     match verdict {
         Verdict::Fail(failure) => Verdict::fail(frame, failure.got, failure.place),

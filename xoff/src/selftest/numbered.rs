@@ -1,4 +1,4 @@
-//! Numbered frames, whose every byte follows from a seed, and what became of them on their way.
+//! Numbered frames, whose every byte is derived from a seed, and checks of received frames.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use workload::random::mix;
 
 use super::verdict::Verdict;
 
-/// The longest payload: that of the longest frame which a switch takes, less all headers.
+/// Max payload: the longest frame that a switch accepts, less all headers.
 const MAX_PAYLOAD: u64 = 3072;
-/// The priority of all of them, which is lossless at the rig's switch.
+/// Priority of all frames, which is lossless at the rig's switch.
 pub const PRIORITY: u8 = 3;
-/// Queue pairs 0 and 1 have a meaning of their own.
+/// Queue pairs 0 and 1 are reserved.
 const FIRST_QUEUE_PAIR: u64 = 2;
 
 /// A sequence of frames from one host to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// What their bytes and lengths follow from.
+    /// Seed of the frames' bytes and lengths.
     pub seed: u64,
-    /// The receiving host.
+    /// Number of the receiving host.
     pub to: u32,
-    /// The longest payload.
+    /// Max payload of the frames.
     pub longest: u64,
 }
 
 impl Numbered {
-    /// Frames of all lengths to host `to`.
+    /// Makes a sequence of frames of all lengths to host `to`.
     pub fn new(seed: u64, to: u32) -> Self {
         Self { seed, to, longest: MAX_PAYLOAD }
     }
 
-    /// Frame `number` as it is on the wire with these addresses, `hops` switches on its way.
+    /// Returns frame `number` as on the wire with these addresses, after `hops` switches.
     pub fn frame(&self, number: u32, addresses: &LinkAddresses, hops: u8) -> Vec<u8> {
-        // Every eighth frame is as long as may be, every eighth as short.
+        // Every eighth frame has the max length, and every eighth the min.
         let drawn = mix(self.seed, u64::from(number));
         let payload = match number % 8 {
             0 => self.longest,
@@ -71,7 +71,8 @@ impl Numbered {
     }
 }
 
-/// What became of frames: each sentence with whether it holds. `sent` are the frames as they should arrive, `place` is their way.
+/// Checks received frames. Returns sentences with their verdicts. `sent` has the frames as they should arrive, and
+/// `place` is their path.
 pub fn judge(sent: &[Vec<u8>], arrived: &[Vec<u8>], place: &str) -> [(&'static str, Verdict); 3] {
     let numbers: BTreeMap<&[u8], usize> =
         sent.iter().enumerate().map(|(number, frame)| (frame.as_slice(), number)).collect();
@@ -83,7 +84,7 @@ pub fn judge(sent: &[Vec<u8>], arrived: &[Vec<u8>], place: &str) -> [(&'static s
     let strangers = arrived.iter().zip(&known).filter(|(_, number)| number.is_none());
     let mut bytes = Verdict::Pass;
     for (stranger, _) in strangers {
-        // A damaged frame is the most similar of those that are missing.
+        // A damaged frame is matched with the most similar missing frame.
         let similar = missing.iter().enumerate().map(|(at, &number)| {
             let different = stranger.iter().zip(&sent[number]).filter(|(a, b)| a != b).count();
             (different + stranger.len().abs_diff(sent[number].len()), at)
@@ -141,7 +142,7 @@ mod tests {
         (0..count).map(|number| numbered.frame(number, &ADDRESSES, 0)).collect()
     }
 
-    /// The failures by the first letter of their sentence, each with what was found.
+    /// Returns the failures by the first letter of their sentence, each with the found value.
     fn found(sent: &[Vec<u8>], arrived: &[Vec<u8>]) -> Vec<String> {
         let verdicts = judge(sent, arrived, "a wire");
         let failures = verdicts.into_iter().filter_map(|(name, verdict)| match verdict {

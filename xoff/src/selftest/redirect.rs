@@ -1,5 +1,5 @@
-//! Tests of maps that XDP programs redirect to: processors and devices. xoff's own programs use neither; drivers and balancers
-//! do, and what they break in veth and AF_XDP is found here.
+//! Tests of maps to which XDP programs redirect: CPUs and devices. xoff's own programs use neither, but drivers and
+//! load balancers do, and their bugs in veth and AF_XDP are found here.
 
 use fabric_core::wire::LinkAddresses;
 use host_agent::af_xdp::{Options, Socket};
@@ -20,24 +20,24 @@ use super::rig::{MTU, PATIENCE, of_netns, of_program, of_socket};
 use super::surroundings::{Surroundings, as_before, explained};
 use super::verdict::Verdict;
 
-/// Frames that a test sends.
+/// Number of frames that a test sends.
 const FRAMES: u32 = 128;
-/// How many of them are on their way at once.
+/// Number of frames under way at a time.
 const BATCH: usize = 32;
 /// Offsets in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
-/// Bytes of an Ethernet header, and where its source ends.
+/// Length of an Ethernet header, and end of its source address.
 const ETHERNET: i32 = 14;
 const LAST_OF_SOURCE: i16 = 11;
-/// Bits that a processor's program turns.
+/// Bits that a CPU's program flips.
 const MARK: u8 = 0x50;
-/// Indices of the middle's interfaces: towards the sender and the receiver.
+/// Indices of the middle's interfaces, towards the sender and the receiver.
 const IN: u32 = 2;
 const OUT: u32 = 3;
-/// Of the sender's and of the receiver's.
+/// Indices of the sender's and the receiver's interface.
 const FIRST: u32 = 1000;
-/// Frames that a processor's queue holds.
+/// Length of a CPU's queue, in frames.
 const QUEUE: u32 = 256;
 const MACS: [[u8; 6]; 2] = [[2, 1, 0, 0, 0, 1], [2, 1, 0, 0, 0, 2]];
 
@@ -110,7 +110,7 @@ impl Line {
         self.surroundings.changes_and_drops(self.deployment.namespaces())
     }
 
-    /// Sends frames in batches, so that several are on their way at once, and takes what `receive` gives.
+    /// Sends frames in batches, so that several are under way, and collects frames from `receive`.
     fn transfer(
         &mut self,
         seed: u64,
@@ -145,7 +145,7 @@ impl Line {
         Ok([sent, arrived])
     }
 
-    /// Adds what became of frames to the steps of a test, and whether all is as it was set up.
+    /// Adds the checks of frames to the steps of a test, and a check that the set-up is unchanged.
     fn judge(&self, bench: &mut Bench<'_>, [sent, arrived]: &[Vec<Vec<u8>>; 2], way: &str) {
         let changes = self.surroundings.changes_and_drops(self.deployment.namespaces());
         for (name, verdict) in judge(sent, arrived, way) {
@@ -161,11 +161,11 @@ impl Line {
     }
 }
 
-/// Attaches the middle's programs. A redirected frame leaves a veth natively only if that has a program, too.
+/// Attaches the middle's programs. A redirected frame leaves a veth natively only if the veth has a program, too.
 fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
     let marks = Program::load(ProgramKind::XdpOfProcessor, "marks", &marking())?;
     let value = match kind {
-        // A processor's queue length, and its program.
+        // Length of a CPU's queue, and its program.
         MapKind::Processors => {
             [QUEUE, marks.descriptor().cast_unsigned()].map(u32::to_ne_bytes).concat()
         }
@@ -183,7 +183,7 @@ fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
     Ok((links, target))
 }
 
-/// What a processor's program does: it turns bits of the last byte of the source's address, so that frames show where they were.
+/// Program of a CPU: it flips bits of the last byte of the source address, so that frames show their path.
 fn marking() -> [u64; 10] {
     [
         load_word(2, 1, DATA),
@@ -199,7 +199,7 @@ fn marking() -> [u64; 10] {
     ]
 }
 
-/// `bpf_redirect_map` to a device map: from veth to veth.
+/// Tests `bpf_redirect_map` to a device map: from veth to veth.
 pub fn device_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut line = bench.step("a program that redirects to a device map is set up", || {
         Line::new(MapKind::Devices)
@@ -219,7 +219,7 @@ pub fn device_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     is_native(bench, &line)
 }
 
-/// `bpf_redirect_map` to a processor map: a program on processor 0 marks frames, and the middle's stack gets them.
+/// Tests `bpf_redirect_map` to a CPU map: a program on CPU 0 marks frames, and the middle's stack receives them.
 pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut line = bench.step("a program that redirects to a processor map is set up", || {
         Line::new(MapKind::Processors)

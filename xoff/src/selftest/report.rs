@@ -1,4 +1,4 @@
-//! What the world is told of tests: KTAP, TAP as the kernel's runner writes it, `JUnit`, JSON.
+//! Output formats of test results: KTAP, TAP as the kernel's runner writes it, `JUnit`, JSON.
 
 mod junit;
 mod ktap;
@@ -10,25 +10,25 @@ use serde::Serialize;
 
 use super::verdict::{Finding, Tally, Verdict};
 
-/// A form of output.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// KTAP version 1, as `KUnit` and kernel developers read it: a test's steps are subtests.
+    /// KTAP version 1, for `KUnit` tools and kernel developers: a test's steps are subtests.
     Ktap,
-    /// TAP version 13, as the kernel's `run_kselftest.sh` writes it: a test's steps are lines that begin with `# `.
+    /// TAP version 13, like the kernel's `run_kselftest.sh`: a test's steps are lines that begin with `# `.
     Tap13,
-    /// `JUnit` XML: a suite a test, a case a step.
+    /// `JUnit` XML: one suite per test, one case per step.
     Junit,
     /// JSON, one object.
     Json,
 }
 
-/// Writes what comes of tests: KTAP and TAP test by test, the others at the end.
+/// Writer of test results: KTAP and TAP test by test, the other formats at the end.
 pub struct Report<W> {
     format: Format,
     output: W,
     findings: Vec<Finding>,
-    /// Whether it ends before its time.
+    /// True if the report was interrupted.
     is_interrupted: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Report<W> {
 struct Whole<'a> {
     seed: u64,
     kernel: &'a str,
-    /// Whether tests are missing, because an interrupt came.
+    /// True if tests are missing because of an interrupt.
     interrupted: bool,
     #[serde(flatten)]
     tally: Tally,
@@ -62,7 +62,7 @@ impl<'a> Told<'a> {
 }
 
 impl<W: Write> Report<W> {
-    /// Begins the report of `tests` tests.
+    /// Begins a report of `tests` tests.
     pub fn begin(format: Format, mut output: W, tests: usize) -> io::Result<Self> {
         match format {
             Format::Ktap => writeln!(output, "KTAP version 1\n1..{tests}")?,
@@ -73,7 +73,7 @@ impl<W: Write> Report<W> {
         Ok(Self { format, output, findings: Vec::new(), is_interrupted: false })
     }
 
-    /// Tells of a test that has ended.
+    /// Adds a test that has ended.
     pub fn add(&mut self, finding: Finding) -> io::Result<()> {
         self.findings.push(finding);
         let (number, finding) = (self.findings.len(), &self.findings[self.findings.len() - 1]);
@@ -85,7 +85,7 @@ impl<W: Write> Report<W> {
         self.output.flush()
     }
 
-    /// All so far as JSON, whatever the report's form.
+    /// Formats all results so far as JSON, regardless of the report's format.
     pub fn json(&self, seed: u64, kernel: &str) -> String {
         let tally = tally(&self.findings);
         let tests = self.findings.iter().map(Told::of).collect();
@@ -94,7 +94,7 @@ impl<W: Write> Report<W> {
         serde_json::to_string_pretty(&whole).expect("findings have string keys only")
     }
 
-    /// No more tests will come, and some are missing.
+    /// Marks the report as interrupted: no more tests follow, and some are missing.
     pub fn interrupt(&mut self) -> io::Result<()> {
         self.is_interrupted = true;
         if matches!(self.format, Format::Ktap | Format::Tap13) {

@@ -1,4 +1,4 @@
-//! A switch between two hosts, in three namespaces: its program on veth pairs, and sockets that send numbered frames to it.
+//! A switch between two hosts, in three namespaces: its program on veth pairs, and sockets that send numbered frames.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -26,29 +26,29 @@ use super::numbered::{Numbered, judge};
 use super::surroundings::{Surroundings, as_before, explained};
 use super::verdict::Verdict;
 
-/// The switch and its buffer, which nothing leaves while a test sends: so it is large.
+/// Scenario of the switch. No frame leaves its buffer while a test sends, so the buffer is large.
 const STAR: &str = "name = \"selftest\"\nseed = 1\nduration = \"1ms\"
 [topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }
 [switch]\nbuffer = \"16MB\"\nlossless = [3]\nthreshold = { kind = \"dt\", alpha = 8 }
 [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\nstart = \"0us\"\npriority = 3\n";
 
-/// Places of the namespaces.
+/// Indices of the hosts' namespaces.
 pub const HOSTS: [usize; 2] = [0, 1];
-/// The switch's.
+/// Index of the switch's namespace.
 pub const SWITCH: usize = 2;
-/// Interface index of host 0; that of host 1 is the next.
+/// Interface index of host 0; host 1 has the next one.
 pub const FIRST_HOST_INTERFACE: u32 = 1000;
-/// As in a fabric.
+/// MTU, as in a fabric.
 pub const MTU: u32 = 3218;
-/// Room for more than 600 records: a record is as long as the longest frame.
+/// Ring size with room for more than 600 records: a record is as long as the longest frame.
 pub const RING_BYTES: u32 = 1 << 21;
-/// Frames that are sent before their records are taken.
+/// Number of frames that are sent before their records are taken.
 const BATCH: usize = 32;
-/// How long a record may take. It is nearly always there at once, but machines that test kernels share their processors or
-/// emulate them.
+/// Max time until a record arrives. It nearly always arrives at once, but machines that test kernels share or emulate
+/// their processors.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the switch's program is attached.
+/// Attachment of the switch's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Native XDP, by a BPF link.
@@ -62,7 +62,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The hook whose program it is.
+    /// Returns the hook of the program.
     pub fn hook(self) -> Hook {
         match self {
             Self::Native => Hook::Xdp,
@@ -72,10 +72,10 @@ impl Place {
     }
 }
 
-/// A record, and the bytes of the frame if they were kept.
+/// A record, with the bytes of the frame if they were kept.
 pub type Taken = (Records, Option<Vec<u8>>);
 
-/// What host 0 sends by.
+/// Socket type with which host 0 sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// AF_PACKET.
@@ -87,32 +87,32 @@ pub enum Sender {
 /// See the module. Fields are dropped in this order: sockets keep namespaces alive, and programs are cheaper to detach from
 /// interfaces that are gone.
 pub struct Rig {
-    /// Of host 0.
+    /// Sending socket of host 0.
     pub sender: PacketSocket,
-    /// Of the switch.
+    /// Sending socket of the switch.
     pub switch_sender: PacketSocket,
-    /// Of both hosts, with [`Self::open_hosts`].
+    /// Sockets of both hosts, after [`Self::open_hosts`].
     pub sockets: Vec<af_xdp::Socket>,
     host_program: Option<HostProgram>,
-    /// By port; empty at clsact.
+    /// Attachments by port; empty at clsact.
     pub attachments: Vec<Attachment>,
     /// The namespaces.
     pub deployment: Deployment,
     /// The switch's program.
     pub program: SwitchProgram,
-    /// Its tables, in mapped memory.
+    /// Tables of the switch, in mapped memory.
     pub tables: SwitchTables,
     scenario: Scenario,
-    /// By wire: h0 to the switch, and so on.
+    /// Addresses by wire: h0 to the switch, and so on.
     addresses: Vec<LinkAddresses>,
     place: Place,
     surroundings: Option<Surroundings>,
-    /// Where evidence goes, if it is collected.
+    /// Folder for evidence, if it is collected.
     folder: Option<PathBuf>,
 }
 
 impl Rig {
-    /// Makes the namespaces and attaches the switch's program to both of its ports.
+    /// Creates the namespaces and attaches the switch's program to both of its ports.
     pub fn new(place: Place) -> Result<Self, Verdict> {
         if place == Place::Clsact {
             super::features::need_clsact()?;
@@ -185,17 +185,17 @@ impl Rig {
         Ok(())
     }
 
-    /// Names of the namespaces.
+    /// Returns the names of the namespaces.
     pub fn names(&self) -> Vec<String> {
         self.deployment.namespaces().iter().map(|it| it.name().to_owned()).collect()
     }
 
-    /// An interface's name with its namespace, for messages.
+    /// Returns an interface's name with its namespace, for messages.
     pub fn interface(&self, namespace: usize, name: &str) -> String {
         format!("{}/{name}", self.deployment.namespace(namespace).name())
     }
 
-    /// Ends the set-up: from now on nothing may change. Stops with `--pause`.
+    /// Ends the set-up: later changes are errors. Stops here with `--pause`.
     pub fn ready(&mut self, bench: &mut Bench<'_>, test: &str) -> Result<(), Ended> {
         let interfaces = [
             (HOSTS[0], FIRST_HOST_INTERFACE),
@@ -213,7 +213,7 @@ impl Rig {
         Ok(())
     }
 
-    /// What has changed since the set-up.
+    /// Returns the changes since the set-up.
     pub fn changes(&self) -> Vec<String> {
         let namespaces = self.deployment.namespaces();
         self.surroundings.as_ref().map_or_else(Vec::new, |it| it.changes(namespaces))
@@ -224,7 +224,7 @@ impl Rig {
         self.surroundings.as_ref().map_or_else(Vec::new, |it| it.changes_and_drops(namespaces))
     }
 
-    /// The failure with what has changed since the set-up.
+    /// Adds the changes since the set-up to a failure.
     pub fn explain(&self, verdict: Verdict) -> Verdict {
         match verdict {
             Verdict::Fail(_) => {
@@ -235,22 +235,22 @@ impl Rig {
         }
     }
 
-    /// Keeps what the kernel knows of it now, if evidence is collected.
+    /// Stores the kernel's view of the rig, if evidence is collected.
     pub fn keep(&self) {
         self.folder.iter().for_each(|folder| super::evidence::keep(folder, self));
     }
 
-    /// Where the switch's program is.
+    /// Returns the attachment of the switch's program.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// The addresses of frames from host 0 to the switch.
+    /// Returns the addresses of frames from host 0 to the switch.
     pub fn inbound(&self) -> LinkAddresses {
         self.addresses[self.wire("h0->s0")]
     }
 
-    /// The addresses of frames from the switch to a host.
+    /// Returns the addresses of frames from the switch to a host.
     pub fn outbound(&self, host: usize) -> LinkAddresses {
         self.addresses[self.wire(&format!("s0->h{host}"))]
     }
@@ -260,7 +260,7 @@ impl Rig {
         wires.position(|wire| wire.name == name).expect("the star has this wire")
     }
 
-    /// Makes the switch as new.
+    /// Resets the switch's state.
     pub fn renew(&mut self) {
         let routes = RouteTables::of(&self.scenario, SwitchId(0));
         self.tables.clear();
@@ -285,7 +285,7 @@ impl Rig {
         })
     }
 
-    /// Takes a record out of the ring, with the frame's bytes if they were kept.
+    /// Takes a record from the ring, with the frame's bytes if they were kept.
     pub fn take(&mut self) -> Result<Option<Taken>, Verdict> {
         let mut bytes = None;
         let taken =
@@ -296,8 +296,8 @@ impl Rig {
         }
     }
 
-    /// Sends numbered frames through the switch, some at a time, and takes them out of the ring. Returns them as they should
-    /// come and as they came.
+    /// Sends numbered frames through the switch in batches, and takes them from the ring. Returns the expected frames
+    /// and the received ones.
     pub fn transfer(
         &mut self,
         patience: Patience<'_>,
@@ -335,7 +335,7 @@ impl Rig {
         })
     }
 
-    /// Takes queued frames out of the ring until there are `wanted`, or none has come for some time.
+    /// Takes queued frames from the ring until there are `wanted`, or none has arrived for some time.
     pub fn await_frames(
         &mut self,
         patience: Patience<'_>,
@@ -365,7 +365,7 @@ impl Rig {
         self.explain(Verdict::fail("records of queued frames", got, place))
     }
 
-    /// Adds what became of numbered frames to the steps of a test.
+    /// Adds the checks of numbered frames to the steps of a test.
     pub fn judge(&self, bench: &mut Bench<'_>, [sent, arrived]: &[Vec<Vec<u8>>; 2], way: &str) {
         let changes = self.changes_and_drops();
         for (name, verdict) in judge(sent, arrived, way) {
@@ -375,13 +375,13 @@ impl Rig {
         super::evidence::keep_frames(bench, [sent, arrived]);
     }
 
-    /// Adds that nothing but the counters of interfaces has changed since the set-up.
+    /// Adds a check that nothing except the counters of interfaces has changed since the set-up.
     pub fn judge_surroundings(&self, bench: &mut Bench<'_>) {
         let verdict = as_before(&self.changes(), &self.names());
         bench.add("interfaces are as they were set up", verdict);
     }
 
-    /// A failure with what the ring refused.
+    /// Adds the number of frames refused by the ring to a failure.
     fn with_ring(&self, verdict: Verdict) -> Verdict {
         let refused = self.tables.dropped(DropReason::RingFull);
         match verdict {
@@ -430,7 +430,7 @@ fn open_sender(deployment: &Deployment, namespace: usize) -> Result<PacketSocket
     })
 }
 
-/// What a kernel that lacks namespaces or veth says, or a process without privilege.
+/// Returns a skip if the kernel lacks namespaces or veth, otherwise a failure.
 pub fn of_netns(error: &netns::Error) -> Verdict {
     let text = crate::commands::with_causes(error);
     if is_absent(&text) {
@@ -439,10 +439,10 @@ pub fn of_netns(error: &netns::Error) -> Verdict {
     Verdict::fail("namespaces and links", text, "netns")
 }
 
-/// What a kernel says that refuses a program, or lacks BPF.
+/// Returns a skip if the kernel lacks BPF, otherwise a failure; the verifier's log is stored.
 pub fn of_program(error: &ProgramError) -> Verdict {
     let text = crate::commands::with_causes(error);
-    // What else is not supported, such as native XDP on veth, has to be.
+    // Other features, such as native XDP on veth, must be supported.
     if error.verifier_log().is_none() && text.contains(NO_SYSTEM_CALL) {
         return Verdict::skip(format!("no BPF: {text}"));
     }
@@ -450,7 +450,7 @@ pub fn of_program(error: &ProgramError) -> Verdict {
     Verdict::fail("a program that loads and attaches", text, "bpf()")
 }
 
-/// What a kernel without AF_XDP says, or one on which it does not work.
+/// Returns a skip if the kernel lacks AF_XDP, otherwise a failure.
 pub fn of_socket(error: &af_xdp::Error) -> Verdict {
     let text = crate::commands::with_causes(error);
     let lacking = super::features::need_af_xdp().err();

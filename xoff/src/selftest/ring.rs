@@ -1,4 +1,4 @@
-//! Tests of the BPF ring buffer and of arrays that are mapped into memory, both under load.
+//! Tests of the BPF ring buffer and of memory-mapped arrays, both under load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,18 +12,18 @@ use super::numbered::Numbered;
 use super::rig::{FIRST_HOST_INTERFACE, Place, Rig, SWITCH, of_program};
 use super::verdict::Verdict;
 
-/// Records that the ring holds at once, with room to spare.
+/// Number of records that the ring holds, with room to spare.
 const FILL: u32 = 512;
-/// How often it is filled.
+/// Number of times that the ring is filled.
 const ROUNDS: u32 = 6;
-/// Frames that are sent while records are taken.
+/// Number of frames that are sent while records are taken.
 const STREAM: u32 = 20_000;
-/// Frames of the test of mapped arrays.
+/// Number of frames in the test of mapped arrays.
 const CLOCKED: u32 = 4096;
-/// Longest payload, so that the switch's buffer holds them all.
+/// Max payload, so that all frames fit the switch's buffer.
 const SHORT: u64 = 200;
 
-/// The ring buffer: filled and emptied, and then filled on one processor while it is emptied on another.
+/// Tests the ring buffer: filled and emptied, then filled on one processor while it is emptied on another.
 pub fn load(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     rig.ready(bench, "ring.load")?;
@@ -79,8 +79,8 @@ pub fn load(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Sends on one thread and takes on another. Returns the numbers of the frames in the order of their records, and how many
-/// were sent.
+/// Sends on one thread and takes records on another. Returns the numbers of the frames in the order of their records,
+/// and the number of frames sent.
 fn stream(
     rig: &mut Rig,
     numbered: &Numbered,
@@ -99,7 +99,7 @@ fn stream(
                 if patience.go_on().is_err() {
                     break;
                 }
-                // A full ring of the veth is no frame lost by the ring buffer.
+                // A full ring of the veth is not a loss by the ring buffer.
                 let frame = numbered.frame(number, &inbound, 0);
                 sent += u32::from(sender.send(FIRST_HOST_INTERFACE, &frame, 0).is_ok());
             }
@@ -118,7 +118,7 @@ fn stream(
                         strange = Some(Verdict::fail("records of the stream", got, "the ring"));
                     }
                 },
-                // What the kernel has deferred comes a moment later.
+                // Work that the kernel has deferred completes a moment later.
                 Ok(None) if is_over => {
                     quiet += 1;
                     thread::sleep(std::time::Duration::from_millis(2));
@@ -133,7 +133,8 @@ fn stream(
     strange.map_or(Ok((numbers, sent)), Err)
 }
 
-/// Arrays in mapped memory: what user space stores the program reads, and what the program counts user space reads.
+/// Tests memory-mapped arrays: the program reads values stored by user space, and user space reads the program's
+/// counters.
 pub fn mapped_arrays(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     bench.step("its tables are mapped", || {
@@ -147,7 +148,7 @@ pub fn mapped_arrays(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let inbound = rig.inbound();
     let place = format!("the program at {}", rig.interface(SWITCH, "h0"));
     let patience = bench.patience();
-    // A clock that jumps in all of its 64 bits shows a store that is torn.
+    // A clock that changes in all of its 64 bits reveals torn stores.
     let clock = |number: u32| u64::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 2;
     bench.look("the program reads each store to its clock at the next frame", || {
         for number in 0..CLOCKED {
@@ -192,7 +193,7 @@ pub fn mapped_arrays(bench: &mut Bench<'_>) -> Result<(), Ended> {
                     back = Some((last, now));
                 }
                 last = now;
-                // So that the ring has room; a frame without a record is not counted.
+                // Makes room in the ring, because a frame without a record is not counted.
                 let _ = program.take_records(|_, _| (), |_, _, _| ());
             }
             (sending.join().expect("it does not panic"), back)

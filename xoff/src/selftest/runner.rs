@@ -1,4 +1,4 @@
-//! Which tests run, how often, beside which others, and for how long.
+//! Selection, repetition, parallel copies and time limit of tests.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,10 +16,10 @@ use super::fabric;
 use super::report::{Format, Report};
 use super::verdict::{Finding, Step, Tally, Verdict};
 
-/// Time between two looks of the watcher at a test's time and at interrupts.
+/// Time between two checks of a test's time and of interrupts.
 const WATCH_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What a test does.
+/// Work of a test.
 pub enum Work<'a> {
     /// A test of the catalogue.
     Test(&'static Test),
@@ -27,41 +27,41 @@ pub enum Work<'a> {
     Scenario(&'a Scenario),
 }
 
-/// A test that is to run.
+/// A test to run.
 pub struct Item<'a> {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// The arguments that choose it, with its seed.
+    /// Arguments that select the test, with its seed.
     pub chosen_by: String,
-    /// What it does.
+    /// Work of the test.
     pub work: Work<'a>,
 }
 
-/// How tests run.
+/// Plan of a call's tests.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// What all share.
+    /// Settings shared by all tests.
     pub settings: Settings<'a>,
-    /// How often each runs.
+    /// Number of repetitions of each test.
     pub repeat: u32,
-    /// How many copies of each run side by side.
+    /// Number of parallel copies of each test.
     pub copies: u32,
-    /// The form of the report.
+    /// Format of the report.
     pub format: Format,
-    /// The command that runs all of it again.
+    /// Command that repeats all tests.
     pub command: String,
 }
 
-/// How it all ended.
+/// End of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All have run.
+    /// All tests have run.
     Done(Tally),
-    /// An interrupt came.
+    /// The tests were interrupted.
     Interrupted,
 }
 
-/// Runs tests and reports on them. With `missing`, a sentence, all are skipped for it.
+/// Runs tests and reports on them. If `missing` is given, all tests are skipped with this sentence as the reason.
 pub fn run(
     items: &[Item<'_>],
     plan: &Plan<'_>,
@@ -93,7 +93,7 @@ pub fn run(
 }
 
 impl Plan<'_> {
-    /// Ends the report folder, if there is one.
+    /// Completes the report folder, if there is one.
     fn keep(&self, json: &str) {
         if let Some(folder) = self.settings.report {
             super::evidence::end_report(folder, &self.command, json);
@@ -135,7 +135,7 @@ fn side_by_side(
     })
 }
 
-/// Runs a test while another thread looks at its time.
+/// Runs a test while another thread watches its time.
 #[expect(clippy::disallowed_methods, reason = "tests are bounded by the real clock")]
 fn run_one(item: &Item<'_>, plan: &Plan<'_>, name: String, interrupted: &AtomicBool) -> Finding {
     let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -172,23 +172,23 @@ fn run_one(item: &Item<'_>, plan: &Plan<'_>, name: String, interrupted: &AtomicB
     finding
 }
 
-/// Makes a test's folder in the report.
+/// Creates a test's folder in the report.
 fn own_folder(report: &Path, name: &str) -> PathBuf {
     let fits = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     let name: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     let folder = report.join(name);
-    // What cannot be written later says so then.
+    // A later write reports the error.
     let _ = fs::create_dir_all(&folder);
     folder
 }
 
-/// The kernel's release, such as `6.18.44`.
+/// Returns the kernel's release, such as `6.18.44`.
 pub fn kernel_release() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()
 }
 
-/// Its first two numbers.
+/// Returns the first two numbers of a release.
 pub fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().ok());
     numbers.next().flatten().zip(numbers.next().flatten())

@@ -1,11 +1,11 @@
-//! What the kernel says of the interfaces of a test's namespaces, and what has changed since the set-up.
+//! State of the interfaces of a test's namespaces, and its changes since the set-up.
 
 use netns::{LinkState, Namespace};
 use switch_user::program::at_tcx;
 
 use super::verdict::{Failure, Verdict};
 
-/// That nothing has changed since the set-up, if nothing has.
+/// Returns a pass if nothing has changed since the set-up, otherwise a failure.
 pub fn as_before(changes: &[String], namespaces: &[String]) -> Verdict {
     if changes.is_empty() {
         return Verdict::Pass;
@@ -19,22 +19,22 @@ struct Interface {
     namespace: usize,
     index: u32,
     state: LinkState,
-    /// What TCX runs there, in and out.
+    /// TCX programs of the interface, at ingress and egress.
     tcx: [Vec<(u32, String)>; 2],
 }
 
-/// The interfaces as they were at some time.
+/// Interfaces at some point in time.
 #[derive(Clone, Debug)]
 pub struct Surroundings(Vec<Interface>);
 
 impl Surroundings {
-    /// The interfaces with these indices, each with the place of its namespace.
+    /// Reads the interfaces with these indices, each with the index of its namespace.
     pub fn look(namespaces: &[Namespace], interfaces: &[(usize, u32)]) -> Result<Self, Verdict> {
         let look = |&(namespace, index): &(usize, u32)| {
             let place = &namespaces[namespace];
             let state = place.link_state(index)?;
             let tcx = place.enter(|| {
-                // Linux before 6.6 has none.
+                // Linux before 6.6 has no TCX.
                 [false, true].map(|egress| at_tcx(&state.name, egress).unwrap_or_default())
             })?;
             Ok(Interface { namespace, index, state, tcx })
@@ -49,7 +49,8 @@ impl Surroundings {
         })
     }
 
-    /// What is different now, a sentence each, and what interfaces have dropped since: a program may have asked them to.
+    /// Returns the changes, a sentence each, and the frames that interfaces have dropped since: a program may have
+    /// caused the drops.
     pub fn changes_and_drops(&self, namespaces: &[Namespace]) -> Vec<String> {
         let mut sentences = self.changes(namespaces);
         for before in &self.0 {
@@ -70,7 +71,7 @@ impl Surroundings {
         sentences
     }
 
-    /// What is different now, a sentence each.
+    /// Returns the changes, a sentence each.
     pub fn changes(&self, namespaces: &[Namespace]) -> Vec<String> {
         let places: Vec<_> = self.0.iter().map(|it| (it.namespace, it.index)).collect();
         let now = match Self::look(namespaces, &places) {
@@ -103,7 +104,7 @@ impl Surroundings {
     }
 }
 
-/// A verdict with what has changed added to the place of a failure.
+/// Adds the changes to the place of a failure.
 pub fn explained(verdict: Verdict, changes: &[String]) -> Verdict {
     match verdict {
         Verdict::Fail(failure) if !changes.is_empty() => {

@@ -1,16 +1,16 @@
-//! What the kernel's stack gets at an interface.
+//! Frames that the kernel's stack receives at an interface.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Longer than any frame of a test.
+/// Buffer size; longer than any frame of a test.
 const LONGEST: usize = 1 << 14;
 
 /// An AF_PACKET socket that receives all frames of one interface.
 pub struct Listener(OwnedFd);
 
 impl Listener {
-    /// Opens one in the calling thread's namespace.
+    /// Opens a socket in the calling thread's namespace.
     pub fn open(interface: u32) -> io::Result<Self> {
         let all = u16::try_from(libc::ETH_P_ALL).expect("protocols have 16 bits").to_be();
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -32,7 +32,7 @@ impl Listener {
         if bound < 0 { Err(io::Error::last_os_error()) } else { Ok(Self(fd)) }
     }
 
-    /// The next frame, if there is one.
+    /// Returns the next frame, if there is one.
     pub fn receive(&self) -> Option<Vec<u8>> {
         let mut frame = vec![0; LONGEST];
         // SAFETY: pointer and length describe the buffer, which outlives the call.

@@ -1,4 +1,4 @@
-//! Tests of what happens to namespaces, links and attachments while there is traffic.
+//! Tests of changes to namespaces, links and attachments under traffic.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,32 +18,32 @@ use super::numbered::Numbered;
 use super::rig::{FIRST_HOST_INTERFACE, HOSTS, Place, Rig, SWITCH, Sender, of_netns, of_program};
 use super::verdict::Verdict;
 
-/// How often namespaces are torn down.
+/// Number of times that namespaces are torn down.
 const TEARDOWNS: u32 = 3;
-/// How often a link goes down and up again, and a program is detached and attached.
+/// Number of times that a link goes down and up again, and that a program is detached and attached.
 const FLAPS: u32 = 10;
 const ATTACHMENTS: u32 = 20;
-/// Frames that must pass when it is quiet again.
+/// Number of frames that must pass after the changes.
 const AFTERWARDS: u32 = 64;
-/// How long it lasts between two changes.
+/// Time between two changes.
 const PERIOD: Duration = Duration::from_millis(10);
-/// Frames that a sender sends without a rest. Senders that never rest keep the processors from ending a grace period of RCU, and
-/// a namespace does not go before that.
+/// Number of frames that a sender sends without a rest. Senders without rests keep processors from ending an RCU grace
+/// period, which a namespace's removal waits for.
 const BURST: u64 = 32;
-/// The rest.
+/// Rest of a sender after a burst.
 const REST: Duration = Duration::from_micros(100);
-/// How long the kernel may take to let go of what nobody uses any more.
+/// Max time until the kernel releases unused objects.
 const LETTING_GO: Duration = Duration::from_secs(30);
 
-/// A sender that does not care whether its frames arrive.
+/// A sender that does not check whether its frames arrive.
 struct Traffic<'a> {
-    /// Ends it.
+    /// Set to end the traffic.
     over: &'a AtomicBool,
     sent: &'a AtomicU64,
 }
 
 impl Traffic<'_> {
-    /// Sends until it is over, or the interface is gone; then the error.
+    /// Sends until the traffic ends. Returns the error if the interface is gone.
     fn send(&self, socket: &PacketSocket, addresses: &LinkAddresses) -> Option<i32> {
         let frame = Numbered::new(0, 1).frame(1, addresses, 0);
         while !self.over.load(Ordering::Relaxed) {
@@ -58,7 +58,7 @@ impl Traffic<'_> {
                 {
                     return source.raw_os_error();
                 }
-                // Down for a moment, or without room.
+                // The link is down for a moment, or has no room.
                 Err(_) => thread::yield_now(),
             }
         }
@@ -66,7 +66,7 @@ impl Traffic<'_> {
     }
 }
 
-/// Namespaces go while frames cross them, and take interfaces and programs along.
+/// Removes namespaces while frames cross them, together with their interfaces and programs.
 pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
     for round in 1..=TEARDOWNS {
         let mut rig =
@@ -93,7 +93,7 @@ pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
                 let sending = scope.spawn(|| traffic.send(&sender, &addresses));
                 let flows =
                     patience.wait(super::rig::PATIENCE, || sent.load(Ordering::Relaxed) > 100);
-                // The sender's own namespace stays for as long as its socket does; its link goes with the switch's.
+                // The sender's own namespace stays as long as its socket; its link goes with the switch's namespace.
                 drop(switch_sender);
                 let removed = deployment.remove();
                 let gone = patience.wait(LETTING_GO, || sending.is_finished());
@@ -133,7 +133,7 @@ pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Links go down and up again while frames cross them.
+/// Takes links down and up again while frames cross them.
 pub fn flap(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     rig.ready(bench, "link.flap")?;
@@ -159,7 +159,7 @@ pub fn flap(bench: &mut Bench<'_>) -> Result<(), Ended> {
     afterwards(bench, rig)
 }
 
-/// Programs are detached and attached again while frames come.
+/// Detaches and attaches programs while frames arrive.
 pub fn attach_and_detach(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     rig.ready(bench, "xdp.attach-detach")?;
@@ -185,7 +185,7 @@ pub fn attach_and_detach(bench: &mut Bench<'_>) -> Result<(), Ended> {
     afterwards(bench, rig)
 }
 
-/// Changes something again and again while frames come; says whether they did.
+/// Repeats a change while frames arrive, and checks that they did.
 fn under_traffic(
     bench: &mut Bench<'_>,
     rig: &mut Rig,
@@ -236,7 +236,7 @@ fn under_traffic(
     })
 }
 
-/// All is as before: the program is there, and frames pass.
+/// Checks that the program is attached and frames pass, as before.
 fn afterwards(bench: &mut Bench<'_>, mut rig: Rig) -> Result<(), Ended> {
     let patience = bench.patience();
     bench.look("the kernel says that the program is there", || is_attached(&rig));

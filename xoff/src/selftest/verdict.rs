@@ -1,33 +1,33 @@
-//! What came of a test.
+//! Results of a test.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Whether a sentence holds.
+/// Verdict on a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
-    /// It does.
+    /// The sentence holds.
     Pass,
-    /// It does not.
+    /// The sentence does not hold.
     Fail(Failure),
-    /// It cannot be known here.
+    /// The sentence cannot be checked here.
     Skip {
-        /// What is missing.
+        /// Missing feature or privilege.
         reason: String,
     },
 }
 
-/// Why a sentence does not hold.
+/// Reason why a sentence does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// What should be so.
+    /// Expected value.
     pub expected: String,
-    /// What is.
+    /// Found value.
     pub got: String,
-    /// Where: an interface, a program, a file; and what has changed there since the set-up.
+    /// Place: an interface, a program or a file, with its changes since the set-up.
     #[serde(rename = "where")]
     pub place: String,
 }
@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
 }
 
 impl Verdict {
-    /// A failure.
+    /// Makes a failure.
     pub fn fail(
         expected: impl Into<String>,
         got: impl Into<String>,
@@ -49,42 +49,42 @@ impl Verdict {
         Self::Fail(Failure { expected: expected.into(), got: got.into(), place: place.into() })
     }
 
-    /// A skip.
+    /// Makes a skip.
     pub fn skip(reason: impl Into<String>) -> Self {
         Self::Skip { reason: reason.into() }
     }
 }
 
-/// One sentence of a test.
+/// A step of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// The sentence, short.
+    /// Short sentence of the step.
     pub name: String,
-    /// Whether it holds.
+    /// Verdict on the sentence.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// How long it took to find out.
+    /// Time that the step took.
     #[serde(rename = "ms", serialize_with = "in_milliseconds")]
     pub took: Duration,
 }
 
-/// What came of a test.
+/// Result of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The test's name, and its round or copy.
+    /// Name of the test, with its round or copy.
     pub name: String,
-    /// Its sentences.
+    /// Steps of the test.
     pub steps: Vec<Step>,
-    /// How long it took.
+    /// Time that the test took.
     #[serde(rename = "ms", serialize_with = "in_milliseconds")]
     pub took: Duration,
-    /// The command that runs it again, if it failed.
+    /// Command that repeats the test, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
 
 impl Finding {
-    /// The verdict over all steps.
+    /// Returns the verdict over all steps.
     pub fn verdict(&self) -> Verdict {
         let verdicts = || self.steps.iter().map(|step| &step.verdict);
         let failed = verdicts().find(|it| matches!(it, Verdict::Fail(_)));
@@ -99,14 +99,14 @@ impl Finding {
     }
 }
 
-/// How many tests ended how.
+/// Numbers of tests by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Passed.
+    /// Number of passed tests.
     pub pass: usize,
-    /// Failed.
+    /// Number of failed tests.
     pub fail: usize,
-    /// Skipped.
+    /// Number of skipped tests.
     pub skip: usize,
 }
 
@@ -128,7 +128,7 @@ fn in_milliseconds<S: serde::Serializer>(
     serializer.serialize_u64(milliseconds(*took))
 }
 
-/// Whole milliseconds, as tests' times are told.
+/// Returns whole milliseconds, as in reports.
 pub fn milliseconds(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }

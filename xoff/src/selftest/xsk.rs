@@ -18,21 +18,21 @@ use super::rig::{HOSTS, PATIENCE, Place, Rig, Sender, of_netns, of_socket};
 use super::surroundings::{Surroundings, explained};
 use super::verdict::Verdict;
 
-/// Frames that a test sends each way.
+/// Number of frames that a test sends in each direction.
 const FRAMES: u32 = 256;
-/// Packets in several frames came with this kernel.
+/// First kernel with packets in several frames.
 const SEVERAL_FRAMES_SINCE: (u32, u32) = (6, 6);
-/// Time in which a frame that nobody kicks must not leave.
+/// Time for which a frame must not leave without a wakeup.
 const REST: Duration = Duration::from_millis(20);
-/// Frames that a socket holds for sending.
+/// Number of frames that a socket queues for sending.
 const QUEUED: u32 = 8;
 /// Interface index of both ends of the pair.
 const PAIR_INTERFACE: u32 = 2;
-/// Of jumbo frames.
+/// MTU for jumbo frames.
 const JUMBO_MTU: u32 = 9000;
 const JUMBO_PACKETS: u64 = 64;
 
-/// Copy mode, both ways.
+/// Tests copy mode in both directions.
 pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     bench.step("hosts have AF_XDP sockets", || rig.open_hosts(Options::default()))?;
@@ -61,7 +61,7 @@ pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
         let counted =
             |host: usize| rig.sockets[host].statistics().map_err(|error| of_socket(&error));
         let (sender, taker) = (counted(HOSTS[0])?, counted(HOSTS[1])?);
-        // Each send ends with a look at the ring that finds nothing more.
+        // Each send ends when the kernel finds the ring empty.
         if sender.transmit_ring_empty >= u64::from(FRAMES) && taker.frames_lost() == 0 {
             return Ok(());
         }
@@ -74,7 +74,7 @@ pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// The kernel says that it needs a kick, and sends nothing without one.
+/// Tests need-wakeup: the kernel requests a wakeup, and sends nothing without one.
 pub fn need_wakeup(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let mut rig = bench.step("a switch between two hosts is set up", || Rig::new(Place::Native))?;
     let options = Options { need_wakeup: true, ..Options::default() };
@@ -122,7 +122,7 @@ pub fn need_wakeup(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// A pair of interfaces with jumbo frames, and a program that hands packets in several pieces to a socket.
+/// A pair of interfaces with jumbo frames, and a program that passes packets in several fragments to a socket.
 struct Pair {
     sockets: Vec<Socket>,
     _links: Vec<Link>,
@@ -172,7 +172,7 @@ impl Pair {
     }
 }
 
-/// Attaches a program that hands all packets to a socket.
+/// Attaches a program that passes all packets to a socket.
 fn redirect_to(socket: &Socket) -> std::io::Result<(Link, Map)> {
     const RX_QUEUE_INDEX: i16 = 16;
     let sockets = Map::new(MapKind::Sockets, 1, 4)?;
@@ -190,7 +190,7 @@ fn redirect_to(socket: &Socket) -> std::io::Result<(Link, Map)> {
     Ok((program.attach(PAIR_INTERFACE, Attach::Xdp, NATIVE)?, sockets))
 }
 
-/// Packets in several frames, both when they are sent and when they are received.
+/// Tests packets in several frames, both sent and received.
 pub fn multi_buffer(bench: &mut Bench<'_>) -> Result<(), Ended> {
     bench.step("the kernel has packets in several frames", || {
         let release = super::runner::kernel_release();
@@ -238,7 +238,7 @@ pub fn multi_buffer(bench: &mut Bench<'_>) -> Result<(), Ended> {
     super::evidence::keep_frames(bench, [&sent, &arrived]);
     bench.folder().into_iter().for_each(super::evidence::keep_objects);
     bench.look("long packets came in several frames", || {
-        // A frame holds 3840 bytes behind the headroom.
+        // A frame holds 3840 bytes after the headroom.
         let expected = sent.iter().map(|packet| packet.len().div_ceil(MAX_FRAME_LENGTH as usize));
         let expected: Vec<usize> = expected.collect();
         if pieces == expected && pieces.contains(&3) {
@@ -250,7 +250,7 @@ pub fn multi_buffer(bench: &mut Bench<'_>) -> Result<(), Ended> {
     Ok(())
 }
 
-/// A packet of which every byte follows from seed and number.
+/// Makes a packet whose every byte is derived from seed and number.
 fn jumbo(seed: u64, number: u64) -> Vec<u8> {
     const ADDRESSES: [u8; 14] = [2, 1, 0, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0x88, 0xb5];
     let longest = u64::from(JUMBO_MTU) + 14;

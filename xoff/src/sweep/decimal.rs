@@ -1,4 +1,4 @@
-//! Metrics as exact numbers: sums, means and percentiles of them are the same on every machine.
+//! Metrics as exact numbers: their sums, means and percentiles are equal on every machine.
 
 use std::fmt;
 
@@ -12,22 +12,22 @@ impl Decimal {
     /// The number one.
     pub const ONE: Self = Self(ONE);
 
-    /// So many tenths of a per cent, as a part of 1.
+    /// Converts tenths of a per cent to a fraction of 1.
     pub const fn per_mille(value: i32) -> Self {
         Self(value as i128 * (ONE / 1000))
     }
 
-    /// A whole number.
+    /// Converts a whole number.
     pub const fn whole(value: i32) -> Self {
         Self(value as i128 * ONE)
     }
 
-    /// `part / whole`, rounded half up. `whole` is above zero.
+    /// Returns `part / whole`, rounded half up. `whole` is above zero.
     pub const fn ratio(part: i128, whole: i128) -> Self {
         Self((2 * part * ONE + whole).div_euclid(2 * whole))
     }
 
-    /// A number or a truth value (1 or 0) of a summary; finer places are rounded half away from zero.
+    /// Converts a number or a truth value (1 or 0) of a summary; finer places are rounded half away from zero.
     #[expect(clippy::cast_possible_truncation, reason = "a float beyond all measure saturates")]
     pub fn of_json(value: &serde_json::Value) -> Option<Self> {
         match value {
@@ -40,7 +40,7 @@ impl Decimal {
         }
     }
 
-    /// `sum / count`, rounded half up. `count` is above zero.
+    /// Returns `sum / count`, rounded half up. `count` is above zero.
     pub fn mean(sum: Self, count: usize) -> Self {
         let count = count as i128;
         Self((2 * sum.0 + count).div_euclid(2 * count))

@@ -1,4 +1,4 @@
-//! Runs on several threads, each of them a function of its scenario.
+//! Execution of runs on several threads; each run is a function of its scenario.
 
 use std::fmt;
 use std::io;
@@ -20,12 +20,12 @@ use super::place::{self, Arrival};
 use super::plan::Run;
 use super::sweep_file::Sweep;
 
-/// Why a run left no result.
+/// Reason why a run left no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The user interrupted it.
+    /// The user interrupted the run.
     Interrupted,
-    /// It failed, and why.
+    /// The run failed, with the reason.
     Failed(String),
 }
 
@@ -38,25 +38,25 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What is heard of a run.
+/// Progress report of a run.
 #[derive(Debug)]
 pub enum News {
-    /// How far it is; now and then.
+    /// Periodic progress of the run.
     UnderWay {
-        /// How far.
+        /// Progress so far.
         progress: Progress,
-        /// Emulated time at which it ends at the latest.
+        /// Emulated time at which the run ends at the latest.
         duration: Nanos,
     },
-    /// It is over.
+    /// End of the run.
     Ended(Result<RunResult, Failure>),
 }
 
-/// Runs `runs` on `jobs` threads, in order, and hands what is heard of them to `heard` on this thread. After an
+/// Executes `runs` on `jobs` threads, in order, and passes their progress reports to `heard` on this thread. After an
 /// interruption no more runs start.
 ///
 /// # Errors
-/// The system's, when not even one thread can be started.
+/// The system's error, if not even one thread can be started.
 pub fn execute(
     sweep: &Sweep,
     runs: &[&Run],
@@ -75,7 +75,7 @@ pub fn execute(
                     && let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let mut tell = |news| {
-                        // Nobody listens any more where the sweep has failed.
+                        // The receiver is gone if the sweep has failed.
                         let _ = sender.send((run, news));
                     };
                     let one = || execute_one(sweep, run, folder, interrupted, &mut tell);
@@ -88,7 +88,7 @@ pub fn execute(
             };
             match thread::Builder::new().spawn_scoped(scope, work) {
                 Err(error) if job == 0 => return Err(error),
-                // The threads that there are run all.
+                // The threads that were started execute all runs.
                 Err(_) => break,
                 Ok(_) => {}
             }
@@ -101,10 +101,10 @@ pub fn execute(
     })
 }
 
-/// Runs a scenario once more, and names the first file in which the results differ from those in `folder`, if any.
+/// Executes a scenario again, and returns the first file whose results differ from `folder`, if any.
 ///
 /// # Errors
-/// If it does not come to its end, or the files cannot be read.
+/// If the run does not complete, or the files cannot be read.
 pub fn repeat(
     scenario: &Scenario,
     folder: &Path,
@@ -127,7 +127,7 @@ fn execute_one(
     interrupted: &AtomicBool,
     tell: &mut dyn FnMut(News),
 ) -> Result<RunResult, Failure> {
-    // Another process may have run it meanwhile.
+    // Another process may have executed the run meanwhile.
     if let Some(result) = folder.result(&run.id) {
         return Ok(result);
     }
@@ -142,25 +142,25 @@ fn execute_one(
         let text = format!("its results cannot appear as {}: {error}", whole.display());
         Failure::Failed(text)
     };
-    // Found before the run takes its time.
+    // Checked before the run takes its time.
     place.check_room().map_err(no_room)?;
     let duration = scenario.duration.to_nanos();
     let mut progress = |progress| tell(News::UnderWay { progress, duration });
     let mut watch = Watch { interrupted, progress: &mut progress };
     match run::run_whole(&scenario, Some(place.path()), Threads::ONE, &mut watch) {
         Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),
-        // Where another process has run it meanwhile, that may have removed this one's half.
+        // If another process has executed the run meanwhile, it may have removed this one's partial results.
         Err(error) => return folder.result(&run.id).ok_or_else(|| failed(&error)),
         Ok(outcome) => {
             let arrival = place.appear(|_| folder.result(&run.id).is_some()).map_err(no_room)?;
             believe(folder, run, arrival, &outcome.report.summary)?;
         }
     }
-    // What was written is what a later sweep will read.
+    // Read back as a later sweep will read it.
     folder.result(&run.id).ok_or_else(|| gone(&folder.run_folder(&run.id)))
 }
 
-/// Whether a run that has appeared is right. It has appeared also if it cannot be believed, and shows why.
+/// Checks a run that has appeared. Even a run that is not trustworthy appears, and shows why.
 fn believe(
     folder: &SweepFolder,
     run: &Run,

@@ -1,4 +1,4 @@
-//! The folder of a sweep: what is complete, and the tables.
+//! The folder of a sweep: complete runs, and the tables.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,18 +17,18 @@ use super::run_id::RunId;
 use super::tables::{self, Survey};
 use crate::replace::{PARTIAL, Replacement, is_abandoned, replace};
 
-/// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
+/// Copy of the sweep file, by which a later sweep recognizes the folder.
 const SWEEP_FILE: &str = "sweep.toml";
-/// The table of runs.
+/// Table of runs.
 pub(super) const RUNS_TABLE: &str = "sweep.csv";
-/// The table of cells.
+/// Table of cells.
 pub(crate) const CELLS_TABLE: &str = "summary.csv";
-/// Where the runs' folders are.
+/// Parent of the runs' folders.
 const RUNS: &str = "runs";
-/// Where a cluster's jobs are described.
+/// Folder of the descriptions of a cluster's jobs.
 const JOBS: &str = "jobs";
 
-/// A sweep's folder, locked while this lives and the process does.
+/// A sweep's folder, locked while this value and the process live.
 #[derive(Debug)]
 pub struct SweepFolder {
     folder: PathBuf,
@@ -37,34 +37,34 @@ pub struct SweepFolder {
     _lock: Option<File>,
 }
 
-/// What a run left that came to its end.
+/// Results of a run that came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunResult {
-    /// Its numbers.
+    /// Numbers of the run.
     pub metrics: Metrics,
-    /// How much of it there is.
+    /// Completeness of the run.
     pub state: RunState,
-    /// In what it was not what it claims to be, if it was not.
+    /// Reason why the run is not sound, if it is not.
     pub doubt: Option<String>,
-    /// How long it took.
+    /// Wall time of the run.
     pub wall: Duration,
-    /// The processor that it was made on.
+    /// Processor on which the run was executed.
     pub processor: String,
 }
 
-/// How much of a run there is.
+/// Completeness of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// All of it: every flow that is meant to end completed.
+    /// Every flow that should end has completed.
     Complete,
-    /// The duration was over before every flow had completed and the fabric had drained.
+    /// The duration ended before every flow had completed and the fabric had drained.
     Incomplete,
-    /// The run stopped at a deadlock, as its scenario asks.
+    /// The run stopped at a deadlock, as its scenario requests.
     Deadlock,
 }
 
 impl RunState {
-    /// `None` if the run was interrupted or failed: then it has to run again.
+    /// Returns the state; `None` if the run was interrupted or failed, and so has to be executed again.
     fn of(summary: &Summary) -> Option<Self> {
         match summary.ended {
             RunEnd::Interrupted | RunEnd::Failed => None,
@@ -74,7 +74,7 @@ impl RunState {
         }
     }
 
-    /// What tables call it.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -84,23 +84,23 @@ impl RunState {
     }
 }
 
-/// Who else may use the folder.
+/// Other users of the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Nobody: tables are written.
+    /// None: tables are written.
     Alone,
-    /// Others on this machine that run single runs.
+    /// Processes on this machine that execute single runs.
     Shared,
-    /// Others on any machine that run parts of the sweep. There is no lock, because some file systems show a lock only to the
-    /// machine that holds it.
+    /// Processes on any machine that execute parts of the sweep. There is no lock, because some file systems show a
+    /// lock only to the machine that holds it.
     Everyone,
-    /// A task of a job, beside other machines. Its sweep file may be older than the folder's, which stays.
+    /// A task of a job, with tasks on other machines. Its sweep file may be older than the folder's, which stays.
     Task,
 }
 
 impl SweepFolder {
-    /// Makes `folder` (with its parents), locks it and leaves the sweep file's text in it. It may not
-    /// hold anything but an earlier sweep: what is complete of that is kept.
+    /// Creates `folder` (with its parents), locks it and writes the sweep file's text into it. The folder may contain
+    /// only an earlier sweep, whose complete runs are kept.
     pub fn claim(
         folder: &Path,
         sweep_text: &str,
@@ -139,34 +139,34 @@ impl SweepFolder {
         Ok(this)
     }
 
-    /// Where a run's results go.
+    /// Returns the folder of a run's results.
     pub fn run_folder(&self, id: &RunId) -> PathBuf {
         run_folder(&self.folder, id)
     }
 
-    /// Where an execution of a run writes.
+    /// Returns the place where an execution of a run writes.
     pub(super) fn place(&self, id: &RunId) -> Place {
         Place::new(&self.folder.join(RUNS), id)
     }
 
-    /// What a run left, if it came to its end and can be believed: the machine below it lost nothing, and
-    /// its books balance.
+    /// Returns the results of a run, if it came to its end and is trustworthy: the substrate lost nothing, and the
+    /// books balance.
     pub fn result(&self, id: &RunId) -> Option<RunResult> {
         result_in(&self.folder, id)
     }
 
-    /// How many runs have appeared, whatever they hold: one listing, and no file is opened.
+    /// Returns the number of runs that have appeared, in any state: one listing, without opening files.
     pub fn count_appeared(&self) -> usize {
         count_appeared(&self.folder)
     }
 
-    /// The format of the tables.
+    /// Returns the format of the tables.
     pub const fn format(&self) -> TableFormat {
         self.format
     }
 
-    /// Replaces both tables, each at once, by those of what is complete now. Tables that another process has written meanwhile
-    /// may be of more runs, so they are not replaced by those of fewer.
+    /// Replaces both tables, each atomically, by tables of the complete runs. Tables that another process has written
+    /// meanwhile may contain more runs, so they are not replaced by tables of fewer runs.
     pub fn write_tables(&self, plan: &Plan) -> Result<(Survey, [PathBuf; 2]), ResultsError> {
         loop {
             if let Some(written) = self.try_write_tables(plan)? {
@@ -175,7 +175,7 @@ impl SweepFolder {
         }
     }
 
-    /// `None` if another process wrote them meanwhile.
+    /// Returns `None` if another process wrote the tables meanwhile.
     fn try_write_tables(
         &self,
         plan: &Plan,
@@ -214,11 +214,11 @@ impl SweepFolder {
         Ok(path)
     }
 
-    /// Removes what killed sweeps left half written.
+    /// Removes partial files of killed sweeps.
     fn remove_partial(&self) {
         for name in self.entries().unwrap_or_default() {
             if is_abandoned(&name) {
-                // What stays is in nobody's way.
+                // A file that stays is harmless.
                 let _ = fs::remove_file(self.folder.join(name));
             }
         }
@@ -232,7 +232,7 @@ impl SweepFolder {
         entries.map_err(ResultsError::folder("read", &self.folder))
     }
 
-    /// Refuses what no sweep wrote, and tables in another format.
+    /// Refuses files that no sweep wrote, and tables in another format.
     fn check_entries(&self) -> Result<(), ResultsError> {
         let names = self.entries()?;
         let is_sweep = names.iter().any(|name| name == SWEEP_FILE);
@@ -252,13 +252,14 @@ impl SweepFolder {
     }
 }
 
-/// What tells a file from one that replaces it. It is opened, because clients of NFS then ask the server.
+/// Returns attributes that distinguish a file from its replacement. The file is opened, because NFS clients then query
+/// the server.
 fn version(path: &Path) -> Option<(u64, i64, i64)> {
     let metadata = File::open(path).and_then(|file| file.metadata()).ok()?;
     Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec()))
 }
 
-/// The format of a file, if it is one of a sweep's tables.
+/// Returns the format of a file, if it is one of a sweep's tables.
 fn format(name: &str) -> Option<TableFormat> {
     let is = |format: &TableFormat| {
         [RUNS_TABLE, CELLS_TABLE].iter().any(|table| format.file(table) == name)
@@ -266,7 +267,7 @@ fn format(name: &str) -> Option<TableFormat> {
     TableFormat::ALL.into_iter().find(is)
 }
 
-/// What a run of the sweep in a folder left, without a claim on it.
+/// Returns the results of a run of the sweep in a folder, without a claim on the folder.
 pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
     let folder = run_folder(folder, id);
     let manifest = Manifest::of_run(&folder)?;
@@ -277,29 +278,29 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
         metrics: Metrics::of(&summary),
         state,
         doubt: doubt(&summary),
-        // Bytes from a disk may be any number.
+        // A damaged file may contain any number.
         wall: Duration::try_from_secs_f64(summary.wall_seconds).unwrap_or_default(),
         processor: manifest.processor,
     })
 }
 
-/// Where the jobs of the sweep in a folder are described.
+/// Returns the folder with the jobs of a sweep.
 pub fn jobs(folder: &Path) -> PathBuf {
     folder.join(JOBS)
 }
 
-/// Names of the runs in a sweep's folder that have appeared, whatever they hold: one listing, and no file is opened.
+/// Returns the names of runs in a sweep's folder that have appeared, in any state: one listing, without opening files.
 pub fn appeared(folder: &Path) -> impl Iterator<Item = OsString> {
     let entries = fs::read_dir(folder.join(RUNS)).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name()).filter(|name| !place::is_growing(name))
 }
 
-/// Number of runs that have appeared in a sweep's folder.
+/// Returns the number of runs that have appeared in a sweep's folder.
 pub fn count_appeared(folder: &Path) -> usize {
     appeared(folder).count()
 }
 
-/// Why the numbers of a run say nothing, if they do not.
+/// Returns the reason why a run's numbers are not trustworthy, if so.
 pub(super) fn distrust(summary: &Summary) -> Option<String> {
     let lost = summary.drops.substrate;
     let lost = (lost > 0)
@@ -312,7 +313,7 @@ fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
     folder.join(RUNS).join(id.to_string())
 }
 
-/// In what a run that can be believed was not what it claims to be.
+/// Returns the reason why a trustworthy run is not sound, if so.
 fn doubt(summary: &Summary) -> Option<String> {
     let Summary { flows_completed, flows_total, unfinished, limits_reached, .. } = summary;
     let completed = format!("{flows_completed} of {flows_total} flows completed");
@@ -328,7 +329,7 @@ mod tests {
     use super::*;
     use crate::sweep::made_up;
 
-    /// What a sweep finds of a run that left this summary, and a manifest.
+    /// Returns the results that a sweep finds for a run with this summary, and a manifest if `manifest` is true.
     fn found(summary: &Summary, manifest: bool) -> Option<RunResult> {
         let temp = tempfile::tempdir().unwrap();
         let id = RunId::for_tests();
@@ -368,12 +369,12 @@ mod tests {
         };
         let cut = |flows| format!("{flows} of 2 flows completed; frames were left");
         assert_eq!(run(2, RunEnd::Drained, false), (RunState::Complete, None));
-        // Flows that are meant to last until the end are not missing.
+        // Flows that should last until the end are not missing.
         assert_eq!(run(2, RunEnd::Duration, false), (RunState::Complete, None));
         assert_eq!(run(2, RunEnd::Duration, true), (RunState::Incomplete, Some(cut(2))));
         assert_eq!(run(1, RunEnd::Duration, true), (RunState::Incomplete, Some(cut(1))));
         assert_eq!(run(1, RunEnd::Deadlock, false), (RunState::Deadlock, None));
-        // Losses at a limit are what a sweep may be about.
+        // Losses at a limit may be the subject of a sweep.
         let limits_reached = vec!["s0 dropped 3 packets".to_owned()];
         let lossy = found(&Summary { limits_reached, ..Summary::default() }, true).unwrap();
         assert_eq!(lossy.state, RunState::Complete);

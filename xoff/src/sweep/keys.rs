@@ -1,4 +1,4 @@
-//! A sweep file as a person writes it.
+//! A sweep file as written by the user.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,57 +18,57 @@ use scenario::{DatapathKind, Refusal, schema_of};
 pub(super) struct SweepKeys {
     /// Path of the scenario, relative to the folder of the sweep file.
     pub(super) scenario: String,
-    /// Where switches run: "memory" or "kernel". Default "memory".
+    /// Place where switches run: "memory" or "kernel". Default "memory".
     #[serde(default = "in_memory")]
     pub(super) datapath: DatapathKind,
-    /// The seeds, each once, or their count: 3 is the same as [1, 2, 3], and { first = 11, count = 3 } as [11, 12, 13].
+    /// Seeds, each once, or their count: 3 is equal to [1, 2, 3], and { first = 11, count = 3 } to [11, 12, 13].
     /// Default 1.
     #[serde(default)]
     pub(super) seeds: Seeds,
-    /// Metrics to keep, such as `fct_ns.p99` or `drops.*`; `*` is any text. Default: every number of
+    /// Metrics to keep, such as `fct_ns.p99` or `drops.*`; `*` matches any text. Default: every number of
     /// `summary.json`.
     pub(super) metrics: Option<Vec<String>>,
-    /// Values by key; a key is a path as `--set` takes it, in quotes: "switch.threshold.alpha".
+    /// Values by key; a key is a path in the format of `--set`, in quotes: "switch.threshold.alpha".
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     #[expect(dead_code, reason = "read from the document; here it is a key of the schema")]
     pub(super) matrix: Paths,
-    /// Settings that go together under a name, such as a scheme's: an axis called "variant".
+    /// Named groups of settings, such as one per scheme: an axis called "variant".
     #[serde(default)]
     pub(super) variants: Vec<VariantKeys>,
-    /// More axes of settings that go together, such as the loads of two workloads.
+    /// More axes of grouped settings, such as the loads of two workloads.
     #[serde(default)]
     pub(super) axes: Vec<AxisKeys>,
-    /// Settings of every run that `--scale NAME` asks for, by name: a smaller fabric, a shorter time.
+    /// Settings of every run with `--scale NAME`, by name: a smaller fabric, a shorter time.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
     #[expect(clippy::zero_sized_map_values, reason = "values are read from the document")]
     pub(super) scales: BTreeMap<String, Paths>,
 }
 
-/// An axis of settings that go together.
+/// An axis of grouped settings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AxisKeys {
-    /// What the axis is called in the tables.
+    /// Name of the axis in the tables.
     pub(super) name: String,
-    /// Its variants, one or more.
+    /// Variants of the axis, one or more.
     pub(super) variants: Vec<VariantKeys>,
 }
 
-/// Settings that go together.
+/// A named group of settings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct VariantKeys {
-    /// What the variant is called in the tables.
+    /// Name of the variant in the tables.
     pub(super) name: String,
-    /// Value by key; a key is a path as `--set` takes it, in quotes: "switch.headroom".
+    /// Value by key; a key is a path in the format of `--set`, in quotes: "switch.headroom".
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     #[expect(dead_code, reason = "read from the document; here it is a key of the schema")]
     pub(super) set: Paths,
 }
 
-/// A table whose keys are paths; it is read from the document, where its values have their places.
+/// A table whose keys are paths. It is read from the document, which has the positions of the values.
 #[derive(Debug, Default)]
 pub(super) struct Paths;
 
@@ -89,12 +89,12 @@ impl<'de> Deserialize<'de> for Paths {
     }
 }
 
-/// Seeds as a file gives them.
+/// Seeds in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Seeds {
-    /// So many, from the first on.
+    /// A range of seeds.
     Range(SeedRange),
-    /// These.
+    /// A list of seeds.
     List(Vec<u64>),
 }
 
@@ -104,13 +104,13 @@ impl Default for Seeds {
     }
 }
 
-/// Seeds in a row.
+/// Consecutive seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SeedRange {
-    /// The first one.
+    /// First seed.
     pub first: u64,
-    /// How many, from 1 up.
+    /// Number of seeds, from 1 up.
     #[schemars(range(min = 1))]
     pub count: u64,
 }
@@ -173,7 +173,7 @@ const fn in_memory() -> DatapathKind {
     DatapathKind::Memory
 }
 
-/// The JSON Schema of a sweep file, for editors: `xoff schema sweep`.
+/// Returns the JSON Schema of a sweep file, for editors: `xoff schema sweep`.
 pub fn json_schema() -> serde_json::Value {
     schema_of::<SweepKeys>()
 }

@@ -1,4 +1,4 @@
-//! Results of runs that never ran, for tests of what is made of them.
+//! Results of invented runs, for tests of computations with them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ seeds = 3
 "switch.buffer" = ["1MB", "2MB"]
 "#;
 
-/// Two sizes of buffers with three seeds each.
+/// Returns a plan of two buffer sizes with three seeds each.
 pub fn plan() -> Plan {
     let text = |path: &Path| if path.ends_with("base.toml") { SCENARIO } else { SWEEP };
     let read = |path: &Path| Ok(text(path).to_owned());
@@ -32,7 +32,7 @@ pub fn plan() -> Plan {
     sweep.and_then(Plan::of).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A run of two flows of which so many completed, with their mean completion time, and this many drops.
+/// Returns a run of two flows, with the number that completed, their mean completion time, and the number of drops.
 pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
     let state = if completed == 2 { RunState::Complete } else { RunState::Incomplete };
     let numbers = [
@@ -46,7 +46,7 @@ pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
     RunResult { state, ..run_with(&numbers) }
 }
 
-/// A complete run with these numbers.
+/// Returns a complete run with these numbers.
 pub fn run_with(numbers: &[(&str, i32)]) -> RunResult {
     let number = |(name, it): &(&str, i32)| ((*name).to_owned(), Decimal::whole(*it));
     let metrics = Metrics(numbers.iter().map(number).collect());

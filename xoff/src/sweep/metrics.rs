@@ -1,4 +1,4 @@
-//! The results of a run as numbers with names.
+//! Results of a run as named numbers.
 
 use std::collections::BTreeMap;
 
@@ -18,29 +18,29 @@ use topology::SwitchId;
 use super::decimal::Decimal;
 use super::sweep_file::Pattern;
 
-/// Keys of a summary that measure nothing: the seed has a column.
+/// Keys of a summary that are not metrics: the seed has a column.
 const NO_METRICS: [&str; 1] = ["seed"];
 
-/// Start of the names of metrics that a summary leaves out where they are 0.
+/// Prefix of metrics that a summary leaves out if they are 0.
 const BY_REASON: &str = "drops.by_reason.";
 
 /// Numbers by name, in the order of their names. A name is the path in `summary.json`: `fct_ns.p99`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics(pub BTreeMap<String, Decimal>);
 
-/// A number of one run, or why it has none.
+/// A number of one run, or the reason why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
     /// The number.
     Of(Decimal),
-    /// A completion time or slowdown, but not of every flow: those that are missing were the slowest.
+    /// A completion time or slowdown without the slowest flows, which did not complete.
     Incomplete,
-    /// There is nothing to measure: no deadlock has an onset, no flow a completion time.
+    /// The run has no such number: no deadlock means no onset, no flow no completion time.
     Absent,
 }
 
 impl Sample {
-    /// The number, if there is one.
+    /// Returns the number, if there is one.
     pub fn value(self) -> Option<Decimal> {
         match self {
             Self::Of(value) => Some(value),
@@ -50,20 +50,20 @@ impl Sample {
 }
 
 impl Metrics {
-    /// The number of a name, if the run has one. A summary leaves out reasons without drops.
+    /// Returns the number of a name, if the run has one. A summary leaves out drop reasons without drops.
     pub fn value(&self, name: &str) -> Option<Decimal> {
         let none = name.starts_with(BY_REASON).then_some(Decimal(0));
         self.0.get(name).copied().or(none)
     }
 
-    /// The numbers of an object of the summary, by the object's name.
+    /// Returns the numbers of an object of the summary, by the object's name.
     pub fn within(&self, name: &str) -> impl Iterator<Item = Decimal> {
         let start = format!("{name}.");
         let numbers = self.0.range(start.clone()..);
         numbers.take_while(move |(key, _)| key.starts_with(&start)).map(|(_, number)| *number)
     }
 
-    /// The number of a name for a mean over runs, or why the run does not count.
+    /// Returns the number of a name for a mean over runs, or the reason why the run does not count.
     pub fn sample(&self, name: &str) -> Sample {
         if self.lacks_flows(name) {
             return Sample::Incomplete;
@@ -71,7 +71,7 @@ impl Metrics {
         self.value(name).map_or(Sample::Absent, Sample::Of)
     }
 
-    /// Whether the name is that of a completion time or slowdown of flows of which not all completed.
+    /// Returns true if the name is a completion time or slowdown of flows that have not all completed.
     fn lacks_flows(&self, name: &str) -> bool {
         // `fct_ns.p99`, `labels.<label>.fct_ns.p99` or `labels.<label>.sizes.<class>.fct_ns.p99`; a label may be any text.
         let Some((measure, _statistic)) = name.rsplit_once('.') else { return false };
@@ -86,7 +86,7 @@ impl Metrics {
         }
     }
 
-    /// All numbers and truth values of a summary that depend on the scenario alone.
+    /// Collects all numbers and truth values of a summary that depend on the scenario alone.
     pub fn of(summary: &Summary) -> Self {
         let mut found = Self::default();
         let value = serde_json::to_value(summary).expect("a summary has string keys only");
@@ -112,12 +112,12 @@ impl Metrics {
     }
 }
 
-/// Names of the metrics that a run of the scenario can have.
+/// Returns the names of the metrics that a run of the scenario can have.
 pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     Metrics::of(&fullest(scenario)).0.into_keys().collect()
 }
 
-/// A summary with every key that one of a run of the scenario can have.
+/// Returns a summary with every key that a run of the scenario can have.
 pub(crate) fn fullest(scenario: &Scenario) -> Summary {
     let switches = || {
         let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
@@ -194,19 +194,19 @@ pub(crate) fn fullest(scenario: &Scenario) -> Summary {
     summary
 }
 
-/// The same of each switch, if there is one.
+/// Returns a value for each switch, if there is one.
 fn by_switch<T: Copy>(scenario: &Scenario, of: Option<T>) -> BTreeMap<String, T> {
     let fabric = scenario.fabric();
     let switches = (0..fabric.switch_count()).map(SwitchId);
     switches.filter_map(|id| Some((fabric.switch(id).name.clone(), of?))).collect()
 }
 
-/// Which metrics a table has.
+/// Metrics of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Selection<'a>(pub(super) Option<&'a [Pattern]>);
 
 impl Selection<'_> {
-    /// Whether a table has this metric.
+    /// Returns true if a table has this metric.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.0.is_none_or(|patterns| patterns.iter().any(|it| glob::matches(&it.text, name)))
     }

@@ -1,8 +1,8 @@
-//! Where a run of a sweep grows, and how it appears among the others.
+//! Folder of a run while it is executed, and its atomic appearance among the complete runs.
 //!
-//! Others may run the same sweep in the same folder, also from another machine, where no lock of this one is seen. So each
-//! execution has a folder with a name of its own, and a whole run appears by one rename. Who comes second with the same run
-//! finds the first one's, which has to be the same bytes.
+//! Other processes may execute the same sweep in the same folder, also from another machine, which does not see this
+//! machine's lock. So each execution writes into a folder with a unique name, and a complete run appears by one rename.
+//! If two processes execute a run, the second finds the first one's results, which must be identical.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,31 +18,31 @@ use serde_json::Value;
 use super::run_id::RunId;
 use crate::replace::{is_of_dead_process, this_process};
 
-/// Starts the names of folders in which runs grow.
+/// Prefix of folders of runs under way.
 const GROWING: &str = ".xoff-run-";
-/// Ends the names of folders that made room.
+/// Suffix of folders that made room.
 const REPLACED: &str = "-replaced";
 
-/// A run's folder while the run is under way. Dropped, it is removed.
+/// A run's folder while the run is under way. It is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     growing: PathBuf,
     whole: PathBuf,
 }
 
-/// How a whole run came among the others.
+/// Appearance of a complete run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// As the first.
+    /// The run appeared as the first.
     First,
-    /// Another process had run it meanwhile, with the same results.
+    /// Another process had executed the run meanwhile, with identical results.
     Same,
-    /// Another process had run it meanwhile, and this file of it, on that machine, is another.
+    /// Another process had executed the run on `host` meanwhile, with a different `file`.
     Differs { file: String, host: String },
 }
 
 impl Place {
-    /// A new one in the folder `runs`.
+    /// Makes a new place in the folder `runs`.
     pub fn new(runs: &Path, id: &RunId) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -50,12 +50,12 @@ impl Place {
         Self { growing, whole: runs.join(id.to_string()) }
     }
 
-    /// Where the run writes.
+    /// Returns the folder into which the run writes.
     pub fn path(&self) -> &Path {
         &self.growing
     }
 
-    /// Whether the run can appear: a run that failed or was cut off makes room, an empty folder does, and nothing else.
+    /// Checks that the run can appear: only an empty folder, or a run that failed or was cut off, can be replaced.
     pub fn check_room(&self) -> io::Result<()> {
         let first = match fs::read_dir(&self.whole) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -70,12 +70,12 @@ impl Place {
         }
     }
 
-    /// Lets the run appear. `counts` says whether a folder has a run that another one may not replace.
+    /// Makes the run appear. `counts` returns true for a folder with a run that must not be replaced.
     pub fn appear(&self, counts: impl Fn(&Path) -> bool) -> io::Result<Arrival> {
         loop {
             match fs::rename(&self.growing, &self.whole) {
                 Ok(()) => return Ok(Arrival::First),
-                // As it is if a server of NFS has done it and its first answer was lost.
+                // Also the case if an NFS server has executed the rename and its first answer was lost.
                 Err(error) if error.kind() == ErrorKind::NotFound && counts(&self.whole) => {
                     return Ok(Arrival::First);
                 }
@@ -103,12 +103,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed has a name that tells what it is.
+        // A folder that cannot be removed is recognized by its name.
         let _ = fs::remove_dir_all(&self.growing);
     }
 }
 
-/// Whether a folder of this name is that of a run that has not appeared.
+/// Returns true if a folder of this name belongs to a run that has not appeared.
 pub(super) fn is_growing(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(GROWING.as_bytes())
 }
@@ -117,22 +117,22 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists)
 }
 
-/// Which folders of runs that did not come to their end go.
+/// Incomplete runs whose folders are removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Abandoned<'a> {
-    /// Those of this machine whose processes are dead.
+    /// Runs of dead processes on this machine.
     Here,
-    /// Those of these runs, on all machines: each of them has its results.
+    /// These runs, on all machines: each of them has its results.
     Of(&'a BTreeSet<String>),
 }
 
-/// Removes folders of runs that did not come to their end, as those of killed processes.
+/// Removes folders of incomplete runs, such as runs of killed processes.
 pub(super) fn clear(runs: &Path, which: Abandoned<'_>) {
     for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = entry.path();
         let Some(rest) = name.strip_prefix(GROWING) else { continue };
-        // Processes of other users may be hidden; what they write to is locked most of the time.
+        // Processes of other users may be hidden, but they hold a lock on their folders most of the time.
         let is_idle = || folder_lock::try_acquire(&path, Sharing::Alone).is_ok();
         let run = rest.strip_suffix(REPLACED).unwrap_or(rest).rsplit('-').next();
         let goes = match which {
@@ -140,13 +140,13 @@ pub(super) fn clear(runs: &Path, which: Abandoned<'_>) {
             Abandoned::Of(runs) => run.is_some_and(|run| runs.contains(run)),
         };
         if goes {
-            // What stays is in nobody's way.
+            // A folder that stays is harmless.
             let _ = fs::remove_dir_all(&path);
         }
     }
 }
 
-/// The first file, by name, in which two executions of a run differ, though nothing in it is of the machine.
+/// Returns the first file, by name, in which two executions of a run differ, without data that depends on the machine.
 pub(super) fn first_difference(one: &Path, other: &Path) -> io::Result<Option<String>> {
     let names = |folder: &Path| -> io::Result<BTreeSet<String>> {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -168,7 +168,7 @@ pub(super) fn first_difference(one: &Path, other: &Path) -> io::Result<Option<St
     Ok(None)
 }
 
-/// A summary without what is of the machine.
+/// Parses a summary, and removes data that depends on the machine.
 fn of_the_scenario(json: Option<Vec<u8>>) -> Option<Value> {
     let mut summary: Value = serde_json::from_slice(&json?).ok()?;
     let keys = summary.as_object_mut()?;

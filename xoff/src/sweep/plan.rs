@@ -1,4 +1,4 @@
-//! The runs of a sweep, all of them right.
+//! The checked runs of a sweep.
 
 use std::collections::BTreeMap;
 
@@ -13,37 +13,37 @@ use super::sweep_file::{Pattern, Sweep};
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its place among the runs, from 0 up: seeds turn fastest, then the last axis.
+    /// Index among the runs, from 0: seeds vary fastest, then the last axis.
     pub index: usize,
-    /// A choice for each axis, by its place.
+    /// Index of the choice on each axis.
     pub choices: Vec<usize>,
-    /// The scenario's seed.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Names its results.
+    /// Name of the run's results.
     pub id: RunId,
-    /// Where its switches run.
+    /// Place where switches run.
     pub datapath: DatapathKind,
-    /// The format of its tables.
+    /// Format of the run's tables.
     pub format: TableFormat,
 }
 
 /// All runs of a sweep.
 #[derive(Debug)]
 pub struct Plan {
-    /// What they come from.
+    /// Sweep of the runs.
     pub sweep: Sweep,
-    /// In the order of their indices.
+    /// Runs in the order of their indices.
     pub runs: Vec<Run>,
 }
 
 impl Sweep {
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub fn run_count(&self) -> usize {
         let cells = self.axes.iter().map(|axis| axis.choices.len());
         cells.fold(self.seeds.len(), usize::saturating_mul)
     }
 
-    /// The run of an index below [`Self::run_count`], with its scenario.
+    /// Returns the run of an index below [`Self::run_count`], with its scenario.
     pub fn run(&self, index: usize) -> Result<(Run, Scenario), ScenarioError> {
         let (cell, seed) = (index / self.seeds.len(), self.seeds[index % self.seeds.len()]);
         let choices = self.choices(cell);
@@ -52,12 +52,12 @@ impl Sweep {
         Ok((run, scenario))
     }
 
-    /// Names of the metrics that a run of a scenario can have.
+    /// Returns the names of the metrics that a run of a scenario can have.
     pub fn metric_names(scenario: &Scenario) -> Vec<String> {
         metrics::names(scenario)
     }
 
-    /// What is varied in a run, and how: `switch.buffer=2MB seed=1`.
+    /// Describes the choices of a run: `switch.buffer=2MB seed=1`.
     pub fn describe(&self, choices: &[usize], seed: u64) -> String {
         let axes = self.axes.iter().zip(choices);
         let cell =
@@ -97,7 +97,7 @@ impl Plan {
         let mut unmatched: Vec<usize> = (0..sweep.patterns().len()).collect();
         for cell in 0..sweep.run_count() / sweep.seeds.len() {
             let choices = sweep.choices(cell);
-            // A seed is right or wrong whatever the cell: one scenario stands for all its seeds.
+            // The validity of a seed does not depend on the cell, so one scenario is checked for all its seeds.
             let mut scenario = sweep.scenario(&choices, sweep.seeds[0])?;
             let names = metrics::names(&scenario);
             unmatched.retain(|&number| {
@@ -120,12 +120,12 @@ impl Plan {
         Ok(Self { sweep, runs })
     }
 
-    /// The format of its tables, which all runs share.
+    /// Returns the format of the tables, which all runs share.
     pub fn format(&self) -> TableFormat {
         self.runs.first().map_or_else(TableFormat::default, |run| run.format)
     }
 
-    /// The metrics that its tables have.
+    /// Returns the metrics of the tables.
     pub(super) fn selection(&self) -> Selection<'_> {
         Selection(self.sweep.metrics.as_deref())
     }

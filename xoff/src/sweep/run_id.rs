@@ -1,4 +1,4 @@
-//! What a run is called: by all that decides its results.
+//! Names of runs, derived from all input that determines their results.
 
 use std::fmt;
 use std::fs;
@@ -8,13 +8,13 @@ use sha2::{Digest, Sha256};
 use results::build::{self, hex};
 use scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
 
-/// 16 hexadecimal digits: of the SHA-256 of xoff's version and build, the resolved scenario and the files that
-/// it names. Where those files lie is not a part of it.
+/// A name of 16 hexadecimal digits: the SHA-256 of xoff's version and build, the resolved scenario and the files that
+/// it names. The paths of these files do not matter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId(String);
 
 impl RunId {
-    /// The name of a scenario's run; an error is that of a file that the scenario names.
+    /// Returns the name of a scenario's run. An error is about a file that the scenario names.
     pub fn of(scenario: &Scenario) -> std::io::Result<Self> {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
@@ -25,7 +25,7 @@ impl RunId {
         Ok(Self(hex(&hash.finalize()[..8])))
     }
 
-    /// A name of no run.
+    /// Returns a name that no run has.
     #[cfg(test)]
     pub(super) fn for_tests() -> Self {
         Self("0123456789abcdef".into())
@@ -38,7 +38,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// The scenario with the digest of a file in the place of its path.
+/// Returns the scenario with the path of each file replaced by its digest.
 fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
     let mut scenario = scenario.clone();
     for entry in &mut scenario.workloads {
@@ -85,7 +85,7 @@ host_link = { rate = "100Gbps", delay = "1us" }
 [[flows]]
 "#;
 
-    /// The name of a run whose flows are of a file with this content.
+    /// Returns the name of a run whose flows are in a file with this content.
     fn name(flows: &str, content: &str) -> RunId {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("named"), content).unwrap();

@@ -1,4 +1,4 @@
-//! How sure a mean over seeds is.
+//! Confidence intervals of means over seeds.
 
 use super::decimal::Decimal;
 
@@ -9,15 +9,14 @@ const QUANTILES: [u128; 30] = [
     2120, 2110, 2101, 2093, 2086, 2080, 2074, 2069, 2064, 2060, 2056, 2052, 2048, 2045, 2042,
 ];
 
-/// The rows of that table behind the 30th: degrees of freedom and quantile.
+/// Further rows of that table: degrees of freedom and quantile.
 const LATER_QUANTILES: [(usize, u128); 3] = [(40, 2021), (60, 2000), (120, 1980)];
 
-/// Squares of quantiles are below 2 to this power.
+/// Upper bound of squared quantiles, as a power of 2.
 const QUANTILE_SQUARE_BITS: u32 = 28;
 
-/// The 95 % confidence interval of the mean by Student's t: `t * s / sqrt(n)` on either side, rounded to
-/// a millionth. It takes the values as independent and normal. `None` for fewer than two values, of
-/// which nothing can be said.
+/// Returns the 95 % confidence interval of the mean by Student's t: `t * s / sqrt(n)` on either side, rounded to a
+/// millionth. The values are assumed to be independent and normal. `None` for fewer than two values.
 pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
     let count = values.len();
     if count < 2 {
@@ -27,7 +26,7 @@ pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
     let n = count as u128;
     // `n * (value - mean)`, so that nothing is rounded.
     let deviation = |value: &Decimal| (value.0 * count as i128 - sum).unsigned_abs();
-    // Squares of large deviations do not fit: those lose their last bits, which changes nothing visible.
+    // Squares of large deviations do not fit, so these deviations lose their last bits, which changes nothing visible.
     let largest = values.iter().map(deviation).max().unwrap_or_default();
     let bits = |number: u128| u128::BITS - number.leading_zeros();
     let needed = 2 * bits(largest) + bits(n) + QUANTILE_SQUARE_BITS + 2;
@@ -42,7 +41,8 @@ pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
     Some((Decimal(mean.0 - half), Decimal(mean.0 + half)))
 }
 
-/// In thousandths. Between rows of the table it is that of fewer degrees of freedom, which is larger.
+/// Returns the quantile in thousandths. Between rows of the table, the row with fewer degrees of freedom is used, whose
+/// quantile is larger.
 fn quantile(degrees_of_freedom: usize) -> u128 {
     let later = LATER_QUANTILES.iter().rev().find(|(least, _)| degrees_of_freedom >= *least);
     later.map_or_else(|| QUANTILES[degrees_of_freedom.min(QUANTILES.len()) - 1], |(_, t)| *t)
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(interval(&decimals(&[5, 5, 5])), Some((Decimal(5), Decimal(5))));
     }
 
-    /// By hand: mean and standard deviation of each, times t over the root of the count.
+    /// Computed by hand: mean and standard deviation of each, times t over the root of the count.
     #[test]
     fn it_is_t_standard_errors_on_either_side_of_the_mean() {
         for (values, mean, half) in [
@@ -79,8 +79,8 @@ mod tests {
         }
     }
 
-    /// For many values the interval is the normal one but for the quantile, 1.98 instead of 1.96: for 0, 1, .., 999
-    /// in thousandths of a unit the deviation of the mean is 288.819 / sqrt(1000) = 9.1333.
+    /// For many values the interval is nearly the normal one, with a quantile of 1.98 instead of 1.96: for 0, 1, ..,
+    /// 999 in thousandths of a unit the standard error of the mean is 288.819 / sqrt(1000) = 9.1333.
     #[test]
     fn of_many_values_it_is_nearly_the_normal_one() {
         let values: Vec<i128> = (0..1000).map(|value| value * 1000).collect();

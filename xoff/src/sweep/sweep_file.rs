@@ -1,4 +1,4 @@
-//! A sweep file, understood: axes with their values, and seeds.
+//! A parsed sweep file: axes with their values, and seeds.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use results::TableFormat;
 
 use super::keys::{SeedRange, Seeds, SweepKeys, VariantKeys};
 
-/// The axis of the variants, and its column.
+/// Name of the axis of the variants, and of its column.
 const VARIANT: &str = "variant";
-/// Runs that a sweep may have.
+/// Max number of runs of a sweep.
 const MAX_RUNS: usize = 1_000_000;
 const SEED_ADVICE: &str = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
 
-/// A sweep whose own keys are right; whether its runs are, [`super::Plan`] finds out.
+/// A sweep whose own keys are valid. [`super::Plan`] checks its runs.
 #[derive(Debug)]
 pub struct Sweep {
     file: String,
@@ -27,54 +27,54 @@ pub struct Sweep {
     scenario_file: PathBuf,
     scenario_text: String,
     datapath: DatapathKind,
-    /// Instead of the scenario's.
+    /// Format of tables instead of the scenario's.
     format: Option<TableFormat>,
-    /// What every run sets.
+    /// Settings of every run.
     scale: Vec<Entry>,
-    /// Variants first, then axes of their own, then the matrix in the order of the file.
+    /// Axes: variants first, then named axes, then the matrix in the order of the file.
     pub axes: Vec<Axis>,
-    /// Each seed once.
+    /// Seeds, each once.
     pub seeds: Vec<u64>,
-    /// Which metrics to keep; `None` is all.
+    /// Metrics to keep; `None` keeps all.
     pub metrics: Option<Vec<Pattern>>,
 }
 
-/// A pattern of the names of metrics.
+/// A pattern for names of metrics.
 #[derive(Debug)]
 pub struct Pattern {
-    /// With `*` for any text.
+    /// Text of the pattern; `*` matches any text.
     pub text: String,
-    /// Where it is written.
+    /// Position in the file.
     pub(super) origin: Origin,
 }
 
-/// What is varied.
+/// An axis of the sweep.
 #[derive(Debug)]
 pub struct Axis {
-    /// The path of a key, "variant", or what the file calls it.
+    /// Path of a key, "variant", or the name in the file.
     pub name: String,
-    /// At least one.
+    /// Choices, at least one.
     pub choices: Vec<Choice>,
 }
 
 /// A value of an axis.
 #[derive(Debug)]
 pub struct Choice {
-    /// What it is called in the tables.
+    /// Name in the tables.
     pub label: String,
-    /// Where it is written.
+    /// Position in the file.
     pub(super) origin: Origin,
     settings: Vec<Entry>,
 }
 
-/// What a command asks of a sweep beyond its file.
+/// Options of a command in addition to the file.
 #[derive(Clone, Debug, Default)]
 pub struct SweepOptions {
-    /// The name of one of its scales.
+    /// Name of one of the sweep's scales.
     pub scale: Option<String>,
-    /// Seeds instead of its own: 1 and so on, this many.
+    /// Number of seeds, from 1, instead of the sweep's own.
     pub seeds: Option<NonZeroU32>,
-    /// The format of tables instead of the scenario's.
+    /// Format of tables instead of the scenario's.
     pub format: Option<TableFormat>,
 }
 
@@ -84,7 +84,7 @@ impl Sweep {
         Self::read(path, options, &from_disk)
     }
 
-    /// Like [`load`](Self::load), with `read` to get the texts of files.
+    /// Reads the sweep like [`load`](Self::load), but gets the texts of files from `read`.
     pub fn read(
         path: &Path,
         options: &SweepOptions,
@@ -143,17 +143,17 @@ impl Sweep {
         })
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text of its scenario, before any setting.
+    /// Returns the text of the scenario, before any setting.
     pub(crate) fn scenario_text(&self) -> &str {
         &self.scenario_text
     }
 
-    /// The scenario of a cell of the matrix, with a seed; `choices` has a choice for each axis.
+    /// Returns the scenario of a cell of the matrix, with a seed; `choices` has a choice for each axis.
     pub fn scenario(&self, choices: &[usize], seed: u64) -> Result<Scenario, ScenarioError> {
         let datapath = match self.datapath {
             DatapathKind::Kernel => "kernel",
@@ -174,20 +174,20 @@ impl Sweep {
         )
     }
 
-    /// An error at a place of the file.
+    /// Returns an error at a position in the file.
     pub(super) fn error(&self, origin: &Origin, title: &str, help: &str) -> ScenarioError {
         let span = Some(origin.span.clone());
         ScenarioError::at(&Place { name: &self.file, text: &self.text, span }, title, Some(help))
     }
 
-    /// An error about a file that the scenario names.
+    /// Returns an error about a file that the scenario names.
     pub(super) fn unreadable(&self, error: &std::io::Error) -> ScenarioError {
         let title = format!("cannot read a file that the scenario names: {error}");
         ScenarioError::at(&Place { name: &self.file, text: &self.text, span: None }, &title, None)
     }
 }
 
-/// Reads what serde does not: values and where they are written.
+/// Reads values and their positions, which serde does not provide.
 struct Reader<'a> {
     document: &'a Document<'a>,
     text: &'a str,
@@ -230,7 +230,7 @@ impl Reader<'_> {
         Ok(axes)
     }
 
-    /// The settings of a scale.
+    /// Returns the settings of a scale.
     fn scale(&self, keys: &SweepKeys, name: Option<&str>) -> Result<Vec<Entry>, ScenarioError> {
         let Some(name) = name else { return Ok(Vec::new()) };
         if !keys.scales.contains_key(name) {
@@ -246,7 +246,7 @@ impl Reader<'_> {
         self.settings(&format!("scales.{name}"))
     }
 
-    /// A table of settings, each of them apart from the others.
+    /// Reads a table of settings that must not overlap.
     fn settings(&self, path: &str) -> Result<Vec<Entry>, ScenarioError> {
         let settings = self.entries(path).to_vec();
         let mut earlier: Vec<&Entry> = Vec::new();
@@ -301,11 +301,11 @@ impl Reader<'_> {
         Ok(Axis { name: entry.key.clone(), choices: nodes.iter().map(choice).collect() })
     }
 
-    /// Refuses keys that are no paths of values, and the seed, which is an axis of its own.
+    /// Refuses keys that are not paths of values, and the seed, which is a separate axis.
     fn check_key(&self, entry: &Entry) -> Result<(), ScenarioError> {
         let at =
             |origin, title: &str, help| self.document.error_at(Some(origin), title, Some(help));
-        // A dotted or bracketed key that is not in quotes is a table to TOML, not a path.
+        // To TOML, a dotted or bracketed key without quotes is a table, not a path.
         let written = &self.text[entry.node.origin.span.clone()];
         if matches!(entry.node.value, Value::Table(_)) && !written.starts_with('{') {
             let title = format!("`{}` is a table here, not a value", entry.key);
@@ -322,7 +322,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses a setting that would undo another one of the same run.
+    /// Refuses a setting that would override another one of the run.
     fn check_apart(&self, entry: &Entry, others: &[&Entry]) -> Result<(), ScenarioError> {
         let within = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -353,7 +353,7 @@ impl Reader<'_> {
 
     fn seeds(&self, seeds: Seeds) -> Result<Vec<u64>, ScenarioError> {
         let error = |path: &str, title: &str, help| Err(self.document.error(path, title, help));
-        // A count may stand for itself.
+        // A count may be written without a table.
         let count_key = if self.node("seeds.count").is_some() { "seeds.count" } else { "seeds" };
         match seeds {
             Seeds::Range(SeedRange { count: 0, .. }) => {
@@ -386,7 +386,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a value is called in the tables: a text without its quotes, all else as it is written.
+    /// Returns the name of a value in the tables: a text without its quotes, other values as written.
     fn label(&self, node: &Node) -> String {
         if let Value::Text(text) = &node.value {
             return text.clone();

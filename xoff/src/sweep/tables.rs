@@ -15,7 +15,7 @@ use super::metrics::Sample;
 use super::plan::{Plan, Run};
 use super::student;
 
-/// Columns of `sweep.csv` behind those of the axes.
+/// Columns of `sweep.csv` after the columns of the axes.
 const RUN_COLUMNS: &[Column<'static>] = &[
     Column::integer("seed", "Seed of the run."),
     Column::text("run", "Name of the run's folder in `runs/`."),
@@ -29,7 +29,7 @@ const RUN_COLUMNS: &[Column<'static>] = &[
     Column::decimal("value", "That number; `true` is 1 and `false` is 0."),
 ];
 
-/// Columns of `summary.csv` behind those of the axes.
+/// Columns of `summary.csv` after the columns of the axes.
 const CELL_COLUMNS: &[Column<'static>] = &[
     Column::text("metric", "As in `sweep.csv`."),
     Column::integer(
@@ -65,7 +65,7 @@ const CELL_COLUMNS: &[Column<'static>] = &[
     Column::decimal("max", "Largest value.").or_empty(),
 ];
 
-/// Markdown that documents a sweep's tables.
+/// Returns Markdown that documents a sweep's tables.
 pub fn columns_markdown() -> String {
     let mut text = String::from(
         "\n# Results of a sweep\n\n\
@@ -79,28 +79,28 @@ pub fn columns_markdown() -> String {
     text
 }
 
-/// Where the results of a run are: on disk, so that not all of them are in memory.
+/// Function that reads the results of a run from disk, so that they are not all in memory.
 pub type Source<'a> = &'a dyn Fn(&Run) -> Option<RunResult>;
 
-/// What the results of a sweep say together.
+/// Summary of a sweep's results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// How long each run took, by its index; `None` if it has no results.
+    /// Wall time of each run, by its index; `None` if it has no results.
     pub walls: Vec<Option<Duration>>,
-    /// Runs whose state is [`RunState::Incomplete`].
+    /// Number of runs whose state is [`RunState::Incomplete`].
     pub incomplete: usize,
-    /// Runs whose state is [`RunState::Deadlock`].
+    /// Number of runs whose state is [`RunState::Deadlock`].
     pub deadlock: usize,
-    /// Runs that were not what they claim to be, by their indices, and in what.
+    /// Runs that are not sound, by their indices, with the reason.
     pub doubts: Vec<(usize, String)>,
-    /// How many runs were made on which kind of processor.
+    /// Number of runs by kind of processor.
     pub processors: BTreeMap<String, usize>,
-    /// The metrics that any run has and that the tables are to have.
+    /// Metrics of the tables that at least one run has.
     names: BTreeSet<String>,
 }
 
 impl Survey {
-    /// Looks at the results of each run once.
+    /// Reads the results of each run once.
     pub fn of(plan: &Plan, source: Source<'_>) -> Self {
         let mut survey = Self::default();
         let selection = plan.selection();
@@ -124,25 +124,25 @@ impl Survey {
         survey
     }
 
-    /// How many runs have results.
+    /// Returns the number of runs that have results.
     pub fn done(&self) -> usize {
         self.walls.iter().flatten().count()
     }
 
-    /// That runs were made on several kinds of processors, if they were.
+    /// Returns a note if runs were executed on several kinds of processors.
     pub fn mixture(&self) -> Option<String> {
         let runs = |(name, count): (&String, &usize)| format!("{count} on {name}");
         let kinds: Vec<String> = self.processors.iter().map(runs).collect();
         (kinds.len() > 1).then(|| format!("several kinds of processors: {}", kinds.join(", ")))
     }
 
-    /// Whether a run has results.
+    /// Returns true if a run has results.
     pub fn is_done(&self, run: &Run) -> bool {
         self.walls[run.index].is_some()
     }
 }
 
-/// Writes `sweep.csv` to `runs` and `summary.csv` to `cells`. In memory are the numbers of one cell.
+/// Writes `sweep.csv` to `runs` and `summary.csv` to `cells`. Only the numbers of one cell are in memory at a time.
 pub fn write<W: Write + Send>(
     plan: &Plan,
     survey: &Survey,
@@ -155,7 +155,7 @@ pub fn write<W: Write + Send>(
         TableFile::new::<RunRow>(format, runs, Path::new(RUNS_TABLE), &axes.columns(RUN_COLUMNS))?;
     let columns = axes.columns(CELL_COLUMNS);
     let mut cells = TableFile::new::<CellRow>(format, cells, Path::new(CELLS_TABLE), &columns)?;
-    // Seeds turn fastest, so runs of a cell follow each other.
+    // Seeds vary fastest, so runs of a cell are consecutive.
     for cell in plan.runs.chunk_by(|one, next| one.choices == next.choices) {
         let mut gathered = Cell::default();
         for run in cell.iter().filter(|run| survey.is_done(run)) {
@@ -178,12 +178,12 @@ pub fn write<W: Write + Send>(
     cells.finish()
 }
 
-/// Runs with the same choices.
+/// Runs with equal choices.
 #[derive(Default)]
 struct Cell<'a> {
     incomplete: usize,
     deadlock: usize,
-    /// The numbers of each metric that any of them has, also of those in which flows are missing.
+    /// Numbers of each metric that any run has, including metrics with missing flows.
     metrics: BTreeMap<&'a str, Vec<Decimal>>,
 }
 
@@ -200,7 +200,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The axes of a sweep as columns, of numbers if all choices are written as numbers.
+/// Axes of a sweep as columns; a column has numbers if all choices are written as numbers.
 struct Axes<'a>(Vec<(Column<'a>, Vec<Field<'a>>)>);
 
 impl<'a> Axes<'a> {
@@ -240,7 +240,7 @@ impl<'a> Axes<'a> {
     }
 }
 
-/// Whether a text is a whole number as it would be written.
+/// Returns true if a text is a whole number in canonical form.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'))
 }
@@ -273,7 +273,7 @@ pub struct CellRow<'a> {
     metric: &'a str,
     incomplete: usize,
     deadlock: usize,
-    /// Those of the runs that have it.
+    /// Values of the runs that have the metric.
     values: Vec<Decimal>,
 }
 
@@ -304,7 +304,7 @@ mod tests {
     use crate::sweep::sweep_file::Pattern;
     use insta::assert_snapshot;
 
-    /// Both tables.
+    /// Returns the text of both tables.
     fn texts(plan: &Plan, results: &[Option<RunResult>]) -> [String; 2] {
         let source = |run: &Run| results[run.index].clone();
         let mut tables = [Vec::new(), Vec::new()];

@@ -1,4 +1,4 @@
-//! Sweep files that are right, and what is said about those that are not.
+//! Valid sweep files, and the errors of invalid ones.
 
 use std::fs;
 
@@ -153,7 +153,7 @@ fn a_run_of_an_index_is_that_of_the_plan() {
     let plan = planned("seeds = 2\n[matrix]\n\"switch.buffer\" = [\"1MB\", \"2MB\"]").unwrap();
     let ids: Vec<String> = plan.runs.iter().map(|run| run.id.to_string()).collect();
     assert!(ids.iter().all(|id| ids.iter().filter(|other| *other == id).count() == 1), "{ids:?}");
-    // The scenario's folder is gone, and its text is known.
+    // The scenario's folder is gone, but its text is known.
     for (index, run) in plan.runs.iter().enumerate() {
         let (found, scenario) = plan.sweep.run(index).unwrap();
         assert_eq!((&found, scenario.seed), (run, run.seed));

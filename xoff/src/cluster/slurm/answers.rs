@@ -1,37 +1,38 @@
-//! What Slurm's commands print, read.
+//! Parsers for the output of Slurm's commands.
 
 use std::path::Path;
 
 use super::Submitted;
 
-/// How a task is.
+/// State of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskState {
-    /// Its number in the array; `None` is the probe.
+    /// Number of the task in the array; `None` is the probe.
     pub task: Option<usize>,
     /// Its state.
     pub state: State,
-    /// What Slurm calls the state, such as `OUT_OF_MEMORY`.
+    /// Slurm's name of the state, such as `OUT_OF_MEMORY`.
     pub name: String,
-    /// Why it is in that state, such as `Resources`; `None` if there is no reason.
+    /// Slurm's reason for the state, such as `Resources`; `None` if it gives none.
     pub reason: Option<String>,
 }
 
-/// What a state of Slurm means.
+/// Meaning of a Slurm state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits, or will be executed again.
+    /// Waiting, or to be executed again.
     Waiting,
-    /// It is executed.
+    /// Being executed.
     Running,
-    /// It ended with exit code 0.
+    /// Ended with exit code 0.
     Completed,
-    /// It ended in another way.
+    /// Ended in another way.
     Failed,
 }
 
 impl State {
-    /// Of a name in `squeue --format=%T`. An unknown one is a state of a later Slurm: the task counts as not ended.
+    /// Parses a name in `squeue --format=%T`. An unknown name is a state of a later Slurm: the task counts as not
+    /// ended.
     pub fn of(name: &str) -> Self {
         match name {
             "RUNNING" | "COMPLETING" | "SIGNALING" | "STAGE_OUT" | "SUSPENDED" | "STOPPED" => {
@@ -46,13 +47,13 @@ impl State {
         }
     }
 
-    /// Whether it has not ended.
+    /// Returns true if the task has not ended.
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Waiting | Self::Running)
     }
 }
 
-/// Lines of `squeue --array --format=%i|%T|%r`.
+/// Parses lines of `squeue --array --format=%i|%T|%r`.
 pub(super) fn states(text: &str, submitted: &Submitted) -> Vec<TaskState> {
     let line = |line: &str| {
         let mut fields = line.trim().splitn(3, '|');
@@ -70,17 +71,17 @@ pub(super) fn states(text: &str, submitted: &Submitted) -> Vec<TaskState> {
     text.lines().filter_map(line).collect()
 }
 
-/// Whether an error of `squeue` says that it does not know the job (any more).
+/// Returns true if an error of `squeue` means that the job is unknown or forgotten.
 pub(super) fn is_unknown(error: &str) -> bool {
     error.contains("Invalid job id specified")
 }
 
-/// The number in the answer of `sbatch --parsable`, `NUMBER[;CLUSTER]`.
+/// Parses the number in the answer of `sbatch --parsable`, `NUMBER[;CLUSTER]`.
 pub(super) fn job_number(text: &str) -> Option<u64> {
     text.trim().split(';').next()?.parse().ok()
 }
 
-/// The number of the job that executes a script, in lines `NUMBER|COMMAND`.
+/// Returns the number of the job that executes a script, from lines `NUMBER|COMMAND`.
 pub(super) fn job_of_script(text: &str, script: &Path) -> Option<u64> {
     let is_it = |line: &&str| {
         line.split_once('|').is_some_and(|(_, command)| Path::new(command.trim()) == script)
@@ -88,7 +89,7 @@ pub(super) fn job_of_script(text: &str, script: &Path) -> Option<u64> {
     text.lines().find(is_it)?.split('|').next()?.trim().parse().ok()
 }
 
-/// `ExitCode` and `BatchHost` of `scontrol --oneliner show job`.
+/// Parses `ExitCode` and `BatchHost` of `scontrol --oneliner show job`.
 pub(super) fn exit(text: &str) -> Option<(i32, String)> {
     let value = |key: &str| {
         text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
@@ -97,13 +98,14 @@ pub(super) fn exit(text: &str) -> Option<(i32, String)> {
     Some((code, value("BatchHost").unwrap_or("a node").to_owned()))
 }
 
-/// `MaxArraySize` of `scontrol show config`: indices are below it, so it is the number of tasks, too.
+/// Parses `MaxArraySize` of `scontrol show config`. Indices are below it, so it is also the max number of tasks.
 pub(super) fn max_array_size(text: &str) -> Option<usize> {
     let line = text.lines().find_map(|line| line.trim().strip_prefix("MaxArraySize"))?;
     line.trim().strip_prefix('=')?.trim().parse().ok()
 }
 
-/// Processors of a partition, of several with commas between them, or of the default one, that are not out of order: of lines `NAME|ALLOCATED/IDLE/OTHER/TOTAL`.
+/// Returns the number of usable processors of a partition, of several partitions separated by commas, or of the default
+/// partition, from lines `NAME|ALLOCATED/IDLE/OTHER/TOTAL`.
 pub(super) fn processors(text: &str, partition: Option<&str>) -> Option<usize> {
     let line = |line: &str| {
         let (name, counts) = line.trim().split_once('|')?;
@@ -123,11 +125,11 @@ pub(super) fn processors(text: &str, partition: Option<&str>) -> Option<usize> {
     Some(found.sum())
 }
 
-/// Names of partitions in the same lines.
+/// Returns the names of partitions in these lines.
 pub(super) fn partitions(text: &str) -> Vec<&str> {
     let names = text.lines().filter_map(|line| line.trim().split_once('|'));
     let mut names: Vec<&str> = names.map(|(name, _)| name.trim_end_matches('*')).collect();
-    // One with nodes of several kinds has several lines.
+    // A partition with nodes of several kinds has several lines.
     names.dedup();
     names
 }

@@ -1,4 +1,4 @@
-//! The scripts that `sbatch` takes.
+//! Batch scripts for `sbatch`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use super::super::JobFolder;
 pub const NOT_SHARED: i32 = 66;
 /// Exit code of a probe that cannot execute xoff.
 pub const NO_EXECUTABLE: i32 = 67;
-/// Seconds for which a probe waits until it sees a folder that was just made: clients of NFS remember what was not there.
+/// Max wait of a probe for a folder that was just created, in seconds. NFS clients cache the folder's absence.
 const PATIENCE: u32 = 15;
 
-/// What a user asks of Slurm.
+/// A user's request to Slurm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// What the job is called.
+    /// Name of the job.
     pub name: String,
     /// Partition; `None` is the cluster's default.
     pub partition: Option<String>,
-    /// Time limit of a task, as Slurm writes it.
+    /// Time limit of a task, in Slurm's format.
     pub time: Option<String>,
-    /// Processors of a task, which executes as many runs at a time.
+    /// Processors per task; a task executes this many runs in parallel.
     pub cpus: usize,
-    /// Memory of a task, as Slurm writes it.
+    /// Memory per task, in Slurm's format.
     pub memory: Option<String>,
-    /// Options for `sbatch`; they win over all others.
+    /// Options for `sbatch`; they override all others.
     pub options: Vec<String>,
 }
 
 impl Request {
-    /// Options of `sbatch` for what tasks need, and their values.
+    /// Returns the options of `sbatch` for a task's resources, with their values.
     pub(super) fn resources(&self) -> Vec<(&'static str, String)> {
         let optional =
             [("partition", &self.partition), ("time", &self.time), ("mem", &self.memory)];
@@ -42,12 +42,12 @@ impl Request {
     }
 }
 
-/// How a task calls xoff.
+/// Command line of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The executable.
     pub executable: PathBuf,
-    /// Arguments before those of the task.
+    /// Arguments before the task's own arguments.
     pub arguments: Vec<String>,
     /// The working folder.
     pub folder: PathBuf,
@@ -55,8 +55,9 @@ pub struct Call {
 
 impl Call {
     fn probe_script(&self, job: &JobFolder, request: &Request) -> String {
-        // Whatever it prints would go to a folder that perhaps is not there. It asks for what tasks ask for, so that Slurm
-        // refuses at once what no node has: it takes jobs that wait for another one unseen.
+        // Output is discarded, because its folder may not be visible. The probe requests the resources of a task, so
+        // that Slurm refuses at once a request that no node can satisfy: it does not check jobs that wait for another
+        // one.
         let mut text = self.head(request, Path::new("/dev/null"));
         let mark = quoted(&job.path().join(job.mark()).to_string_lossy());
         let executable = quoted(&self.executable.to_string_lossy());
@@ -97,14 +98,14 @@ impl Call {
         text
     }
 
-    /// The probe's script and that of the tasks.
+    /// Returns the scripts of the probe and of the tasks.
     pub(super) fn scripts(&self, job: &JobFolder, request: &Request, tasks: usize) -> [String; 2] {
         [self.probe_script(job, request), self.tasks_script(job, request, tasks)]
     }
 
     fn head(&self, request: &Request, log: &Path) -> String {
         let (name, folder) = (&request.name, self.folder.to_string_lossy());
-        // In names of logs, `%` begins what Slurm replaces. The `%a` of ours comes last.
+        // In names of logs, Slurm expands `%`. The `%a` added here comes last.
         let log = log.to_string_lossy();
         let log = match log.strip_suffix("%a.log") {
             Some(start) => format!("{}%a.log", start.replace('%', "%%")),
@@ -130,7 +131,7 @@ impl Call {
     }
 }
 
-/// A word for the shell.
+/// Quotes a word for the shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

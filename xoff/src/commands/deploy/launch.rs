@@ -15,16 +15,16 @@ use crate::complaint::Complaint;
 use crate::live::client;
 use crate::live::folder::Description;
 
-/// Time between two looks whether the wait is interrupted.
+/// Time between two checks for an interrupt.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// A fabric to be supervised.
+/// A fabric for a supervisor to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Launch {
     pub name: String,
     /// The resolved scenario.
     pub toml: String,
-    /// As `--dilation` takes it, and then as `--threads` does.
+    /// Values of `--dilation` and `--threads`.
     pub dilation: String,
     pub threads: String,
     pub busy_poll: bool,
@@ -35,7 +35,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// What the fabric is run with that is no part of its scenario.
+    /// Returns the fabric's options that are not part of its scenario.
     pub fn options(&self) -> [(&'static str, Option<String>); 6] {
         let results = self.results.as_ref().map(|folder| folder.display().to_string());
         [
@@ -49,19 +49,19 @@ impl Launch {
     }
 }
 
-/// Why a fabric is not up.
+/// Reason why a fabric is not up.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The user did not want to wait for it. It was taken down again.
+    /// The user interrupted the wait. The fabric was taken down again.
     Interrupted,
-    /// Nor did the user want to wait until it was down.
+    /// The user interrupted the wait for the fabric's end, too.
     Left,
     /// The fabric cannot be deployed.
     Failed(Complaint),
 }
 
-/// Starts a supervisor, and waits until its fabric is up. Once this process has been interrupted more than `allowed` times,
-/// what there is of the fabric is taken down again; once more, and nobody waits for that.
+/// Starts a supervisor, and waits until its fabric is up. If this process has been interrupted more than `allowed`
+/// times, the partial fabric is taken down again. One more interrupt skips the wait for that.
 pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description, Failure> {
     if interrupt::times() > allowed {
         return Err(Failure::Interrupted);
@@ -71,7 +71,7 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
         start(launch).map_err(|error| failed("cannot start the supervisor", error))?;
     let mut said = String::new();
     let mut output = BufReader::new(supervisor.stdout.take().expect("it is piped"));
-    // It says all at once, or nothing and ends.
+    // The supervisor writes its whole answer at once, or ends without one.
     while !client::is_ready(output.get_ref().as_raw_fd(), libc::POLLIN, MOMENT) {
         if interrupt::times() > allowed {
             return Err(give_up(&mut supervisor, allowed));
@@ -87,7 +87,7 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
     }
     let mut why = String::new();
     let mut errors = supervisor.stderr.take().expect("it is piped");
-    // What it could not say is replaced below.
+    // An error that cannot be read is replaced below.
     let _ = errors.read_to_string(&mut why);
     let status = supervisor.wait();
     if let Ok(complaint) = serde_json::from_str::<Complaint>(&said) {
@@ -102,11 +102,11 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
     }))
 }
 
-/// Has a supervisor end, and waits for that unless the user does not want to.
+/// Terminates a supervisor, and waits for its end unless the user interrupts.
 fn give_up(supervisor: &mut Child, allowed: u32) -> Failure {
-    // SAFETY: sends a signal to a child that was not waited for, so its number is its own.
+    // SAFETY: sends a signal to a child that was not waited for, so no other process has its number.
     unsafe { libc::kill(supervisor.id().cast_signed(), libc::SIGTERM) };
-    // A child of which the system says nothing is no longer there.
+    // An error means that the child has already ended.
     while let Ok(None) = supervisor.try_wait() {
         if interrupt::times() > allowed + 1 {
             return Failure::Left;
@@ -116,7 +116,7 @@ fn give_up(supervisor: &mut Child, allowed: u32) -> Failure {
     Failure::Interrupted
 }
 
-/// Starts the supervisor in the background, in a session of its own.
+/// Starts the supervisor in the background, as the leader of a new session.
 fn start(launch: &Launch) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("xoff").args([SUPERVISE, &launch.name]);
@@ -131,7 +131,7 @@ fn start(launch: &Launch) -> io::Result<Child> {
         command.arg("--out").arg(folder);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // The folder that a user is in is not kept in use; the scenario names files by absolute paths.
+    // The supervisor must not keep the user's current folder in use; the scenario names files by absolute paths.
     command.current_dir("/");
     // SAFETY: `setsid` is called between fork and exec, and takes no lock.
     unsafe {

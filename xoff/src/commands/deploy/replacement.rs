@@ -1,4 +1,4 @@
-//! What a deployment replaces, and how that comes back if nothing comes of the deployment.
+//! The fabric that a deployment replaces, and its return if the deployment fails.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,34 +9,34 @@ use super::launch::{Failure, Launch, in_background};
 use crate::live::changes::{self, Change};
 use crate::live::folder::{Description, LiveFolder};
 
-/// What there is to replace.
+/// A live fabric to replace.
 pub(super) struct Running {
     pub launch: Launch,
     pub description: Description,
     pub changes: Vec<Change>,
 }
 
-/// What has become of a fabric that was deployed again.
+/// Outcome of deploying the old fabric again.
 pub(super) enum Again {
-    /// It is up: a sentence.
+    /// The fabric is up. A sentence for the user.
     Up(String),
-    /// It is not, because the user interrupted that, too: a sentence.
+    /// The user interrupted this deployment, too. A sentence for the user.
     Interrupted(String),
-    /// It could not be deployed: a sentence.
+    /// The fabric could not be deployed. A sentence for the user.
     Failed(String),
 }
 
-/// Says that neither fabric is left. `how` is [`ARE`] or [`WILL_BE`].
+/// Returns the message that neither fabric is left. `how` is [`ARE`] or [`WILL_BE`].
 pub(super) fn both_gone(name: &str, how: &str) -> String {
     format!("{name}, as it was, and the one that was to replace it {how}")
 }
 
 pub(super) const ARE: &str = "are both gone";
-/// A supervisor takes down what it has.
+/// A supervisor is still taking down its fabric.
 pub(super) const WILL_BE: &str = "will both be gone in a moment (see `xoff list`)";
 
-/// Deploys a fabric again that was taken down for another one. It leaves no results, which would replace those that it has left.
-/// One interrupt may have led to this; another one ends it.
+/// Deploys a fabric again that was taken down for another one. The fabric leaves no results, because they would replace
+/// the results of its first life. One interrupt may have led to this; another one ends it.
 pub(super) fn deploy_again(launch: Launch) -> Again {
     let results = launch.results.clone();
     let launch = Launch { results: None, ..launch };
@@ -60,7 +60,7 @@ pub(super) fn deploy_again(launch: Launch) -> Again {
     }
 }
 
-/// The fabric that has the name, and how the new one differs from it.
+/// Returns the live fabric of the name, and the differences of the new one.
 pub(super) fn running(
     folder: &LiveFolder,
     description: Description,

@@ -16,7 +16,7 @@ use crate::live::client;
 use crate::live::folder::Description;
 use crate::live::supervisor::{self, Settings};
 
-/// What a supervisor says once its fabric forwards.
+/// Line that a supervisor prints once its fabric forwards.
 pub(super) const READY: &str = "ready";
 
 /// Arguments of the supervisor, which reads its scenario from standard input.
@@ -49,7 +49,7 @@ pub(super) fn stay(
         if let Ok((_, description)) = client::find(&launch.name) {
             up(&description);
         }
-        // Nobody is there to be told unless systemd has started it.
+        // Fails unless systemd has started this process.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
     };
     supervisor::supervise(scenario, &settings, interrupted, ready)
@@ -81,7 +81,7 @@ pub fn supervise(arguments: &SuperviseArguments) -> Exit {
     };
     match supervisor::supervise(scenario, &settings, interrupted, ready) {
         Ok(()) => Exit::Success,
-        // It goes to the log.
+        // The message goes to the log.
         Err(message) if is_ready.get() => refuse(message),
         Err(message) => give_up(message),
     }
@@ -92,7 +92,7 @@ fn give_up(complaint: impl Into<Complaint>) -> Exit {
     let complaint = complaint.into();
     let line = serde_json::to_string(&complaint).expect("a complaint is plain data");
     let mut output = io::stdout().lock();
-    // Perhaps nobody waits for it.
+    // The reader may have ended.
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
     Exit::BadInput
 }
@@ -101,9 +101,9 @@ fn say_ready(interrupted: &AtomicBool) {
     let mut output = io::stdout().lock();
     let told = writeln!(output, "{READY}").and_then(|()| output.flush());
     if told.is_err() {
-        // Whoever wanted the fabric has gone.
+        // The process that asked for the fabric has ended.
         interrupted.store(true, Ordering::Relaxed);
     }
-    // Nobody waits for more.
+    // The reader expects no more output.
     close_output();
 }

@@ -1,4 +1,4 @@
-//! The programs of switches in each form that a scenario can ask for, and what the kernel's verifier makes of them.
+//! The switch programs in each form that a scenario can select, and the kernel verifier's verdict on them.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use super::{PAIR_INTERFACE, Problem};
 use crate::commands::json_errors::answers_in_json;
 use crate::commands::{Exit, print, with_causes};
 
-/// Where the program of a switch is attached; at both hooks of XDP it is the same.
+/// Attachment of a switch program. Native and generic XDP use the same program.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Xdp,
@@ -59,7 +59,7 @@ pub fn load_all() -> Result<String, Problem> {
         .to_owned())
 }
 
-/// Prints a line for each program of switches, as it is tried; in JSON an object.
+/// Prints a line for each switch program as it is loaded; in JSON one object.
 #[expect(clippy::disallowed_methods, reason = "how long a program takes to load is printed")]
 pub fn print_table() -> Exit {
     let header = format!("{:>12} {:>8}  {:<12} program", "instructions", "ms", "hook");
@@ -106,8 +106,8 @@ fn every() -> impl Iterator<Item = (Place, Policy)> {
     })
 }
 
-/// Policies in which each scheme, buffer management, threshold, marking and action of a watchdog occurs: the verifier sees no
-/// others than those that a switch runs.
+/// Policies that contain each scheme, buffer management, threshold, marking and watchdog action: the verifier sees only
+/// values that a switch can run with.
 fn policies() -> impl Iterator<Item = Policy> {
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
     use ThresholdScheme::{Dynamic, Static, Stored};
@@ -117,12 +117,12 @@ fn policies() -> impl Iterator<Item = Policy> {
     let plain = plain.zip(actions).map(|(plain, action)| plain.with_storm_action(action));
     let schemes = SchemeSettings::every().zip(plain.clone());
     let schemes = schemes.map(|(scheme, plain)| scheme.select(plain));
-    // The first is what the schemes have.
+    // The first settings already occur with the schemes.
     let lossy = lossy::Settings::every().skip(1).zip(plain);
     schemes.chain(lossy.map(|(lossy, plain)| lossy.select(plain)))
 }
 
-/// What a program's constants are.
+/// Returns a program's constants as text.
 fn name(policy: Policy) -> String {
     format!(
         "{:?} (options {:#x}), {:?} (options {:#x}), threshold {:?}, marking {:?}, storm {:?}",
@@ -136,7 +136,7 @@ fn name(policy: Policy) -> String {
     )
 }
 
-/// Loads a program; how many instructions the verifier has followed, if the kernel says so.
+/// Loads a program. Returns the number of instructions that the verifier processed, if the kernel reports it.
 fn load(place: Place, policy: Policy) -> Result<Option<u32>, ProgramError> {
     Ok(match place {
         Place::Xdp => switch(policy, Hook::Xdp)?.verified_instructions(),
@@ -145,7 +145,7 @@ fn load(place: Place, policy: Policy) -> Result<Option<u32>, ProgramError> {
     })
 }
 
-/// The program of a fabric's switch.
+/// Loads the program of a fabric's switch.
 pub fn switch(policy: Policy, hook: Hook) -> Result<SwitchProgram, ProgramError> {
     let scheme = Selected::room(policy, 2);
     let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };

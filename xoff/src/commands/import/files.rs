@@ -1,4 +1,4 @@
-//! The files of an import: all of them, or none.
+//! The files of an import, written all or not at all.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,16 +13,16 @@ use super::super::Exit;
 use crate::complaint::Complaint;
 use crate::import::ns3::{IMPORTED_FROM, Imported};
 
-/// Ends of the names of files that are not yet, or no longer, in their places.
+/// Suffixes of names of files that are not yet, or no longer, in place.
 const NEW: &str = "new";
 const OLD: &str = "old";
 
-/// Why nothing was written.
+/// Reason why nothing was written.
 #[derive(Debug)]
 pub struct Failure {
-    /// What to say.
+    /// Message for the user.
     pub complaint: Complaint,
-    /// How the command ends.
+    /// Exit status of the command.
     pub exit: Exit,
 }
 
@@ -39,8 +39,8 @@ struct Output<'a> {
 }
 
 /// Writes an imported scenario and its flow lists, after a check that the scenario can be loaded. With `force` they
-/// replace those of an earlier import; an error leaves everything as it was. Once the first file is in its place, an
-/// interruption waits for the last.
+/// replace the files of an earlier import; an error leaves everything as it was. Once the first file is in place, an
+/// interrupt takes effect only after the last one.
 pub fn write(
     imported: &Imported,
     out: &Path,
@@ -67,7 +67,7 @@ pub fn write(
     let scenario = load(imported, &outputs, out)?;
     replace(&outputs, interrupted)?;
     let written: BTreeSet<&Path> = outputs.iter().map(|output| output.path.as_path()).collect();
-    // What cannot be removed is left: the import is complete.
+    // A list that cannot be removed is left: the import is complete.
     for list in earlier.iter().filter(|list| !written.contains(list.as_path())) {
         let _ = fs::remove_file(list);
     }
@@ -77,7 +77,8 @@ pub fn write(
     Ok(scenario)
 }
 
-/// The flow lists of the import that wrote `out`; none if nothing is there. What stands there may be replaced.
+/// Checks that `out` may be written. Returns the flow lists of the import that wrote it, empty if there is no such
+/// file.
 fn earlier_lists(out: &Path, force: bool) -> Result<BTreeSet<PathBuf>, Complaint> {
     let path = out.display();
     if !may_replace(out, force)? {
@@ -103,7 +104,7 @@ fn earlier_lists(out: &Path, force: bool) -> Result<BTreeSet<PathBuf>, Complaint
     Ok(names.map(|name| out.with_file_name(name)).collect())
 }
 
-/// Checks that a flow list may be written: nothing is there, or a list of the earlier import.
+/// Checks that a flow list may be written: the path is free, or holds a list of the earlier import.
 fn check_list(
     list: &Path,
     earlier: &BTreeSet<PathBuf>,
@@ -121,14 +122,14 @@ fn check_list(
     Ok(())
 }
 
-/// That `action` failed on a file.
+/// Returns the error of an `action` that failed on a file.
 fn failed(action: &str, path: &Path, error: &io::Error) -> Complaint {
     let path = path.display();
     Complaint::new(format!("cannot {action} {path}: {error}"))
         .with_help("name another file with --out")
 }
 
-/// Whether something is there that `force` may replace.
+/// Returns true if there is a file that `force` may replace, and false if the path is free.
 fn may_replace(path: &Path, force: bool) -> Result<bool, Complaint> {
     let shown = path.display();
     let wrong = |what: &str, help: &str| Err(format!("{shown} {what}; {help}").into());
@@ -146,7 +147,7 @@ fn may_replace(path: &Path, force: bool) -> Result<bool, Complaint> {
     }
 }
 
-/// The scenario that the outputs will be.
+/// Loads the scenario from the outputs, before they are written.
 fn load(imported: &Imported, outputs: &[Output<'_>], out: &Path) -> Result<Scenario, Complaint> {
     let read = |asked: &Path| {
         let output = outputs.iter().find(|output| output.path.file_name() == asked.file_name());
@@ -165,15 +166,15 @@ impl Output<'_> {
     }
 }
 
-/// Puts the new files in place of the old ones: all new ones are complete before the first one is moved, and the old
-/// ones come back if a move fails.
+/// Puts the new files in place of the old ones. All new files are complete before the first one is moved, and the old
+/// ones are restored if a move fails.
 fn replace(outputs: &[Output<'_>], interrupted: &AtomicBool) -> Result<(), Failure> {
     let (mut made, mut kept) = (Vec::new(), Vec::new());
     let moved = outputs
         .iter()
         .try_for_each(|output| complete(output, interrupted, &mut made))
         .and_then(|()| outputs.iter().try_for_each(|output| put(output, &mut made, &mut kept)));
-    // What cannot be removed or moved back is left: the first error is the one to show.
+    // A file that cannot be removed or moved back is left: the first error is the one to report.
     if moved.is_err() {
         for path in made {
             let _ = fs::remove_file(path);
@@ -189,7 +190,7 @@ fn replace(outputs: &[Output<'_>], interrupted: &AtomicBool) -> Result<(), Failu
     moved
 }
 
-/// Writes a file beside its place.
+/// Writes a file beside its final path.
 fn complete(
     output: &Output<'_>,
     interrupted: &AtomicBool,
@@ -207,7 +208,7 @@ fn complete(
     Ok(())
 }
 
-/// Moves a complete file over what is in its place, of which a copy is kept.
+/// Moves a complete file to its final path. A copy of the file that it replaces is kept.
 fn put(
     output: &Output<'_>,
     made: &mut Vec<PathBuf>,
@@ -215,7 +216,7 @@ fn put(
 ) -> Result<(), Failure> {
     let failed = |error| failed("replace", &output.path, &error);
     let old = output.beside(OLD);
-    // Some file systems have no links.
+    // Some file systems have no hard links.
     let copied = || fs::copy(&output.path, &old).map(drop);
     match fs::hard_link(&output.path, &old).or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Err(error),
@@ -229,7 +230,7 @@ fn put(
     Ok(())
 }
 
-/// Removes what imports that were killed have left beside a file.
+/// Removes leftovers of killed imports beside a file.
 fn remove_left_over(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beginning = format!(".{name}.");
@@ -254,7 +255,7 @@ fn remove_left_over(path: &Path) {
 mod tests {
     use super::*;
 
-    /// A scenario and its list, to be replaced in a folder.
+    /// A scenario and its list, as replacements in a folder.
     fn outputs(folder: &Path) -> [Output<'static>; 2] {
         [("x.csv", "new list"), ("x.toml", "new scenario")]
             .map(|(name, text)| Output { path: folder.join(name), text })
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join("x.csv")).unwrap(), "old list");
         assert_eq!(entries(folder.path()), ["x.csv", "x.toml"]);
 
-        // What was not there is not there again.
+        // Files that did not exist before do not exist after the failure.
         fs::remove_file(folder.path().join("x.csv")).unwrap();
         replace(&outputs(folder.path()), &AtomicBool::new(false)).expect_err("it fails");
         assert_eq!(entries(folder.path()), ["x.toml"]);

@@ -1,4 +1,4 @@
-//! `xoff reproduce --check`: does xoff still say what is committed?
+//! `xoff reproduce --check`: compares xoff's numbers with the committed ones.
 
 use std::fmt::Write;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
 use crate::sweep::{self, Claim, Failure, News, Plan, Run, RunResult, SweepFolder};
 
-/// Where in the results' folder the repeated runs are.
+/// Folder of the repeated runs in the results' folder.
 const FOLDER: &str = "check";
 
-/// Repeats a run of each figure and compares its numbers with those that are committed.
+/// Repeats a run of each figure and compares its numbers with the committed ones.
 pub(super) fn compare(
     arguments: &Arguments,
     plans: &[(&'static Figure, Plan)],
@@ -49,8 +49,8 @@ pub(super) fn compare(
     Ok(answer(&text, &json!({ "figures": figures }), exit))
 }
 
-/// Repeats a run of each figure and writes its numbers to `file`, which keeps what it has of other figures. A new file has
-/// what is committed of them.
+/// Repeats a run of each figure and writes its numbers to `file`. The file keeps its rows of other figures; a new file
+/// gets the committed rows of other figures.
 pub(super) fn write_file(
     arguments: &Arguments,
     plans: &[(&'static Figure, Plan)],
@@ -77,7 +77,7 @@ pub(super) fn write_file(
     Ok(answer(&file, &json!({ "file": file }), Exit::Success))
 }
 
-/// The numbers of a run of each figure; `None` if the user interrupted it.
+/// Repeats a run of each figure and returns its numbers; `None` if the user interrupted it.
 fn repeat(
     arguments: &Arguments,
     plans: &[(&'static Figure, Plan)],
@@ -108,7 +108,7 @@ fn repeat(
     Ok(Some(found))
 }
 
-/// Runs it, whether or not the folder has its results.
+/// Executes a run even if the folder already has its results.
 fn repeat_run(
     plan: &Plan,
     run: &Run,

@@ -1,27 +1,27 @@
-//! A section of a JSON Schema, in words.
+//! A section of a JSON Schema, as text.
 
 use std::fmt::Write;
 
 use scenario::document::suggestion;
 use serde_json::Value;
 
-/// The key of a table that says of which kind it is.
+/// Key of a table that selects its kind.
 const TAG: &str = "kind";
-/// Characters of a line.
+/// Characters per line.
 const WIDTH: usize = 100;
 const INDENT: &str = "    ";
 const WRITES: &str = "a String takes every write";
 
-/// A table of a file, or a key of one.
+/// A table of a file, or a key of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// The schema of the whole file.
+    /// Schema of the whole file.
     root: &'a Value,
     schema: &'a Value,
 }
 
 impl<'a> Section<'a> {
-    /// The section at a path of keys, kinds and places in lists. An error is a title and a help.
+    /// Returns the section at a path of keys, kinds and list positions. An error has a title and a help text.
     pub fn find(root: &'a Value, path: &str) -> Result<Self, (String, String)> {
         let whole = Self { root, schema: root };
         path.split('.').try_fold(whole, |section, step| {
@@ -33,12 +33,12 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The schema itself.
+    /// Returns the section's schema.
     pub const fn json(&self) -> &'a Value {
         self.schema
     }
 
-    /// The section in words; `path` is its name.
+    /// Returns the section as text; `path` is its name.
     pub fn text(&self, path: &str) -> String {
         let mut text = format!("{path}: {}\n", self.shape());
         wrap(&mut text, &self.description(), "");
@@ -62,7 +62,7 @@ impl<'a> Section<'a> {
         Self { root: self.root, schema }
     }
 
-    /// The schema that a reference leads to.
+    /// Resolves a reference to its schema.
     fn referred(&self) -> Self {
         let name = |schema: &'a Value| schema["$ref"].as_str()?.strip_prefix("#/$defs/");
         match name(self.schema) {
@@ -71,7 +71,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value itself, or the several that it may be.
+    /// Returns the value itself, or its alternatives.
     fn choices(&self) -> Vec<Self> {
         let referred = self.referred();
         let lists = ["oneOf", "anyOf"].map(|key| referred.schema[key].as_array());
@@ -81,7 +81,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The tables that a value may be, or that its entries may be.
+    /// Returns the tables that a value, or an entry of it, may be.
     fn tables(&self) -> Vec<Self> {
         let tables = self.choices().into_iter().flat_map(|choice| match &choice.schema["items"] {
             items if items.is_object() => choice.of(items).tables(),
@@ -100,7 +100,7 @@ impl<'a> Section<'a> {
         properties.map(|(key, schema)| (key.as_str(), self.of(schema)))
     }
 
-    /// The names that may follow in a path.
+    /// Returns the names that may follow in a path.
     fn steps(&self) -> Vec<String> {
         let tables = self.tables();
         let kinds = tables.iter().filter_map(Self::kind);
@@ -121,14 +121,14 @@ impl<'a> Section<'a> {
         kind.copied().or_else(|| key().map(|(_, section)| section))
     }
 
-    /// The text about a key, or else about what it refers to.
+    /// Returns the description of a key, or else of the schema that it refers to.
     fn description(&self) -> String {
         let own = self.schema["description"].as_str();
         let text = own.or_else(|| self.referred().schema["description"].as_str());
         text.unwrap_or_default().to_owned()
     }
 
-    /// The shape of a value, in some words.
+    /// Describes the shape of a value in a few words.
     fn shape(&self) -> String {
         let mut shapes: Vec<String> = Vec::new();
         for choice in self.choices() {
@@ -173,7 +173,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Appends a text, in lines.
+/// Appends a text, wrapped into lines.
 fn wrap(out: &mut String, text: &str, indent: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {

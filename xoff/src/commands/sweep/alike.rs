@@ -1,4 +1,4 @@
-//! Failures of a job, a line for all that are alike.
+//! Failures of a job, with equal failures merged into one line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use crate::cluster::RunFailure;
 use crate::sweep::{Plan, Run};
 
-/// Failures of tasks and of runs by what there is to say of them.
+/// Failures of tasks and runs by their message.
 #[derive(Debug, Default)]
 pub struct Alike {
     tasks: BTreeMap<String, Tasks>,
-    /// The first run by its index, and how many more there are.
+    /// Index and name of the first run, and the number of further runs.
     runs: BTreeMap<String, (usize, String, usize)>,
 }
 
@@ -18,12 +18,12 @@ pub struct Alike {
 struct Tasks {
     numbers: BTreeSet<usize>,
     hosts: BTreeSet<String>,
-    /// The log of the task with the smallest number.
+    /// Log of the task with the smallest number.
     log: Option<(usize, PathBuf)>,
 }
 
 impl Alike {
-    /// Adds a task that failed, on which machine, if that is known, and a log to look at, if it says more.
+    /// Adds a task that failed. `host` is its machine, if known, and `log` a file with more about the failure.
     pub fn task(&mut self, task: usize, host: Option<String>, what: &str, log: Option<PathBuf>) {
         let tasks = self.tasks.entry(what.to_owned()).or_default();
         tasks.numbers.insert(task);
@@ -35,7 +35,7 @@ impl Alike {
         }
     }
 
-    /// Adds a run that failed. Its index is that of `plan`, if the sweep is what it was.
+    /// Adds a run that failed. Its index is an index of `plan`, unless the sweep has changed.
     pub fn run(&mut self, plan: &Plan, failure: RunFailure) {
         let RunFailure { index, settings, why } = failure;
         let is_there = |run: &&Run| plan.sweep.describe(&run.choices, run.seed) == settings;
@@ -54,7 +54,7 @@ impl Alike {
         }
     }
 
-    /// A line for each kind of failure: those of tasks, then those of runs in their order.
+    /// Returns a line for each kind of failure: first of tasks, then of runs in their order.
     pub fn lines(self) -> Vec<String> {
         let tasks = self.tasks.into_iter().map(|(what, Tasks { numbers, hosts, log })| {
             let first = numbers.first().copied().unwrap_or_default();

@@ -12,66 +12,70 @@ use crate::cluster::kubernetes::Volume;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "On a cluster")]
 pub struct ClusterArguments {
-    /// Submits what is not complete as a job of this scheduler, and follows it until its end. Called again, it follows that job,
-    /// or submits what is still not complete, or writes the tables. The sweep file, its scenario, the results' folder and xoff itself
-    /// must be where all machines of the cluster see them.
+    /// Submits incomplete runs as a job of this scheduler, and follows the job until its end. A repeated call follows
+    /// that job, submits runs that are still not complete, or writes the tables. The sweep file, its scenario, the
+    /// results' folder and xoff itself must be visible to all machines of the cluster.
     #[arg(long, value_enum, value_name = "SCHEDULER", conflicts_with_all = ["jobs", "list", "only", "tables"])]
     pub on: Option<Scheduler>,
-    /// Partition of the cluster. Default: the cluster's own.
+    /// Partition of the cluster. Default: the cluster's default partition.
     #[arg(long)]
     pub partition: Option<String>,
-    /// Time limit of a task, as Slurm takes it: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED.
+    /// Time limit of a task in Slurm's format: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS or
+    /// UNLIMITED.
     #[arg(long, value_parser = TimeLimit::parse)]
     pub time: Option<TimeLimit>,
-    /// Processors of a task, which executes as many runs at a time. Default: 1.
+    /// Processors per task; a task executes this many runs in parallel. Default: 1.
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     pub cpus: Option<NonZeroUsize>,
-    /// Memory of a task, with K, M, G or T, such as 2G; a task that needs more is killed.
+    /// Memory per task, with K, M, G or T, such as 2G; a task that needs more is killed.
     #[arg(long, value_name = "SIZE", value_parser = Memory::parse)]
     pub memory: Option<Memory>,
     /// Submits and returns at once.
     #[arg(long)]
     pub detach: bool,
-    /// Prints what would be submitted, and submits nothing.
+    /// Prints the submission without submitting it.
     #[arg(long, conflicts_with = "detach")]
     pub dry_run: bool,
-    /// Prints what is complete and how the latest job is.
+    /// Prints the number of complete runs and the state of the latest job.
     #[arg(long, conflicts_with_all = ["jobs", "list", "only", "tables", "on"])]
     pub status: bool,
-    /// Runs part K of N, from 0 to N - 1, and writes no tables: for any scheduler. Parts may run at the same time on
-    /// several machines.
+    /// Runs part K of N, with K from 0 to N - 1, for use with any scheduler; writes no tables. Parts may run at the
+    /// same time on several machines.
     #[arg(long, value_name = "K/N", value_parser = Part::parse, conflicts_with_all = ["list", "only", "on", "status", "tables"])]
     pub part: Option<Part>,
-    /// Prints a job of Kubernetes that runs the sweep in parts, and runs nothing.
+    /// Prints a Kubernetes job that runs the sweep in parts; runs nothing.
     #[arg(long, value_enum, value_name = "KIND", requires_all = ["image", "volume"],
           conflicts_with_all = ["jobs", "list", "only", "on", "status", "tables", "part"])]
     pub manifest: Option<ManifestKind>,
-    /// The image, whose entry point is the same binary as this one.
+    /// Container image; its entry point must be the same build of xoff as this one.
     #[arg(long)]
     pub image: Option<String>,
-    /// Persistent volume claim that holds the sweep file and the results' folder, and where it is mounted here and in pods.
+    /// Persistent volume claim that holds the sweep file and the results' folder, and its mount points here and in
+    /// pods.
     #[arg(long, value_name = "CLAIM=FOLDER[:FOLDER_IN_PODS]", value_parser = Volume::parse)]
     pub volume: Option<Volume>,
-    /// On Slurm, N tasks at most; on Kubernetes, N parts, all at once. Default: as many as make tasks of five minutes, by how long
-    /// complete runs took.
+    /// Max number of tasks on Slurm; number of parts on Kubernetes, all in parallel. Default: tasks of about five
+    /// minutes, estimated from complete runs.
     #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
     pub tasks: Option<NonZeroUsize>,
-    /// The build that is to run the part.
+    /// Build of xoff that must run the part.
     #[arg(long, hide = true)]
     pub build: Option<String>,
-    /// Job whose task this is.
+    /// Job that this task belongs to.
     #[arg(long, hide = true, requires = "task", conflicts_with_all = ["list", "only", "tables", "on", "status", "part", "manifest"])]
     pub job: Option<u32>,
-    /// The task; "probe" checks what tasks need.
+    /// Number of the task, or "probe", which checks the tasks' requirements.
     #[arg(long, hide = true, requires = "job")]
     pub task: Option<String>,
-    /// Options for sbatch. They win over all others, but --array, --dependency, --wait, --wrap and --clusters are refused.
+    /// Options for sbatch. They override all others, but --array, --dependency, --wait, --wrap and --clusters are
+    /// refused.
     #[arg(last = true, value_name = "SBATCH_OPTIONS")]
     pub scheduler_options: Vec<String>,
 }
 
 impl ClusterArguments {
-    /// Whether each option has what it belongs to. clap does not look where that conflicts with another option.
+    /// Checks that each option has the options it depends on. clap does not check this for options that conflict with
+    /// another one.
     pub fn check(&self) -> Result<(), String> {
         let (on, manifest) = (self.on.is_some(), self.manifest.is_some());
         let options = [
@@ -91,7 +95,7 @@ impl ClusterArguments {
             .into_iter()
             .filter(|(_, is_given, has_what_it_needs, _)| *is_given && !has_what_it_needs);
         let Some((first, .., needs)) = meaningless.next() else { return Ok(()) };
-        // What it needs conflicts with what is given.
+        // The required option conflicts with a given one.
         let modes = [
             (on, "--on"),
             (manifest, "--manifest"),
@@ -107,7 +111,7 @@ impl ClusterArguments {
         Err(format!("{} {mean} nothing with {given}: leave {them} out", all.join(", ")))
     }
 
-    /// Options that decide how a job is submitted, and their values.
+    /// Returns the options that control the submission of a job, with their values.
     pub fn given(&self) -> BTreeMap<String, String> {
         let number = |number: NonZeroUsize| number.to_string();
         let options = [
@@ -124,7 +128,7 @@ impl ClusterArguments {
             .collect()
     }
 
-    /// Processors of a task.
+    /// Processors per task.
     pub fn cpus(&self) -> usize {
         self.cpus.map_or(1, NonZeroUsize::get)
     }
@@ -133,7 +137,7 @@ impl ClusterArguments {
 /// A cluster's scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scheduler {
-    /// Slurm, by its commands on this machine.
+    /// Slurm; uses its commands on this machine.
     Slurm,
 }
 
@@ -147,9 +151,9 @@ pub enum ManifestKind {
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its number, from 0.
+    /// Number of the part, from 0.
     pub number: usize,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: usize,
 }
 
@@ -163,12 +167,12 @@ impl Part {
     }
 }
 
-/// A time limit as Slurm takes it.
+/// A time limit in Slurm's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeLimit {
-    /// As the user wrote it.
+    /// Text as the user wrote it.
     pub text: String,
-    /// What it means; `None` is unlimited.
+    /// Parsed limit; `None` is unlimited.
     pub limit: Option<Duration>,
 }
 
@@ -184,7 +188,7 @@ impl TimeLimit {
     }
 }
 
-/// The formats of `man sbatch`, `--time`.
+/// Parses the formats of `man sbatch`, `--time`.
 fn seconds(text: &str) -> Option<Duration> {
     let (days, rest) = match text.split_once('-') {
         Some((days, rest)) => (Some(days.parse::<u64>().ok()?), rest),
@@ -204,7 +208,7 @@ fn seconds(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(minutes.checked_mul(60)?.checked_add(seconds)?))
 }
 
-/// Memory of a task.
+/// Memory per task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     number: u64,
@@ -220,12 +224,12 @@ impl Memory {
         if number == 0 { Err(help.into()) } else { Ok(Self { number, unit }) }
     }
 
-    /// As Slurm takes it: units are powers of 1024.
+    /// Formats the memory for Slurm, whose units are powers of 1024.
     pub fn for_slurm(&self) -> String {
         format!("{}{}", self.number, self.unit)
     }
 
-    /// The same as Kubernetes takes it.
+    /// Formats the memory for Kubernetes.
     pub fn for_kubernetes(&self) -> String {
         format!("{}{}i", self.number, self.unit)
     }

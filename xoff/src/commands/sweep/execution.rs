@@ -1,4 +1,4 @@
-//! Runs of a sweep that this process executes, and how they get on.
+//! Runs of a sweep that this process executes, and their progress.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,18 +7,18 @@ use super::{CommandError, named, no_thread};
 use crate::cluster::RunFailure;
 use crate::sweep::{self, Failure, News, Run, Sweep, SweepFolder};
 
-/// What became of runs.
+/// Outcome of runs.
 #[derive(Debug, Default)]
 pub struct Executed {
-    /// Those that have results.
+    /// Number of runs that have results.
     pub ended: usize,
-    /// Those that failed.
+    /// Runs that failed.
     pub failures: Vec<RunFailure>,
-    /// Whether the user interrupted them before all had run.
+    /// True if the user interrupted the runs before all had ended.
     pub interrupted: bool,
 }
 
-/// Runs these runs, and shows how they get on. `completed` is called when one has its results.
+/// Executes runs and shows their progress. `completed` is called after each run that has its results.
 pub fn run(
     sweep: &Sweep,
     waiting: &[&Run],

@@ -1,4 +1,4 @@
-//! How a job on a cluster goes on.
+//! Progress of a job on a cluster.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,23 +15,23 @@ use crate::cluster::slurm::{self, NO_EXECUTABLE, NOT_SHARED, State, TaskState};
 use crate::cluster::{JobFolder, Submitted};
 use crate::sweep::{Plan, Run, SweepFolder, appeared};
 
-/// How often Slurm is asked: at first, and at most as a share of the time that has passed.
+/// Min period of Slurm queries. The period grows with the time that has passed, as 1 / [`SHARE`] of it.
 const PERIOD: Duration = Duration::from_secs(1);
 const LONGEST_PERIOD: Duration = Duration::from_secs(15);
 const SHARE: u32 = 50;
-/// How much of a log is read, in bytes from its end.
+/// Max length of a log's end that is read, in bytes.
 const LOG_END: usize = 4096;
-/// How long an interrupt may wait.
+/// Max delay of an interrupt.
 const NAP: Duration = Duration::from_millis(100);
 
-/// How it ended.
+/// Outcome of following a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// No task is active any more.
+    /// All tasks have ended.
     Ended,
-    /// The user interrupted; the job goes on.
+    /// The user interrupted the wait; the job goes on.
     Left,
-    /// Tasks cannot do their work, and why. None has begun.
+    /// Tasks cannot run, with the reason. None has begun.
     Unable(String),
 }
 
@@ -45,7 +45,7 @@ pub fn follow(
     interrupted: &AtomicBool,
 ) -> Result<Followed, CommandError> {
     let begun = now();
-    // Folders that are there without results stay as they are until their runs are executed again.
+    // Run folders without results stay as they are until their runs are executed again.
     let before: BTreeSet<OsString> = appeared(out).collect();
     let is_done = |run: &&Run| folder.result(&run.id).is_some();
     let (complete, waiting): (Vec<&Run>, Vec<&Run>) = plan.runs.iter().partition(is_done);
@@ -93,7 +93,7 @@ pub fn follow(
     }
 }
 
-/// How many tasks are in which state: `tasks: 2 running, 5 waiting (Resources), 3 ended`.
+/// Describes the number of tasks per state: `tasks: 2 running, 5 waiting (Resources), 3 ended`.
 pub fn summary(states: &[TaskState]) -> String {
     let tasks = states.iter().filter(|it| it.task.is_some());
     let count = |state: State| tasks.clone().filter(|it| it.state == state).count();
@@ -123,7 +123,8 @@ pub fn summary(states: &[TaskState]) -> String {
     all.join("; ")
 }
 
-/// Why Slurm will never start the probe, if so. Many clusters take such jobs and let them wait.
+/// Returns the reason why Slurm will never start the probe, if there is one. Many clusters accept such jobs and let
+/// them wait.
 fn impossible(states: &[TaskState]) -> Option<String> {
     let probe = states.iter().find(|it| it.task.is_none() && it.state == State::Waiting)?;
     let reason = probe.reason.as_deref()?;
@@ -137,7 +138,7 @@ fn impossible(states: &[TaskState]) -> Option<String> {
     })
 }
 
-/// Why the probe failed, if it did by itself.
+/// Returns the reason why the probe failed, if it failed by itself.
 fn probe_failure(
     out: &Path,
     job: &JobFolder,
@@ -177,14 +178,14 @@ fn probe_failure(
     }))
 }
 
-/// Failures of a job that has ended: a line for all tasks or runs that failed in the same way.
+/// Returns the failures of a job that has ended: one line for all tasks or runs that failed in the same way.
 pub fn failures(
     plan: &Plan,
     out: &Path,
     job: &JobFolder,
     submitted: &Submitted,
 ) -> Result<Vec<String>, CommandError> {
-    // Without an answer of Slurm, there is what tasks reported.
+    // If Slurm does not answer, the tasks' own reports remain.
     let states = slurm::states(submitted).unwrap_or_default();
     let reports = job.reports()?;
     let of_probe = reports.iter().find(|(task, _)| task == "probe");
@@ -227,17 +228,17 @@ pub fn failures(
     Ok(alike.lines())
 }
 
-/// Last line of a task's log that says why it ended, and what to do about it. It is the same for all tasks that failed in the
-/// same way.
+/// Returns the last line of a task's log, which gives the reason of its end, and advice. The text is equal for all
+/// tasks that failed in the same way.
 fn last_words(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LOG_END)..]);
     let lines = || text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let last = lines().next().unwrap_or("its log is empty");
-    // A command line that is refused ends with a hint about the help.
+    // The log of a refused command line ends with a hint about the help.
     let is_refusal = last.contains("try '--help'");
     let last = lines().find(|line| is_refusal && line.starts_with("error: ")).unwrap_or(last);
-    // The shell begins with the path of its script, which has the task's number in it.
+    // The shell prefixes the path of its script, which contains the task's number.
     let last = match last.split_once("slurm_script: ") {
         Some((_, said)) => {
             said.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": ")
@@ -271,7 +272,7 @@ mod tests {
             ),
             "exec: /opt/xoff: Exec format error"
         );
-        // As a build without jobs says it.
+        // Output of a build without jobs.
         let refused = "error: unexpected argument '--job' found\n\nUsage: xoff sweep <FILE>\n\nFor more information, try '--help'.\n";
         assert_eq!(said(refused), "error: unexpected argument '--job' found");
         assert_eq!(

@@ -13,7 +13,7 @@ use crate::cluster::slurm::quoted;
 use crate::cluster::{self, Limits, Submitter};
 use crate::sweep::{Plan, Run, Survey, result_in};
 
-/// An etcd of the usual size holds a job of as many indices without trouble.
+/// An etcd of the usual size stores a job with this many indices without trouble.
 const MOST_PARTS: usize = 1000;
 
 /// Runs the command.
@@ -73,7 +73,7 @@ fn absolute_path(path: &Path) -> Result<std::path::PathBuf, CommandError> {
     absolute(path).map_err(|error| CommandError::Text(format!("{}: {error}", path.display())))
 }
 
-/// As many parts as runs need, as far as complete ones tell how long they take.
+/// Returns the number of parts for the waiting runs, estimated from the times of complete runs.
 fn parts(arguments: &Arguments, plan: &Plan) -> usize {
     let out = out(arguments);
     let survey = Survey::of(plan, &|run| result_in(&out, &run.id));

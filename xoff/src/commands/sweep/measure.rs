@@ -1,4 +1,4 @@
-//! How long runs take, measured before the first job of a sweep is submitted.
+//! Wall times of runs, measured before the first job of a sweep is submitted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +11,11 @@ use super::super::say;
 use super::{CommandError, no_thread};
 use crate::sweep::{self, News, Plan, Run, Survey, SweepFolder};
 
-/// How many runs are measured at most.
+/// Max number of runs that are measured.
 const RUNS: usize = 8;
-/// No more runs start, and those under way are stopped, after this time,
+/// Time after which no more runs start, and the remaining ones are stopped, if at least one has ended.
 const ENOUGH: Duration = Duration::from_secs(10);
-/// or after this one if none has ended: one result at least lets other machines compare theirs.
+/// Time after which the measurement stops even if no run has ended. One result lets other machines compare theirs.
 const AT_MOST: Duration = Duration::from_secs(30);
 
 /// Times of runs.
@@ -23,13 +23,14 @@ const AT_MOST: Duration = Duration::from_secs(30);
 pub struct Measured {
     /// Wall time of each run by its index; `None` if it is not known.
     pub walls: Vec<Option<Duration>>,
-    /// Runs that did not end during the measurement: their times are lower bounds.
+    /// Number of runs that did not end during the measurement: their times are lower bounds.
     pub cut: usize,
 }
 
-/// Measures how long runs take. If no run is complete, runs some here, from all over the sweep, for some seconds. Only whole runs
-/// are measured: a run may end long before its duration, when its flows have drained, so its share of the duration says
-/// nothing about the time that is left. Runs that need a kernel datapath are not measured: this machine may not have it.
+/// Measures the wall times of runs. If no run is complete, executes some here for some seconds, spread over the sweep.
+/// Only whole runs are measured: a run may end long before its duration, when its flows have drained, so its share of
+/// the duration does not predict the remaining time. Runs that need a kernel datapath are not measured, because this
+/// machine may not have it.
 pub fn measure(
     plan: &Plan,
     survey: &Survey,
@@ -42,7 +43,7 @@ pub fn measure(
         return Ok(Measured { walls, cut: 0 });
     }
     let count = RUNS.min(plan.runs.len());
-    // The middle of each of as many parts.
+    // The middle of each of `count` equal parts.
     let place = |number: usize| (2 * number + 1) * plan.runs.len() / (2 * count);
     let runs: Vec<&Run> = (0..count).map(|number| &plan.runs[place(number)]).collect();
     say(format_args!(
@@ -79,7 +80,8 @@ pub fn measure(
 }
 
 impl Measured {
-    /// Runs that did not end count as long as the others, or as long as they took so far, whichever is more.
+    /// Computes the times. A run that did not end counts as the mean of the ended runs, or as its time so far if that
+    /// is longer.
     fn of(mut walls: Vec<Option<Duration>>, cut: &[usize], ended: &[Duration]) -> Self {
         let count = u32::try_from(ended.len()).expect("few are measured").max(1);
         let mean = ended.iter().sum::<Duration>() / count;

@@ -1,4 +1,4 @@
-//! A part of a sweep, of which other machines run other parts at the same time.
+//! A part of a sweep whose other parts may run on other machines at the same time.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use super::{Arguments, CommandError, out, prepare};
 use crate::cluster::{self, JobFolder, Report, RunFailure, Submitter, TaskRun, Witness};
 use crate::sweep::{self, Claim, Run, Sweep, SweepFolder};
 
-/// Why a run of a job is not executed.
+/// Reason why a run of a job is not executed.
 const CHANGED: &str = "a file that its scenario names was changed since the job was submitted; the same command submits it again";
 
 /// Runs part of a sweep.
@@ -40,10 +40,10 @@ pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
     Ok(exit(&executed))
 }
 
-/// Executes a task of a job. The sweep is that of the job's submission, whatever has become of its file.
+/// Executes a task of a job. The sweep is the one of the job's submission, even if its file has changed since.
 pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, CommandError> {
     let job = JobFolder::new(&sweep::jobs(&out(arguments)), job);
-    // Before all that another build could read in another way.
+    // Checked first, because another build could read the remaining files differently.
     let submitter = job.submitter()?;
     job.forget_report(task);
     let done = match (submitter.refusal(), task.parse()) {
@@ -88,7 +88,8 @@ fn execute_task(
     Ok(executed)
 }
 
-/// Runs of a job by their indices, and those that are others now, because a file that their scenario names was changed.
+/// Finds a job's runs by their indices. Runs that differ now, because a file of their scenario was changed, are
+/// returned as failures.
 fn locate(sweep: &Sweep, wanted: &[TaskRun]) -> Result<(Vec<Run>, Vec<RunFailure>), CommandError> {
     let (mut runs, mut changed) = (Vec::new(), Vec::new());
     for TaskRun { index, run: name } in wanted {
@@ -104,7 +105,7 @@ fn locate(sweep: &Sweep, wanted: &[TaskRun]) -> Result<(Vec<Run>, Vec<RunFailure
     Ok((runs, changed))
 }
 
-/// Checks that a task can do its work on this machine, and that its results are those of the machine that submits.
+/// Checks that a task can run on this machine, and that it computes the same results as the submitting machine.
 fn probe(arguments: &Arguments, job: &JobFolder) -> Result<Executed, CommandError> {
     let description = job.description()?;
     let sweep = job.inputs()?.load(&arguments.file, &arguments.options())?;
@@ -117,7 +118,7 @@ fn probe(arguments: &Arguments, job: &JobFolder) -> Result<Executed, CommandErro
     Ok(Executed::default())
 }
 
-/// Repeats a run of another machine, perhaps of this one.
+/// Repeats a run of another machine, or of this one.
 fn compare_with_witness(
     sweep: &Sweep,
     witness: &Witness,
@@ -156,7 +157,7 @@ fn claim(
     Ok(SweepFolder::claim(&out(arguments), sweep.text(), format, claim)?)
 }
 
-/// How a part ends.
+/// Returns the exit status of a part.
 fn exit(executed: &Executed) -> Exit {
     let Executed { ended, failures, interrupted } = executed;
     let exit = match (interrupted, failures.is_empty()) {
@@ -173,7 +174,7 @@ fn exit(executed: &Executed) -> Exit {
     answer(&text, &json, exit)
 }
 
-/// Runs these runs, those that are complete excepted.
+/// Executes runs, except complete ones.
 fn run_share(
     arguments: &Arguments,
     sweep: &Sweep,

@@ -19,7 +19,7 @@ use crate::cluster::slurm::{self, Call, Request};
 use crate::cluster::{self, Description, Inputs, JobFolder, Limits, Submitted, Witness};
 use crate::sweep::{self, Claim, Plan, Run, Survey, SweepFolder, result_in};
 
-/// How long a submission by another process, with its measurement, may take, in looks at its folder.
+/// Max duration of a submission by another process, with its measurement, in polls of its folder.
 const LOOKS: u32 = 150;
 const LOOK_PERIOD: Duration = Duration::from_millis(500);
 
@@ -30,7 +30,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     if arguments.cluster.dry_run {
         return dry_run(arguments, &plan);
     }
-    // Whatever else is wrong: without Slurm nothing is begun.
+    // Checked before anything else: without Slurm nothing is begun.
     let capacity = slurm::capacity(arguments.cluster.partition.as_deref())?;
     let interrupted = super::super::prepare(false).map_err(CommandError::Text)?;
     let folder =
@@ -53,7 +53,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
             return Ok(report(&plan, &completed));
         }
         slurm::check(&request(arguments))?;
-        // If another process is faster, its job is the latest then.
+        // If another process is faster, its job is the latest one then.
         let Some(job) = JobFolder::claim(&sweep::jobs(&out(arguments)), latest.as_ref())? else {
             continue;
         };
@@ -61,7 +61,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         return match submission.submit(&completed.survey) {
             Ok(Outcome::Submitted(submitted)) => on_slurm.attend(&job, submitted),
             other => {
-                // What cannot be removed counts as a submission that died.
+                // A job folder that cannot be removed counts as a submission that died.
                 let _ = job.discard();
                 match other? {
                     Outcome::Complete => Ok(report(&plan, &Completed::of(&plan, &folder)?)),
@@ -99,8 +99,8 @@ impl OnSlurm<'_> {
         self.attend(job, submitted)
     }
 
-    /// Says in which runs the sweep and a job differ: the sweep file, the scenario or the options of the call may be others
-    /// than at the submission.
+    /// Warns about runs that differ between the sweep and a job: the sweep file, the scenario or the options may have
+    /// changed since the submission.
     fn tell_other_runs(&self, job: &JobFolder) -> Result<(), CommandError> {
         let of_job: BTreeSet<String> = job.all_runs()?.into_iter().map(|it| it.run).collect();
         let of_sweep: BTreeSet<String> =
@@ -129,7 +129,7 @@ impl OnSlurm<'_> {
         Ok(())
     }
 
-    /// Follows a job, unless the user does not want to wait.
+    /// Follows a job unless `--detach` is given.
     fn attend(&self, job: &JobFolder, submitted: Submitted) -> Result<Exit, CommandError> {
         let &Self { arguments, plan, folder, interrupted } = self;
         let Submitted { probe, array } = submitted;
@@ -151,7 +151,7 @@ impl OnSlurm<'_> {
                 Ok(Exit::Interrupted)
             }
             Followed::Unable(why) => {
-                // Slurm itself takes seconds to see that the array waits in vain.
+                // Slurm itself takes seconds to notice that the array waits in vain.
                 slurm::cancel(&[probe, array])?;
                 Err(CommandError::Text(why))
             }
@@ -163,7 +163,7 @@ impl OnSlurm<'_> {
     }
 }
 
-/// Length of the longest task as text. It is a lower bound if measured runs (`cut`) did not end.
+/// Formats the length of the longest task. The length is a lower bound if measured runs (`cut`) did not end.
 fn length(longest: Duration, cut: usize) -> String {
     let about = span(Nanos(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)));
     if cut == 0 {
@@ -172,14 +172,14 @@ fn length(longest: Duration, cut: usize) -> String {
     format!("{about} or more: {} did not end during the measurement", counted(cut as u64, "run"))
 }
 
-/// Options of a call that a job was submitted without, or with other values: a clause each.
+/// Returns a clause for each option of a call that a job was submitted without, or with another value.
 fn without_effect(
     given: &BTreeMap<String, String>,
     submitted: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let differs = |(option, value): (&String, &String)| {
         let was = submitted.get(option);
-        // What is left out has this value.
+        // An omitted option has this value.
         let is_default = was.is_none() && option == "--cpus" && value == "1";
         (was != Some(value) && !is_default).then(|| {
             let was = was
@@ -190,8 +190,8 @@ fn without_effect(
     given.iter().filter_map(differs).collect()
 }
 
-/// The numbers of a job, which another process may be submitting. If that has died, Slurm may know them. `None` if the job was
-/// not submitted.
+/// Returns the numbers of a job that another process may be submitting. If that process has died, Slurm may know the
+/// numbers. `None` if the job was not submitted.
 fn await_submission(
     job: &JobFolder,
     interrupted: &AtomicBool,
@@ -215,13 +215,14 @@ fn await_submission(
     Ok(found)
 }
 
-/// What would break what xoff itself asks of Slurm. sbatch takes beginnings of long options, and values behind short ones.
+/// Refuses sbatch options that conflict with xoff's own. sbatch accepts prefixes of long options, and values directly
+/// after short ones.
 fn refuse_options(cluster: &ClusterArguments) -> Result<(), CommandError> {
     let long = ["--array", "--dependency", "--wrap", "--wait", "--clusters"];
     let short = ["-a", "-d", "-W", "-M"];
     for option in &cluster.scheduler_options {
         let name = option.split('=').next().unwrap_or_default();
-        // `--wait-all-nodes` is another option.
+        // `--wait-all-nodes` is a different option.
         let is_long = name.len() >= 4 && long.iter().any(|it| it.starts_with(name));
         if is_long || short.iter().any(|it| option.starts_with(it)) {
             let text = format!(
@@ -239,17 +240,17 @@ struct Submission<'a> {
     capacity: slurm::Capacity,
 }
 
-/// What became of a submission.
+/// Outcome of a submission.
 enum Outcome {
     Submitted(Submitted),
-    /// All runs are complete: those that were measured were all that there were.
+    /// All runs are complete: the measurement executed all that were left.
     Complete,
-    /// The user interrupted it before.
+    /// The user interrupted the measurement before the submission.
     Interrupted,
 }
 
 impl Submission<'_> {
-    /// Submits what is not complete.
+    /// Submits runs that are not complete.
     fn submit(&self, survey: &Survey) -> Result<Outcome, CommandError> {
         let &Self { on_slurm, job, capacity } = self;
         let &OnSlurm { arguments, plan, folder, interrupted } = on_slurm;
@@ -331,7 +332,7 @@ fn request(arguments: &Arguments) -> Request {
     }
 }
 
-/// How tasks call xoff. Paths are absolute, and a task starts in the folder of this call.
+/// Returns the command line of tasks. Paths are absolute, and a task starts in the folder of this call.
 fn call(arguments: &Arguments) -> Result<Call, CommandError> {
     let failed =
         |error: std::io::Error| CommandError::Text(format!("this process has no paths: {error}"));
@@ -411,7 +412,7 @@ mod tests {
         };
         let submitted = options(&[("--time", "30"), ("--memory", "2G")]);
         let lines = |given: &[(&str, &str)]| without_effect(&options(given), &submitted);
-        // Options that are left out change nothing.
+        // Omitted options change nothing.
         assert_eq!(lines(&[("--time", "30"), ("--cpus", "1")]), Vec::<String>::new());
         assert_eq!(
             lines(&[("--tasks", "5"), ("--time", "60")]),

@@ -1,31 +1,31 @@
-//! The command line of ns3-datacenter's programs, which goes before their configs.
+//! The command line of ns3-datacenter's programs, which overrides their configs.
 
 use std::collections::BTreeSet;
 
 use super::simulator::Simulator;
 
-/// Arguments, as they are without a command line.
+/// Arguments; the default is an empty command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// `--algorithm`: in place of `CC_MODE`.
+    /// `--algorithm`, replaces `CC_MODE`.
     pub algorithm: u64,
-    /// `--wien`: whether `PowerTCP` takes the place of HPCC.
+    /// `--wien`: true if `PowerTCP` replaces HPCC.
     pub wien: bool,
-    /// `--delayWien`: whether theta-PowerTCP takes the place of `PowerTCP`.
+    /// `--delayWien`: true if theta-PowerTCP replaces `PowerTCP`.
     pub delay_wien: bool,
-    /// `--windowCheck`: in place of `HAS_WIN`.
+    /// `--windowCheck`, replaces `HAS_WIN`.
     pub window_check: bool,
 }
 
 impl Default for Arguments {
-    /// The programs' own values.
+    /// Returns the programs' own defaults.
     fn default() -> Self {
         Self { algorithm: 3, wien: true, delay_wien: false, window_check: true }
     }
 }
 
 impl Arguments {
-    /// Takes words `name=value`; an error is a sentence and a help.
+    /// Parses words `name=value`. An error has a sentence and a help text.
     pub fn parse(simulator: Simulator, words: &[String]) -> Result<Self, (String, String)> {
         let mut arguments = Self::default();
         if simulator != Simulator::Ns3Datacenter

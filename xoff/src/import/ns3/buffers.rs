@@ -14,60 +14,60 @@ use super::simulator::Simulator;
 use super::topology::{Link, Topology};
 use crate::import::Remarks;
 
-/// alpha is 2^-this at ports of the hosts' rate: HPCC's simulator and ns3-datacenter.
+/// Negative exponent of alpha at ports of the hosts' rate, alpha = 2^-this: HPCC's simulator and ns3-datacenter.
 const ALPHA_SHIFT: u32 = 3;
-/// The same at all ports of `ConWeave`'s simulator.
+/// Negative exponent of alpha at all ports of `ConWeave`'s simulator.
 const CONWEAVE_ALPHA_SHIFT: u32 = 4;
-/// A full frame of `ConWeave`'s switches, whatever the payload.
+/// Length of a full frame in `ConWeave`'s switches, regardless of the payload.
 const CONWEAVE_FRAME: u64 = 1048;
-/// Headroom of `ConWeave`'s port 0, which no link has and which counts in place of the last port's.
+/// Headroom of `ConWeave`'s port 0, which has no link and is counted instead of the last port.
 const CONWEAVE_PORT_0: u64 = 12_500 + 2 * CONWEAVE_FRAME;
-/// What `ConWeave`'s egress pool sets aside for each port: a frame for each queue.
+/// Reserve of `ConWeave`'s egress pool for each port: one frame per queue.
 const CONWEAVE_EGRESS_RESERVE: u64 = QUEUES * CONWEAVE_FRAME;
 /// Queues of a port.
 const QUEUES: u64 = 8;
-/// The shared pool of switches whose pool wraps in the simulator. What flows have under way stays below the thresholds
-/// that follow, as below those of 4 GiB.
+/// Shared pool of switches whose pool wraps in the simulator. Data in flight stays below its thresholds, as it does
+/// below the thresholds of 4 GiB.
 const WRAPPED_POOL: Bytes = Bytes(512 << 20);
-/// More than any buffer holds.
+/// Max accounted bytes of a port; more than any buffer holds.
 const MOST_PER_PORT: u64 = u64::MAX >> 24;
-/// Buffer of a port where `ConWeave`'s `BUFFER_SIZE` is 0.
+/// Buffer per port if `ConWeave`'s `BUFFER_SIZE` is 0.
 const CONWEAVE_BUFFER_PER_PORT: u64 = 375_000;
 
-/// Buffer, and the thresholds of lossless queues.
+/// Buffer of switches, and the thresholds of lossless queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffers {
     /// A switch's whole buffer.
     pub size: Bytes,
-    /// Of each lossless ingress queue.
+    /// Private pool of each lossless ingress queue.
     pub private_per_queue: Bytes,
-    /// Whether a packet may lie in it and in the shared pool.
+    /// True if a packet may be split between the private and the shared pool.
     pub splits_packets: bool,
     /// Priorities that PFC protects.
     pub lossless: BTreeSet<u8>,
-    /// Of each lossless ingress queue.
+    /// Headroom of each lossless ingress queue.
     pub headroom: Headroom,
-    /// alpha is 2^-this at ports of the hosts' rate.
+    /// Negative exponent of alpha at ports of the hosts' rate, alpha = 2^-this.
     pub alpha_shift: u32,
-    /// The same for ports of other rates, if it differs there.
+    /// Negative exponents of alpha at ports of other rates, if different.
     pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
-    /// How far below its PAUSE threshold a queue resumes.
+    /// Distance of a queue's RESUME threshold below its PAUSE threshold.
     pub xon_offset: Bytes,
-    /// Switches with another buffer, and what they have.
+    /// Switches with a larger buffer, and its size.
     pub larger: Vec<(u32, Bytes)>,
 }
 
 /// Headroom of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headroom {
-    /// So many products of its link's rate and delay.
+    /// Multiple of the bandwidth-delay product of the queue's link.
     BandwidthDelays(u32),
-    /// The same for all.
+    /// Fixed size for all queues.
     Bytes(Bytes),
 }
 
 impl Buffers {
-    /// What the files ask for.
+    /// Translates the settings of the files.
     pub fn of(
         config: &Config,
         topology: &Topology,
@@ -84,7 +84,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Bytes that xoff sets aside at a switch for headroom and private pools.
+    /// Returns the bytes that xoff sets aside at a switch for headroom and private pools.
     fn set_aside(&self, topology: &Topology, switch: u32) -> u64 {
         let headroom = |link: &Link| match self.headroom {
             Headroom::BandwidthDelays(times) => product(link).saturating_mul(times.into()),
@@ -94,7 +94,7 @@ impl Buffers {
         ports(topology, switch).map(of_port).sum::<u64>() * self.lossless.len() as u64
     }
 
-    /// Returns true if the size of a switch's shared pool is below zero in the simulator, which computes without signs.
+    /// Returns true if a switch's shared pool is negative in the simulator, whose unsigned arithmetic wraps.
     fn wraps(&self, config: &Config, topology: &Topology, switch: u32) -> bool {
         let headroom = ports(topology, switch).map(three_products).sum::<u64>();
         let of_ports = ports(topology, switch).count() as u64;
@@ -105,7 +105,7 @@ impl Buffers {
         }
     }
 
-    /// Gives a larger buffer to switches at which that of the config has no shared pool, if theirs wraps.
+    /// Increases the buffer of switches whose shared pool wraps in the simulator and would be empty in xoff.
     fn make_room(
         &mut self,
         config: &Config,
@@ -144,7 +144,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Reserve and headroom for each port; alpha doubles with the rate.
+    /// Buffers of HPCC's switches: reserve and headroom for each port; alpha doubles with the rate.
     fn hpcc(
         config: &Config,
         topology: &Topology,
@@ -166,7 +166,8 @@ impl Buffers {
         })
     }
 
-    /// A queue is paused by what it holds beyond two frames; each port sets aside one for each queue, and headroom.
+    /// Buffers of `ConWeave`'s switches: a queue is paused by its bytes beyond two frames; each port sets aside one
+    /// frame per queue, and headroom.
     fn conweave(
         config: &Config,
         topology: &Topology,
@@ -177,7 +178,7 @@ impl Buffers {
             Bytes(0) => conweave_size(config, topology, remarks),
             size => size,
         };
-        // xoff's private pool is never quite full.
+        // xoff's private pool is never completely full.
         let private = 2 * CONWEAVE_FRAME + 1;
         let headrooms: BTreeSet<u64> = topology.links.iter().map(conweave_headroom).collect();
         let headroom = headrooms.last().copied().unwrap_or_default();
@@ -195,13 +196,14 @@ impl Buffers {
             headroom: Headroom::Bytes(Bytes(headroom + QUEUES * CONWEAVE_FRAME - private)),
             alpha_shift: CONWEAVE_ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
-            // 16 B of the shared pool, times alpha.
+            // 16 B of the shared pool, multiplied by alpha.
             xon_offset: Bytes(1),
             larger: Vec::new(),
         })
     }
 
-    /// Headroom for each of a port's eight queues, of which a simulation uses one.
+    /// Buffers of ns3-datacenter's switches: headroom for each of a port's eight queues, of which a simulation uses
+    /// one.
     fn datacenter(
         config: &Config,
         topology: &Topology,
@@ -234,7 +236,7 @@ impl Buffers {
         })
     }
 
-    /// What happens otherwise whatever the files say; `marks` is whether marks matter.
+    /// Adds differences that exist regardless of the files. `marks` is true if ECN marks have an effect.
     pub fn compare(&self, config: &Config, marks: bool, remarks: &mut Remarks) {
         match config.simulator {
             Simulator::Hpcc => {
@@ -274,7 +276,7 @@ impl Buffers {
         let there =
             format!("has {CONWEAVE_PORT_0} B less for the last port, whatever its headroom");
         remarks.inherent("shared pool", &there, "has its headroom less");
-        // `SwitchMmu::CheckEgressAdmission`, which `SwitchNode::DoSwitchSend` asks whatever ENABLE_PFC says.
+        // `SwitchMmu::CheckEgressAdmission`, which `SwitchNode::DoSwitchSend` calls regardless of ENABLE_PFC.
         let there = format!(
             "loses packets above what is free of the buffer less {CONWEAVE_EGRESS_RESERVE} B a port (half of it, \
              if alone), also with PFC"
@@ -283,10 +285,10 @@ impl Buffers {
     }
 }
 
-/// `BUFFER_SIZE`, up to [`LARGEST_BUFFER`]: a packet in a buffer has one of 2^24 slots.
+/// Returns `BUFFER_SIZE`, at most [`LARGEST_BUFFER`]: a packet in a buffer takes one of 2^24 slots.
 fn mebibytes(config: &Config, default: u64, remarks: &mut Remarks) -> Result<Bytes, ScenarioError> {
     const LARGEST: u64 = LARGEST_BUFFER.0 >> 20;
-    // The simulators shift it in 32 bits.
+    // The simulators shift the value in 32 bits.
     const LARGEST_THERE: u64 = (1 << 12) - 1;
     let size = config.whole_up_to("BUFFER_SIZE", default, LARGEST_THERE)?;
     if size > LARGEST {
@@ -297,7 +299,7 @@ fn mebibytes(config: &Config, default: u64, remarks: &mut Remarks) -> Result<Byt
     Ok(Bytes(size.min(LARGEST) << 20))
 }
 
-/// The buffer of `ConWeave`'s switches by their ports.
+/// Returns the buffer of `ConWeave`'s switches, computed from their ports.
 fn conweave_size(config: &Config, topology: &Topology, remarks: &mut Remarks) -> Bytes {
     let switches = topology.nodes().filter(|&node| topology.is_switch(node));
     let counts: BTreeSet<u64> =
@@ -315,7 +317,7 @@ fn ports(topology: &Topology, switch: u32) -> impl Iterator<Item = &Link> {
     topology.links.iter().filter(move |link| link.a == switch || link.b == switch)
 }
 
-/// Bytes on their way when a link is full, in whole nanoseconds.
+/// Returns the bandwidth-delay product of a link; the delay is in whole nanoseconds.
 fn product(link: &Link) -> u64 {
     let bits = u128::from(link.rate.0) * u128::from(link.delay.to_nanos().0) / 1_000_000_000;
     u64::try_from(bits / 8).unwrap_or(u64::MAX >> 16)
@@ -325,12 +327,12 @@ fn three_products(link: &Link) -> u64 {
     product(link).saturating_mul(3).min(u64::MAX >> 16)
 }
 
-/// Twice the product, and two frames.
+/// Returns twice the bandwidth-delay product plus two frames.
 fn conweave_headroom(link: &Link) -> u64 {
     product(link).saturating_mul(2).saturating_add(2 * CONWEAVE_FRAME).min(u64::MAX >> 16)
 }
 
-/// The exponent of a port's alpha: one less for each doubling above the hosts' rate.
+/// Returns the negative exponent of a port's alpha: one less for each doubling above the hosts' rate.
 fn shift(rate: BitsPerSecond, nic_rate: BitsPerSecond) -> u32 {
     let (mut rate, mut shift) = (rate.0, ALPHA_SHIFT);
     while rate > nic_rate.0 && shift > 0 {

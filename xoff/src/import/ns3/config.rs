@@ -1,4 +1,4 @@
-//! The config file: a key and its values on each line.
+//! The config file: lines of a key and its values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,20 +15,20 @@ use super::topology::{read_increase, read_probability, read_rate};
 use crate::import::Source;
 use crate::import::source::{Line, Word};
 
-/// Rates in a map at most.
+/// Max number of rates in a map.
 const MAX_RATES: usize = 64;
-/// `kmin` and `kmax` at most: those of a scenario are below 4 GiB.
+/// Max `kmin` and `kmax`: a scenario's thresholds are below 4 GiB.
 pub const MAX_THRESHOLD_KILOBYTES: u64 = u32::MAX as u64 / 1000;
 
-/// Settings by their keys; each value can be read as its key's kind.
+/// Settings by key; each value has been checked against its key's kind.
 #[derive(Clone, Debug)]
 pub struct Config {
     source: Source,
-    /// Whose it is.
+    /// Simulator of the config.
     pub simulator: Simulator,
-    /// What goes before it.
+    /// Arguments that override the config.
     pub arguments: Arguments,
-    /// Maps with more values than they count.
+    /// Maps with more values than their counts.
     pub surplus: Vec<&'static str>,
     /// Keys that the simulator does not have, with their places.
     pub unknown: Vec<UnknownKey>,
@@ -40,20 +40,20 @@ pub struct Config {
 pub struct UnknownKey {
     /// `FILE:LINE: KEY VALUES`.
     pub place: String,
-    /// True of a key that names a file or folder that a program writes.
+    /// True if the key names a file or folder that a program writes.
     pub is_output: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Setting {
-    /// The line's number.
+    /// Line number.
     line: usize,
-    /// Where the values stand.
+    /// Positions of the values.
     values: Vec<Range<usize>>,
 }
 
 impl Config {
-    /// Understands a file. Keys that the simulator does not have are errors, unless they name outputs or the import is
+    /// Parses a config. Keys that the simulator does not have are errors, unless they name outputs or the import is
     /// `lenient`.
     pub fn parse(
         simulator: Simulator,
@@ -95,12 +95,12 @@ impl Config {
         Ok(Self { source, simulator, arguments, surplus, unknown, settings })
     }
 
-    /// The file.
+    /// Returns the source file.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// `FILE:LINE: KEY VALUES`, for a remark on a setting; without a line if the key is not given.
+    /// Returns `FILE:LINE: KEY VALUES`, for a remark on a setting; without a line if the config lacks the key.
     pub fn place(&self, key: &str) -> String {
         let name = self.source.name();
         match self.settings.get(key) {
@@ -113,24 +113,24 @@ impl Config {
         }
     }
 
-    /// The line that a remark is about, whose subject is a [`Self::place`].
+    /// Returns the line of a remark whose subject is a [`Self::place`].
     pub fn line(&self, remark: &str) -> Option<usize> {
         let place = remark.strip_prefix(self.source.name())?.strip_prefix(':')?;
         place.split(':').next()?.parse().ok()
     }
 
-    /// Whether a key is given.
+    /// Returns true if the config has a key.
     pub fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
-    /// A key's values; none if it is not given.
+    /// Returns a key's values; empty if the config lacks the key.
     pub fn words(&self, key: &str) -> Vec<Word<'_>> {
         let spans = self.settings.get(key).map_or(&[][..], |setting| &setting.values);
         spans.iter().map(|span| self.source.word(span)).collect()
     }
 
-    /// The first value of a key that has to be given.
+    /// Returns the first value of a required key.
     pub fn word(&self, key: &str) -> Result<Word<'_>, ScenarioError> {
         self.words(key).first().copied().ok_or_else(|| {
             let help = format!("add a line: {key} and its value");
@@ -138,23 +138,23 @@ impl Config {
         })
     }
 
-    /// A whole number, or `default` if it is not given.
+    /// Returns a whole number, or `default` if the config lacks the key.
     pub fn whole(&self, key: &str, default: u64) -> Result<u64, ScenarioError> {
         self.whole_up_to(key, default, u64::MAX)
     }
 
-    /// A whole number up to `largest`, or `default` if it is not given.
+    /// Returns a whole number up to `largest`, or `default` if the config lacks the key.
     pub fn whole_up_to(&self, key: &str, default: u64, largest: u64) -> Result<u64, ScenarioError> {
         let word = self.words(key).first().copied();
         word.map_or(Ok(default), |word| self.source.number(word, key, largest))
     }
 
-    /// A flag, or `default` if it is not given.
+    /// Returns a flag, or `default` if the config lacks the key.
     pub fn flag(&self, key: &str, default: bool) -> Result<bool, ScenarioError> {
         Ok(self.whole(key, u64::from(default))? != 0)
     }
 
-    /// Whether flows have windows beside their rates: `HAS_WIN`, or the argument in its place.
+    /// Returns true if flows have windows in addition to rates: `HAS_WIN`, or the argument that replaces it.
     pub fn has_window(&self) -> Result<bool, ScenarioError> {
         match self.simulator {
             Simulator::Ns3Datacenter => Ok(self.arguments.window_check),
@@ -162,7 +162,7 @@ impl Config {
         }
     }
 
-    /// Whole microseconds, to which the simulator cuts, or `default` of them.
+    /// Returns a time in microseconds, truncated as in the simulator, or `default`.
     pub fn micros(&self, key: &str, default: Option<u64>) -> Result<Picos, ScenarioError> {
         let word = match (self.words(key).first(), default) {
             (None, Some(micros)) => return Ok(Picos(micros * 1_000_000)),
@@ -178,7 +178,7 @@ impl Config {
         Ok(Picos(micros * 1_000_000))
     }
 
-    /// A rate, or `default` if it is not given.
+    /// Returns a rate, or `default` if the config lacks the key.
     pub fn rate(
         &self,
         key: &str,
@@ -190,7 +190,7 @@ impl Config {
         }
     }
 
-    /// Step of a rate, which may be zero, or `default` if it is not given.
+    /// Returns a rate increment, which may be zero, or `default` if the config lacks the key.
     pub fn increase(
         &self,
         key: &str,
@@ -202,7 +202,7 @@ impl Config {
         }
     }
 
-    /// The value of a map for a link rate.
+    /// Returns the value of a map for a link rate.
     pub fn mapped(&self, key: &str, rate: BitsPerSecond) -> Result<Word<'_>, ScenarioError> {
         let map = self.word(key)?;
         let words = self.words(key);
@@ -222,7 +222,7 @@ fn names_output(key: &str) -> bool {
     NAMES.contains(&key) || ENDS.iter().any(|end| key.ends_with(end))
 }
 
-/// What to do about a key that a simulator does not have: another has it, or it is written in another way.
+/// Returns advice on a key that a simulator does not have: another simulator has it, or its spelling differs.
 fn other_key(simulator: Simulator, key: &str) -> String {
     let has = |other: &Simulator| other.keys().any(|(name, _)| *name == key);
     let described = |other: Simulator| {
@@ -238,7 +238,7 @@ fn other_key(simulator: Simulator, key: &str) -> String {
     }
 }
 
-/// A number without a sign, in 10^-18.
+/// Parses an unsigned number in units of 10^-18.
 pub fn read_decimal(source: &Source, key: &str, word: Word<'_>) -> Result<u128, ScenarioError> {
     decimal::parse(word.text).ok_or_else(|| {
         let title = format!("{key} is `{}`", word.text);
@@ -246,7 +246,7 @@ pub fn read_decimal(source: &Source, key: &str, word: Word<'_>) -> Result<u128, 
     })
 }
 
-/// Checks the values of a key, and returns how many of them are read.
+/// Checks the values of a key, and returns how many of them are used.
 fn check(
     source: &Source,
     traits: &Traits,

@@ -1,4 +1,4 @@
-//! Who sets the rates of the simulator's senders.
+//! Congestion control of the simulator's senders.
 
 use scenario::ScenarioError;
 use scenario::quantity::display;
@@ -11,10 +11,10 @@ use super::simulator::Simulator;
 use super::topology::read_probability;
 use crate::import::Remarks;
 
-/// Who sets senders' rates.
+/// Congestion control of senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Nobody.
+    /// No congestion control.
     None,
     /// DCQCN.
     Dcqcn(Dcqcn),
@@ -31,7 +31,7 @@ pub enum Control {
     },
     /// `PowerTCP`, or theta-PowerTCP.
     PowerTcp {
-        /// Whether it is the latter.
+        /// True for theta-PowerTCP.
         theta: bool,
         /// `U_TARGET`.
         utilisation_millionths: u32,
@@ -81,7 +81,7 @@ pub struct Hpcc {
     pub max_stage: u64,
     /// `FAST_REACT`.
     pub fast_reaction: bool,
-    /// `INT_MULTI`: by how much the steps of stamps are coarser than 128 B and 80 B.
+    /// `INT_MULTI`: factor by which the steps of stamps are coarser than 128 B and 80 B.
     pub stamp_multiple: u64,
     /// `RATE_AI`.
     pub additive_increase: BitsPerSecond,
@@ -90,7 +90,7 @@ pub struct Hpcc {
 }
 
 impl Dcqcn {
-    /// The keys of its table.
+    /// Writes the keys of the scenario's table.
     pub fn write(&self, toml: &mut String) -> std::fmt::Result {
         use std::fmt::Write;
         writeln!(toml, "profile = \"hpcc\"\nnotification = \"ack\"")?;
@@ -114,7 +114,7 @@ impl Dcqcn {
     }
 }
 
-/// The congestion control that the simulator runs.
+/// Returns the congestion control that the simulator runs.
 pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, ScenarioError> {
     let (mode, place) = match config.simulator {
         Simulator::Ns3Datacenter => {
@@ -203,7 +203,7 @@ fn hpcc(
     })
 }
 
-/// `PowerTCP` of ns3-datacenter, in which neither `RATE_AI` nor `MI_THRESH` has a part.
+/// Returns `PowerTCP` of ns3-datacenter, which ignores `RATE_AI` and `MI_THRESH`.
 fn powertcp(
     config: &Config,
     minimum_rate: BitsPerSecond,
@@ -230,7 +230,7 @@ fn compare_sampling(config: &Config, remarks: &mut Remarks) -> Result<(), Scenar
     Ok(())
 }
 
-/// `U_TARGET` in millionths, above zero.
+/// Returns `U_TARGET` in millionths, above zero.
 fn utilisation(config: &Config) -> Result<u32, ScenarioError> {
     let Some(&word) = config.words("U_TARGET").first() else { return Ok(950_000) };
     match read_probability(config.source(), word, "U_TARGET")? {
@@ -242,7 +242,7 @@ fn utilisation(config: &Config) -> Result<u32, ScenarioError> {
     }
 }
 
-/// `INT_MULTI`, of which the simulator reads the whole part.
+/// Returns `INT_MULTI`, truncated to a whole number as in the simulator.
 fn stamp_multiple(config: &Config) -> Result<u64, ScenarioError> {
     const MOST: u128 = 1 << 20;
     let Some(&word) = config.words("INT_MULTI").first() else { return Ok(1) };
@@ -257,7 +257,7 @@ fn stamp_multiple(config: &Config) -> Result<u64, ScenarioError> {
     }
 }
 
-/// `EWMA_GAIN` as a ratio.
+/// Returns `EWMA_GAIN` as a ratio.
 fn gain(config: &Config) -> Result<(u128, u128), ScenarioError> {
     let gain = config.word("EWMA_GAIN")?;
     let value = read_decimal(config.source(), "EWMA_GAIN", gain)?;

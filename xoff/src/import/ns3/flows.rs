@@ -1,5 +1,5 @@
-//! The flow file: a count, then `source destination pg dport bytes start_seconds` for each flow; `dport` in some
-//! simulators only.
+//! The flow file: a count, then a line `source destination pg dport bytes start_seconds` for each flow; only some
+//! simulators have `dport`.
 
 use results::DESTINATION_PORT;
 use scenario::{MAX_FLOWS, ScenarioError};
@@ -11,15 +11,15 @@ use super::topology::Topology;
 use crate::import::Source;
 use crate::import::source::{Line, Word};
 
-/// All flows that the header counts, in the order of their start.
+/// Flows counted by the header, in the order of their start.
 #[derive(Clone, Debug)]
 pub struct Flows {
     name: String,
-    /// In the file's order.
+    /// Flows in the file's order.
     pub list: Vec<FlowLine>,
-    /// Lines behind those that the header counts, from this one on.
+    /// First line after the flows that the header counts, if there are more lines.
     pub unread_from: Option<usize>,
-    /// How many have 0 bytes in the file; these have one byte here.
+    /// Number of flows with 0 bytes in the file; they have one byte here.
     pub empty: usize,
 }
 
@@ -36,12 +36,12 @@ pub struct FlowLine {
     pub destination_port: u16,
     /// Bytes to transfer.
     pub bytes: u64,
-    /// When it starts.
+    /// Start of the flow.
     pub start: Nanos,
 }
 
 impl Flows {
-    /// Understands a file about the hosts of `topology`.
+    /// Parses a flow file for the hosts of `topology`.
     pub fn parse(
         source: &Source,
         topology: &Topology,
@@ -74,7 +74,7 @@ impl Flows {
             if let Some(before) = list.last()
                 && flow.start < before.start
             {
-                // The simulator asks for an event in the past and dies, or loses the flow.
+                // The simulator would schedule an event in the past, and crash or lose the flow.
                 let title = "a flow that starts before the one above it";
                 let help = "order the flows by their start, as the simulator needs them";
                 let start = line.words.last().map_or(line.span(), Word::span);
@@ -86,7 +86,7 @@ impl Flows {
         Ok(Self { name: source.name().to_owned(), list, unread_from, empty })
     }
 
-    /// What the file is called.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,4 +1,4 @@
-//! Seconds as ns-3 reads them: a double, then a fixed-point number with 64 fractional bits, then nanoseconds.
+//! Conversion of seconds as in ns-3: a double, then a fixed-point number with 64 fractional bits, then nanoseconds.
 
 use scenario::ScenarioError;
 use units::Nanos;
@@ -7,9 +7,9 @@ use workload::decimal;
 use crate::import::Source;
 use crate::import::source::Word;
 
-/// Latest instant, in seconds: the span of a day that scenarios take.
+/// Latest instant, in seconds: one day, the limit of scenarios.
 const LATEST: u128 = 86_400;
-/// Fractional bits of a double and of the fixed-point number.
+/// Fraction bits of a double and of the fixed-point number.
 const DOUBLE_BITS: u32 = 52;
 const FIXED_BITS: u32 = 64;
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -17,19 +17,19 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 /// Rounding of seconds to whole nanoseconds in a simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// The rest is cut: ns-3.18 and 3.19, from which HPCC's and `ConWeave`'s simulators were made.
+    /// Truncation: ns-3.18 and 3.19, the bases of HPCC's and `ConWeave`'s simulators.
     Down,
-    /// To the nearest: ns-3.39, from which ns3-datacenter was made.
+    /// Rounding to nearest: ns-3.39, the base of ns3-datacenter.
     Nearest,
 }
 
-/// Seconds from 0 on, as whole nanoseconds.
+/// Parses non-negative seconds as whole nanoseconds.
 pub fn seconds(
     source: &Source,
     word: Word<'_>,
     rounding: Rounding,
 ) -> Result<Nanos, ScenarioError> {
-    // The decimal parser refuses signs, infinities and the like, and what is too late.
+    // The decimal parser refuses signs, infinities and the like; instants above the limit are refused here.
     let is_instant = decimal::parse(word.text).is_some_and(|value| value <= LATEST * decimal::ONE);
     if let Some(seconds) = word.text.parse::<f64>().ok().filter(|_| is_instant) {
         return Ok(nanos(seconds, rounding));
@@ -39,14 +39,14 @@ pub fn seconds(
     Err(source.error(word.span(), &title, &help))
 }
 
-/// `seconds` are from 0 to [`LATEST`].
+/// Converts `seconds` from 0 to [`LATEST`].
 fn nanos(seconds: f64, rounding: Rounding) -> Nanos {
     let bits = seconds.to_bits();
     let exponent = u32::try_from(bits >> DOUBLE_BITS).expect("no sign: eleven bits");
     let fraction = bits & ((1 << DOUBLE_BITS) - 1);
-    // Subnormal doubles are zero in 64 fractional bits.
+    // Subnormal doubles are zero in 64 fraction bits.
     let mantissa = if exponent == 0 { 0 } else { u128::from(fraction | 1 << DOUBLE_BITS) };
-    // seconds = mantissa x 2^(exponent - 1075); what is below 2^-64 is cut.
+    // seconds = mantissa x 2^(exponent - 1075); bits below 2^-64 are cut.
     let fixed = match (exponent + FIXED_BITS).checked_sub(1075) {
         Some(left) => mantissa << left,
         None => mantissa.checked_shr(1075 - FIXED_BITS - exponent).unwrap_or(0),
@@ -64,7 +64,7 @@ fn nanos(seconds: f64, rounding: Rounding) -> Nanos {
 mod tests {
     use super::*;
 
-    /// Starts that HPCC's simulator writes for 2.000033361 and the three below, and its delays of 0.000001 s.
+    /// Instants that HPCC's simulator writes for 2.000033361 and the three below, and its delays of 0.000001 s.
     #[test]
     fn instants_are_those_of_the_simulators() {
         for (text, down, nearest) in [

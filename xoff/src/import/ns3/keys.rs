@@ -1,9 +1,9 @@
 //! The keys of config files.
 
-/// A key, and what stands behind it.
+/// A key and the kind of its values.
 pub type Key = (&'static str, Kind);
 
-/// What stands behind a key.
+/// Kind of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A path.
@@ -14,15 +14,15 @@ pub enum Kind {
     Whole,
     /// A number.
     Decimal,
-    /// `50Mb/s` and the like.
+    /// A rate such as `50Mb/s`.
     Rate,
-    /// A rate as above, or zero.
+    /// A rate or zero.
     Increase,
     /// A time and two nodes.
     LinkDown,
-    /// A count, then as many pairs of a rate in bit/s and a whole number.
+    /// A count, then this many pairs of a rate in bit/s and a whole number.
     Sizes,
-    /// A count, then as many pairs of a rate in bit/s and a probability.
+    /// A count, then this many pairs of a rate in bit/s and a probability.
     Probabilities,
 }
 

@@ -1,4 +1,4 @@
-//! What an import leaves out without an effect on what happens.
+//! Notes on settings that an import ignores without an effect on results.
 
 use scenario::ScenarioError;
 use units::Nanos;
@@ -10,7 +10,7 @@ use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
 
-/// Outputs of `ConWeave`'s simulator beside those that xoff writes, too, and the time between two looks at them.
+/// Outputs of `ConWeave`'s simulator that xoff does not write, and the period of its monitor.
 const CONWEAVE_OUTPUTS: [&str; 6] = [
     "CNP_OUTPUT_FILE",
     "VOQ_MON_FILE",
@@ -19,11 +19,11 @@ const CONWEAVE_OUTPUTS: [&str; 6] = [
     "CONN_MON_FILE",
     "SW_MONITORING_INTERVAL",
 ];
-/// Topologies that `ConWeave`'s simulator knows the bandwidth-delay products of.
+/// Topologies whose bandwidth-delay products `ConWeave`'s simulator knows.
 const CONWEAVE_TOPOLOGIES: [&str; 2] = ["leaf_spine_128_100G_OS2", "fat_k8_100G_OS2"];
 
 impl Translation {
-    /// Notes what becomes of outputs, settings without an effect, and parts of files that nobody reads.
+    /// Adds notes on outputs, on settings without an effect, and on parts of files that are not read.
     pub fn notes(
         &mut self,
         config: &Config,
@@ -68,7 +68,7 @@ impl Translation {
         Ok(())
     }
 
-    /// Keys that the simulator does not have.
+    /// Adds notes on keys that the simulator does not have.
     fn unknown(&mut self, config: &Config) {
         for key in &config.unknown {
             if key.is_output {
@@ -80,7 +80,7 @@ impl Translation {
         }
     }
 
-    /// Settings without an effect in the simulator.
+    /// Adds notes on settings without an effect in the simulator.
     fn unused(&mut self, config: &Config) {
         for key in config.simulator.traits().unused.iter().filter(|key| config.has(key)) {
             self.remarks.note(&config.place(key), "the simulator does not use it");
@@ -97,7 +97,7 @@ impl Translation {
         }
     }
 
-    /// What the simulator itself would refuse, and xoff has no need to.
+    /// Adds notes on limits of the simulator that xoff does not have.
     fn limits(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
         if config.simulator != Simulator::ConWeave {
             return Ok(());

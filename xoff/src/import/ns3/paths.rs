@@ -1,4 +1,4 @@
-//! How far hosts are from each other, as the simulator has it: bases of windows.
+//! Distances between hosts as the simulator computes them, which are the bases of windows.
 
 use std::collections::VecDeque;
 
@@ -7,35 +7,36 @@ use units::{Bytes, Nanos};
 use super::topology::Topology;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// A day, the longest time of a scenario.
+/// Max round-trip time: a day, the longest time of a scenario.
 const LONGEST_RTT: u64 = 86_400 * NANOS_PER_SECOND;
 
-/// A base round-trip time, and the window that follows from it.
+/// A base round-trip time, and its bandwidth-delay product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Base {
-    /// Twice the propagation delay, and the time of a full payload at each link of one way.
+    /// Twice the propagation delay, plus the time of a full payload on each link in one direction.
     pub rtt: Nanos,
-    /// This time at the rate of the path's slowest link.
+    /// Bytes sent in this time at the rate of the path's slowest link.
     pub bdp: Bytes,
 }
 
 /// The bases of all pairs of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// By receiver, then by sender; nothing where there is no path.
+    /// Bases by receiver and sender; `None` if there is no path.
     bases: Vec<Vec<Option<Base>>>,
-    /// Whether some switch has several ways to a host.
+    /// True if a switch has several equal paths to a host.
     pub several: bool,
 }
 
-/// A link as a node sees it.
+/// A link from a node's point of view.
 struct Way {
     to: u32,
     rate: u64,
     delay_ns: u64,
 }
 
-/// A node on the way to a host: links to go, their delays and the time of a payload in nanoseconds, the slowest rate.
+/// Distance of a node from a host: number of links, their total delay and the payload's total time in nanoseconds, and
+/// the slowest rate.
 #[derive(Clone, Copy)]
 struct Distance {
     links: u32,
@@ -45,7 +46,7 @@ struct Distance {
 }
 
 impl Paths {
-    /// Of a topology with packets of `payload` bytes.
+    /// Computes the paths of a topology with packets of `payload` bytes.
     pub fn of(topology: &Topology, payload: Bytes) -> Self {
         let ways = ways(topology);
         let mut paths = Self { bases: vec![Vec::new(); ways.len()], several: false };
@@ -55,12 +56,12 @@ impl Paths {
         paths
     }
 
-    /// The base between two hosts.
+    /// Returns the base between two hosts.
     pub fn base(&self, source: u32, destination: u32) -> Option<Base> {
         self.bases.get(destination as usize)?.get(source as usize).copied().flatten()
     }
 
-    /// The longest round trip of all pairs, and the largest product, which may be another pair's.
+    /// Returns the longest round trip of all pairs and the largest product, which may be another pair's.
     pub fn largest(&self) -> Base {
         let all = || self.bases.iter().flatten().flatten();
         Base {
@@ -69,7 +70,7 @@ impl Paths {
         }
     }
 
-    /// Breadth first from `host`. Among paths of as many links, the one found first counts.
+    /// Searches breadth first from `host`. Among paths with equal numbers of links, the first one found is used.
     fn towards(
         &mut self,
         host: u32,
@@ -114,7 +115,8 @@ impl Paths {
     }
 }
 
-/// The ways from each node, by the number of the neighbour. Of several links to one, the simulator knows the last.
+/// Returns the links from each node, by the number of the neighbour. Of parallel links the simulator knows only the
+/// last.
 fn ways(topology: &Topology) -> Vec<Vec<Way>> {
     let mut ways: Vec<Vec<Way>> = topology.nodes().map(|_| Vec::new()).collect();
     for link in &topology.links {

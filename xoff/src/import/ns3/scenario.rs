@@ -1,4 +1,4 @@
-//! The scenario's text.
+//! Text of the imported scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -18,9 +18,9 @@ use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
 use super::transport::{STAMPS, Transport};
 
-/// How an imported scenario begins.
+/// Beginning of an imported scenario.
 pub const IMPORTED_FROM: &str = "# Imported from ";
-/// Flow lists at most, one for each destination port.
+/// Max number of flow lists, one for each destination port.
 const MAX_LISTS: usize = 64;
 
 /// A flow list.
@@ -28,12 +28,12 @@ struct List<'a> {
     label: String,
     file: String,
     destination_port: u16,
-    /// The base of its flows, if it is not that of all.
+    /// Base of the flows' windows, if it differs from the common base.
     base: Option<Base>,
     flows: Vec<&'a FlowLine>,
 }
 
-/// Puts everything together.
+/// Writes the scenario and the flow lists.
 pub fn write(
     config: &Config,
     topology: &Topology,
@@ -55,7 +55,7 @@ pub fn write(
     }
 }
 
-/// Flows by their destination ports, which are labels in a scenario, and by the bases of their windows.
+/// Groups flows by their destination ports, which are labels in a scenario, and by the bases of their windows.
 fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec<List<'a>> {
     let stop = translation.time_offset.0 + translation.duration.0;
     let of_run = || flows.list.iter().filter(|flow| flow.start.0 < stop);
@@ -94,7 +94,7 @@ fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec
     lists.into_iter().map(list).collect()
 }
 
-/// Flows in the order of keys; those of a key in the order of the file.
+/// Groups flows by key, in the order of keys; flows of one key keep the order of the file.
 fn by_key<'a, K: Ord>(
     flows: impl Iterator<Item = &'a FlowLine>,
     key: impl Fn(&FlowLine) -> K,
@@ -123,7 +123,7 @@ fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> Strin
     text
 }
 
-/// Returns true if a flow could not end before the simulator stops even with its sender's link for itself.
+/// Returns true if a flow could not end before the simulator stops, even alone on its sender's link.
 pub(super) fn is_endless(flow: &FlowLine, topology: &Topology, translation: &Translation) -> bool {
     let stop = translation.time_offset.0 + translation.duration.0;
     let span = Picos::from_nanos(Nanos(stop.saturating_sub(flow.start.0)));
@@ -185,7 +185,7 @@ fn fill_topology(
     writeln!(toml, "]")?;
     if let Some((a, b)) = translation.failed_link {
         let pair = format!("[{:?}, {:?}]", topology.node_name(a), topology.node_name(b));
-        // The simulator has no way between the two then, however many links join them.
+        // The simulator then has no path between the two nodes, regardless of the number of parallel links.
         let pairs = vec![pair; topology.links_between(a, b)].join(", ");
         writeln!(toml, "failed_links = [{pairs}]")?;
     }
@@ -241,13 +241,13 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
         let (sent, queue) = (128 * stamp_multiple, 80 * stamp_multiple);
         writeln!(toml, "telemetry_steps = {{ sent = \"{sent}B\", queue = \"{queue}B\" }}")?;
     }
-    // The simulator looks at a paused queue when a packet of it departs.
+    // The simulator checks a paused queue when one of its packets departs.
     writeln!(toml, "resume_test = \"departure\"")?;
-    // The simulator's ports stop at the next frame, and its frames follow each other without a gap.
+    // The simulator's ports stop at the next frame, and its frames have no gap between them.
     writeln!(toml, "pause_response = \"0s\"\nwire_overhead = \"0B\"\n")
 }
 
-/// A size with a unit of the simulators' constants where it is a multiple.
+/// Formats a size, with a unit of the simulators' constants if it is a multiple.
 pub(super) fn size(bytes: Bytes) -> String {
     match bytes.0 {
         bytes if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{}MiB", bytes >> 20),
@@ -262,12 +262,12 @@ fn marking(ecn: &Ecn) -> String {
     format!("kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {pmax:?}")
 }
 
-/// An entry of `by_rate`.
+/// Formats an entry of `by_rate`.
 fn entry(rate: BitsPerSecond, keys: &str) -> String {
     format!("{{ rate = \"{}\", {keys} }}", display(rate))
 }
 
-/// The key with its entries, to follow other keys of a table; nothing if there are none.
+/// Formats the `by_rate` key with its entries, to follow other keys of a table; empty if there are none.
 fn by_rate(entries: impl Iterator<Item = String>) -> String {
     let entries: Vec<String> = entries.collect();
     if entries.is_empty() { String::new() } else { format!(", by_rate = [{}]", entries.join(", ")) }
@@ -280,7 +280,7 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     if matches!(of.transport.control, Control::Hpcc(_) | Control::PowerTcp { theta: false, .. }) {
         writeln!(toml, "telemetry_hops = {STAMPS}")?;
     }
-    // Where the simulator's senders have no timer: a timeout as long as the run never fires.
+    // The simulator's senders may have no timer: a timeout as long as the run never fires.
     let timeout = of.transport.timeout().unwrap_or(of.duration);
     writeln!(toml, "retransmission_timeout = \"{}\"", time(timeout))?;
     writeln!(toml, "pause_response = \"0s\"\n")?;
@@ -288,7 +288,7 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     of.transport.write(toml, "host.transport", largest, largest)
 }
 
-/// The simulator's headers. A PFC frame has PPP 14, IPv4 20 and its own 9.
+/// Writes the lengths of the simulator's headers. A PFC frame has PPP 14, IPv4 20 and 9 bytes of its payload.
 fn fill_frames(toml: &mut String, of: &Translation) -> std::fmt::Result {
     let (data, ack) = (of.transport.data_headers(), of.transport.ack_length());
     writeln!(toml, "[frames]\ndata_headers = \"{data}B\"\nack = \"{ack}B\"")?;
@@ -313,12 +313,13 @@ fn fill_results(
     writeln!(toml, "destination_ports = {{ {} }}", ports.collect::<Vec<_>>().join(", "))
 }
 
-/// A text of TOML; names of files may have any character.
+/// Formats a TOML string; names of files may contain any character.
 fn text(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Names of files may have line ends, with which a comment would end, and other characters that no TOML has.
+/// Makes a name safe for a comment: names of files may contain line ends, which would end the comment, and other
+/// characters that TOML forbids.
 fn in_comment(text: &str) -> String {
     text.replace(char::is_control, "?")
 }

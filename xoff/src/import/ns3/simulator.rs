@@ -1,6 +1,6 @@
-//! The simulators whose files are read. They have one ancestor and differ in what is listed here.
+//! The supported simulators. They have a common ancestor; this module lists their differences.
 //!
-//! What files mean was read in the simulators' own sources:
+//! Sources for the meaning of the files are the simulators' own sources:
 //!
 //! - HPCC: alibaba-edu/High-Precision-Congestion-Control, `simulation/scratch/third.cc`,
 //!   `simulation/src/point-to-point/model/`, `mix/config_doc.txt`.
@@ -22,64 +22,64 @@ use super::keys::{CONWEAVE, EVERYWHERE, HPCC_AND_DATACENTER, Key};
 /// A simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulator {
-    /// That of HPCC.
+    /// The HPCC simulator.
     Hpcc,
-    /// That of `ConWeave`.
+    /// The `ConWeave` simulator.
     ConWeave,
     /// ns3-datacenter: the programs of `PowerTCP`'s evaluation.
     Ns3Datacenter,
 }
 
-/// What a simulator's files and packets have of their own.
+/// Differences of a simulator's files and packets.
 #[derive(Debug)]
 pub struct Traits {
-    /// In sentences.
+    /// Name for sentences.
     pub name: &'static str,
-    /// What `xoff import` calls it.
+    /// Name in `xoff import`.
     pub program: &'static str,
-    /// Keys of the config beside those of [`EVERYWHERE`].
+    /// Keys of the config in addition to [`EVERYWHERE`].
     pub keys: &'static [Key],
-    /// Keys that have no effect, whatever their values.
+    /// Keys that never have an effect.
     pub unused: &'static [&'static str],
-    /// The fields of a topology's first line, in the forms that its programs and forks have.
+    /// Fields of a topology's first line, in the variants of the simulator's programs and forks.
     pub topology_headers: &'static [&'static [Field]],
     /// Rounding of seconds to nanoseconds: ns-3.18 and 3.19 cut, ns-3.39 rounds.
     pub rounding: Rounding,
-    /// Whether rates without a unit are bit/s.
+    /// True if rates without a unit are in bit/s.
     pub bare_rates: bool,
-    /// Whether flows have a destination port, between their priority group and size.
+    /// True if flows have a destination port between their priority group and size.
     pub destination_ports: bool,
-    /// The most bytes of a flow.
+    /// Max size of a flow, in bytes.
     pub largest_flow: u64,
-    /// Whether a flow of no bytes has one.
+    /// True if a flow of zero bytes sends one byte.
     pub empty_flows: bool,
-    /// Rates of links that stamps can tell, Gbit/s.
+    /// Link rates that stamps can encode, in Gbit/s.
     pub stamped_gigabits: &'static [u64],
-    /// An ACK's own header, without telemetry.
+    /// Length of an ACK's own header, without telemetry.
     pub ack_header: u64,
-    /// The time after which a receiver sends a NAK again.
+    /// Time after which a receiver repeats a NAK.
     pub nak_again: &'static str,
 }
 
 /// A field of a topology's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// The count of all nodes.
+    /// Number of all nodes.
     Nodes,
-    /// A count of switches, whose ids the next lines have.
+    /// Number of switches, whose ids the next lines list.
     Switches(&'static str),
-    /// The count of links.
+    /// Number of links.
     Links,
-    /// A count of something that changes nothing here.
+    /// A number without an effect here.
     OtherCount(&'static str),
-    /// A rate of links, which each link has, too.
+    /// A rate of links, which each link repeats.
     Rate(&'static str),
     /// A word.
     Word(&'static str),
 }
 
 impl Field {
-    /// Its name in sentences.
+    /// Returns the field's name for sentences.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nodes => "nodes",
@@ -91,7 +91,7 @@ impl Field {
     }
 }
 
-/// As the simulators of HPCC and `ConWeave` read it.
+/// Header in the simulators of HPCC and `ConWeave`.
 const THREE_FIELDS: &[Field] = &[Field::Nodes, Field::Switches("switches"), Field::Links];
 
 const HPCC: Traits = Traits {
@@ -141,7 +141,7 @@ const CONWEAVE_TRAITS: Traits = Traits {
     largest_flow: u32::MAX as u64,
     empty_flows: true,
     stamped_gigabits: &[25, 40, 50, 100, 200, 400],
-    // With the place and the length of what a NAK of IRN reports.
+    // Includes the place and the length that a NAK of IRN reports.
     ack_header: 18,
     nak_again: "4 us",
     ..HPCC
@@ -165,7 +165,7 @@ const NS3_DATACENTER: Traits = Traits {
     ],
     topology_headers: &[
         &[Field::Nodes, Field::Switches("switches"), Field::OtherCount("tors"), Field::Links],
-        // The programs of Reverie, vpi and Queueing.
+        // Programs of Reverie, vpi and Queueing.
         &[
             Field::Nodes,
             Field::Switches("switches"),
@@ -182,10 +182,10 @@ const NS3_DATACENTER: Traits = Traits {
 };
 
 impl Simulator {
-    /// All of them.
+    /// All simulators.
     pub const ALL: [Self; 3] = [Self::Hpcc, Self::ConWeave, Self::Ns3Datacenter];
 
-    /// What is its own.
+    /// Returns the differences of the simulator.
     pub const fn traits(self) -> &'static Traits {
         match self {
             Self::Hpcc => &HPCC,
@@ -194,7 +194,7 @@ impl Simulator {
         }
     }
 
-    /// The keys of its config.
+    /// Returns the keys of the simulator's config.
     pub fn keys(self) -> impl Iterator<Item = &'static Key> + Clone {
         EVERYWHERE.iter().chain(self.traits().keys)
     }

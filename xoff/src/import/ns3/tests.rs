@@ -1,4 +1,4 @@
-//! Good and bad files: what is wrong, where, and what becomes of a setting.
+//! Good and bad files: the error and its place, and the translation of settings.
 
 mod conweave;
 mod datacenter;
@@ -67,7 +67,7 @@ fn config(text: &str) -> Result<Config, scenario::ScenarioError> {
     Config::parse(Simulator::Hpcc, Arguments::default(), Source::of("c.txt", text), false)
 }
 
-/// What becomes of the three texts.
+/// Translates the three texts.
 fn translate(
     config_text: &str,
     topology_text: &str,
@@ -79,7 +79,8 @@ fn translate(
     Translation::new(&config(config_text)?, &topology, &flows)
 }
 
-/// The config with lines in place of those with their keys, or at the end. Of lines with one key, the first counts.
+/// Returns the config with lines that replace the lines of their keys, or are appended. Of several lines with one key,
+/// the first is used.
 fn config_with(lines: &str) -> String {
     let mut keys = std::collections::BTreeSet::new();
     let first = |line: &&str| keys.insert(line.split(' ').next().unwrap().to_owned());
@@ -140,7 +141,7 @@ fn flows_that_are_wrong() {
         assert_eq!(fault(flows(&text)), (line.into(), title.into()), "{text}");
     }
     assert_eq!(fault(flows("")).1, "a flow file without a count");
-    // What the header does not count is not read, as in the simulator.
+    // Lines beyond the header's count are not read, as in the simulator.
     let more = flows(&format!("{FLOWS}what follows 1 2 3 is prose\n")).unwrap();
     assert_eq!((more.list.len(), more.unread_from), (2, Some(4)));
 }
@@ -173,7 +174,7 @@ fn configs_that_are_wrong() {
         let number = text.lines().position(|other| other == line).unwrap() + 1;
         let (place, found) = fault(translate(&text, TOPOLOGY, FLOWS));
         assert_eq!(found, title, "{text}");
-        // Of the two maps it is the smaller threshold that is shown.
+        // The smaller threshold of the two maps is shown.
         if !line.starts_with("KMAX_MAP") {
             assert_eq!(place, number.to_string(), "{line}");
         }
@@ -204,7 +205,7 @@ fn a_plain_config_differs_in_nothing() {
     assert_eq!(everywhere, [("*".to_owned(), 2 * thousandth)]);
 }
 
-/// Ports at 40 Gbit/s have the hosts' alpha and marking.
+/// Ports at 40 Gbit/s have alpha and marking of the hosts' rate.
 #[test]
 fn ports_keep_the_thresholds_of_their_rates() {
     let topology = "\
@@ -256,7 +257,7 @@ fn ports_keep_the_thresholds_of_their_rates() {
     }
 }
 
-/// What a setting asks for and xoff does otherwise.
+/// Returns the differences that settings ask for.
 fn asked(translation: &Translation) -> Vec<String> {
     let asked = translation.remarks.differences.iter().filter(|difference| difference.asked);
     asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
@@ -332,7 +333,7 @@ fn a_fat_tree_of_320_hosts() {
     assert!(!imported.remarks.any_asked());
     let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((scenario.fabric().host_count(), scenario.fabric().switch_count()), (320, 56));
-    // Twelve delays, and a payload on two slow and four fast links.
+    // Twelve delays, and the time of a payload on two slow and four fast links.
     assert_eq!(scenario.host.transport.base_rtt().unwrap().to_nanos().0, 12_240);
     assert_eq!(scenario.flows().len(), 2, "the header counts two");
     assert!(imported.toml.contains("# ECMP"), "{}", imported.toml);
@@ -367,7 +368,7 @@ fn links_between_the_same_two_nodes() {
     assert_eq!(fabric.wires().last().unwrap().name, "s2->s3#2");
     let to_h1 = fabric.shortest_routes(topology::SwitchId(0)).ports_to(topology::HostId(1));
     assert_eq!(to_h1, [1, 2]);
-    // Taken down before the first flow, both are: the simulator has no other way either.
+    // Both links are down before the first flow: the simulator has no other path either.
     let late = FLOWS.replace("2.00000", "2.00001");
     let down = config + "LINK_DOWN 5 3 2\n";
     assert!(
@@ -375,7 +376,7 @@ fn links_between_the_same_two_nodes() {
     );
 }
 
-/// Whoever names files may name them badly.
+/// Names of files may contain any character.
 #[test]
 fn what_is_written_loads_whatever_the_files_are_called() {
     for stem in
@@ -388,7 +389,7 @@ fn what_is_written_loads_whatever_the_files_are_called() {
     }
 }
 
-/// A value is refused where it stands, or written as one that a scenario takes.
+/// A value is refused at its place, or written as one that a scenario accepts.
 #[test]
 fn values_at_their_ends() {
     for (line, taken) in [

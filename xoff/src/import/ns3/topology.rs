@@ -1,5 +1,5 @@
-//! The topology file: a header with the counts of nodes, switches and links, the switches' ids, then `a b rate delay
-//! error_rate`.
+//! The topology file: a header with the counts of nodes, switches and links, the switches' ids, then a line for each
+//! link: `a b rate delay error_rate`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use super::simulator::{Field, Traits};
 use crate::import::Source;
 use crate::import::source::{Line, Word};
 
-/// Nodes, by their ids, and links.
+/// Nodes by id, and links.
 #[derive(Clone, Debug)]
 pub struct Topology {
     source: Source,
     bare_rates: bool,
-    /// Whether the node of an id is a switch.
+    /// True if the node is a switch, by id.
     is_switch: Vec<bool>,
-    /// In the file's order.
+    /// Links in the file's order.
     pub links: Vec<Link>,
-    /// Lines behind those that the header counts, from this one on.
+    /// First line after the links that the header counts, if there are more lines.
     pub unread_from: Option<usize>,
-    /// The line of the first link between two nodes that an earlier link joins.
+    /// Line of the first link that is parallel to an earlier link.
     pub parallel_at: Option<usize>,
 }
 
@@ -35,18 +35,18 @@ pub struct Link {
     pub a: u32,
     /// The other end.
     pub b: u32,
-    /// In each direction.
+    /// Rate in each direction.
     pub rate: BitsPerSecond,
     /// Propagation delay.
     pub delay: Picos,
-    /// Parts of 10^12 frames that a receiver loses; the config's rate if zero.
+    /// Share of frames that a receiver loses, in units of 10^-12; the config's rate if zero.
     pub error_trillionths: u64,
-    /// Its number among the links between the two, from 1.
+    /// Number among parallel links, from 1.
     pub number: u32,
 }
 
 impl Topology {
-    /// Understands a file.
+    /// Parses a topology file.
     pub fn parse(source: &Source, traits: &Traits) -> Result<Self, ScenarioError> {
         let rows = source.lines();
         let Some(header) = rows.first() else {
@@ -89,51 +89,51 @@ impl Topology {
         Ok(topology)
     }
 
-    /// What the file is called.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// Ids of all nodes.
+    /// Returns the ids of all nodes.
     pub fn nodes(&self) -> std::ops::Range<u32> {
         0..self.is_switch.len().try_into().expect("a file's nodes are counted in 32 bits")
     }
 
-    /// Whether a node is a switch; else it is a host, if it exists.
+    /// Returns true if a node is a switch; otherwise it is a host, if it exists.
     pub fn is_switch(&self, node: u32) -> bool {
         self.is_switch.get(node as usize).copied().unwrap_or(false)
     }
 
-    /// A node's name in the scenario.
+    /// Returns a node's name in the scenario.
     pub fn node_name(&self, node: u32) -> String {
         let kind = if self.is_switch(node) { 's' } else { 'h' };
         format!("{kind}{node}")
     }
 
-    /// How many links join two nodes.
+    /// Returns the number of links between two nodes.
     pub fn links_between(&self, a: u32, b: u32) -> usize {
         let joins = |link: &&Link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a);
         self.links.iter().filter(joins).count()
     }
 
-    /// The names of a link's two wires in the scenario.
+    /// Returns the names of a link's two wires in the scenario.
     pub fn wire_names(&self, link: &Link) -> [String; 2] {
         let (a, b) = (self.node_name(link.a), self.node_name(link.b));
         [wire_name(&a, &b, link.number), wire_name(&b, &a, link.number)]
     }
 
-    /// The rates of all links, in ascending order.
+    /// Returns the rates of all links, in ascending order.
     pub fn rates(&self) -> BTreeSet<BitsPerSecond> {
         self.links.iter().map(|link| link.rate).collect()
     }
 
-    /// The rate of the first host's link.
+    /// Returns the rate of the first host's link.
     pub fn nic_rate(&self) -> BitsPerSecond {
         let first = self.nodes().find(|&node| !self.is_switch(node));
         first.and_then(|host| self.host_rate(host)).unwrap_or(BitsPerSecond(0))
     }
 
-    /// The rate of a host's link.
+    /// Returns the rate of a host's link.
     pub fn host_rate(&self, host: u32) -> Option<BitsPerSecond> {
         let touches = |link: &&Link| link.a == host || link.b == host;
         self.links.iter().find(touches).map(|link| link.rate)
@@ -198,7 +198,7 @@ struct Counts {
     links: usize,
 }
 
-/// The forms of a topology's first line.
+/// Describes the accepted forms of a topology's first line.
 fn forms(traits: &Traits) -> String {
     let form = |fields: &&[Field]| {
         let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
@@ -232,7 +232,7 @@ fn counts(source: &Source, header: &Line<'_>, traits: &Traits) -> Result<Counts,
     Ok(counts)
 }
 
-/// Which nodes are switches, and how many rows list them.
+/// Returns which nodes are switches, and the number of rows that list them.
 fn switch_ids(
     source: &Source,
     rows: &[Line<'_>],
@@ -278,8 +278,8 @@ fn node_id(source: &Source, word: Word<'_>, nodes: u32) -> Result<u32, ScenarioE
     Err(source.error(word.span(), &format!("there is no node {id}"), &help))
 }
 
-/// A rate as ns-3 writes it: `100Gbps`, `50Mb/s`; where `bare` ones are allowed also `25000000000.0`, bit/s whose parts
-/// are cut.
+/// Parses a rate in ns-3's format: `100Gbps`, `50Mb/s`. If `bare` rates are allowed, also `25000000000.0` in bit/s,
+/// truncated.
 pub fn read_rate(
     source: &Source,
     word: Word<'_>,
@@ -288,7 +288,7 @@ pub fn read_rate(
     read_in_bits_per_second(source, word, bare)
 }
 
-/// Step of a rate, which may be zero, written as rates are.
+/// Parses a rate increment in the format of rates, which may be zero.
 pub fn read_increase(
     source: &Source,
     word: Word<'_>,
@@ -314,7 +314,7 @@ fn read_in_bits_per_second<D: Dimension>(
     quantity::parse_strictly(&text).map_err(|refusal| explain(source, word, &refusal))
 }
 
-/// A delay as ns-3 writes it: `1us`, `0.001ms`.
+/// Parses a delay in ns-3's format: `1us`, `0.001ms`.
 pub fn read_delay(source: &Source, word: Word<'_>) -> Result<Picos, ScenarioError> {
     quantity::parse_strictly(word.text).map_err(|refusal| explain(source, word, &refusal))
 }
@@ -323,18 +323,18 @@ fn explain(source: &Source, word: Word<'_>, refusal: &Refusal) -> ScenarioError 
     source.error(word.span(), &refusal.title, refusal.help().unwrap_or("write another"))
 }
 
-/// A probability in millionths.
+/// Parses a probability in millionths.
 pub fn read_probability(source: &Source, word: Word<'_>, what: &str) -> Result<u32, ScenarioError> {
     let part = read_fraction(source, word, what, (6, "six"))?;
     Ok(part.try_into().expect("at most a million"))
 }
 
-/// A probability in parts of 10^12.
+/// Parses a probability in units of 10^-12.
 pub fn read_part(source: &Source, word: Word<'_>, what: &str) -> Result<u64, ScenarioError> {
     read_fraction(source, word, what, (12, "twelve"))
 }
 
-/// A number from 0 to 1 with up to `digits` behind the point, in units of the last of them.
+/// Parses a number from 0 to 1 with at most `digits` decimal places, in units of the last place.
 fn read_fraction(
     source: &Source,
     word: Word<'_>,

@@ -1,4 +1,4 @@
-//! What the simulator's settings are in xoff, and where xoff cannot follow.
+//! Translation of the simulator's settings to xoff, and the differences that remain.
 
 use std::collections::BTreeSet;
 
@@ -17,45 +17,45 @@ use super::topology::{Link, Topology, read_part, read_probability};
 use super::transport::Transport;
 use crate::import::Remarks;
 
-/// Time between two samples of the simulator's queue monitor; no key sets it.
+/// Period of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
-/// `LINK_DOWN` counts from here in HPCC's simulator, and in `ConWeave`'s if it has no `FLOWGEN_START_TIME`.
+/// Base of `LINK_DOWN` times in HPCC's simulator, and in `ConWeave`'s without `FLOWGEN_START_TIME`.
 const LINK_DOWN_BASE: Nanos = Nanos(2_000_000_000);
-/// `ConWeave`'s simulator goes on for so long after `FLOWGEN_STOP_TIME`.
+/// Time for which `ConWeave`'s simulator continues after `FLOWGEN_STOP_TIME`.
 const CONWEAVE_RUN_OUT: Nanos = Nanos(10 * SECOND);
-/// Bytes of an egress queue in `ConWeave`'s simulator that its ECN does not count.
+/// Bytes of an egress queue that ECN in `ConWeave`'s simulator does not count.
 const CONWEAVE_UNCOUNTED: u64 = 1049;
-/// What a packet counts at least.
+/// Min accounted length of a packet in xoff, bytes.
 const SHORTEST_FRAME: u64 = 60;
 const SECOND: u64 = 1_000_000_000;
-/// The latest time of a scenario: what the simulator looks at afterwards, nobody has.
+/// Latest time of a scenario. Later events of the simulator are ignored.
 const LATEST: u64 = 86_400 * SECOND;
-/// What a scenario is written from.
+/// Content of an imported scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// The simulator's time at the scenario's start: whole seconds.
+    /// Simulator's time at the scenario's start, in whole seconds.
     pub time_offset: Nanos,
     /// The scenario's duration.
     pub duration: Nanos,
-    /// What carries flows.
+    /// Transport of all flows.
     pub transport: Transport,
     /// Bases of windows.
     pub paths: Paths,
-    /// Marking at ports of the hosts' rate; none marks nothing.
+    /// Marking at ports of the hosts' rate; `None` disables marking.
     pub ecn: Option<Ecn>,
-    /// Marking at ports of other rates, where it is another.
+    /// Marking at ports of other rates, if different.
     pub ecn_by_rate: Vec<(BitsPerSecond, Ecn)>,
     /// Buffers of switches.
     pub buffers: Buffers,
-    /// Payload of a full packet, bytes.
+    /// Payload of a full packet, in bytes.
     pub payload: u64,
     /// Priorities of flows.
     pub groups: BTreeSet<u8>,
-    /// The priority in which ACKs go ahead at switches; none: they wait with the data.
+    /// Priority in which ACKs overtake data at switches; `None`: ACKs wait with the data.
     pub ack_priority: Option<u8>,
-    /// The priority whose pauses stop ACKs at NICs.
+    /// Priority whose pauses stop ACKs at NICs.
     pub ack_queue: u8,
-    /// Wires that lose frames, with parts of 10^12.
+    /// Wires that lose frames, with the probability in units of 10^-12.
     pub losses: Vec<(String, u64)>,
     /// Two nodes whose links are down from the start.
     pub failed_link: Option<(u32, u32)>,
@@ -63,23 +63,23 @@ pub struct Translation {
     pub qlen_start: Nanos,
     /// See `results.hpcc.qlen_stop`.
     pub qlen_stop: Nanos,
-    /// What xoff does otherwise.
+    /// Differences and notes.
     pub remarks: Remarks,
 }
 
 /// Marking by queue length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ecn {
-    /// Of `KMIN_MAP`.
+    /// Value of `KMIN_MAP`.
     pub kmin: Bytes,
-    /// Of `KMAX_MAP`.
+    /// Value of `KMAX_MAP`.
     pub kmax: Bytes,
-    /// Of `PMAX_MAP`.
+    /// Value of `PMAX_MAP`.
     pub pmax_millionths: u32,
 }
 
 impl Translation {
-    /// Goes through all settings.
+    /// Translates all settings.
     pub fn new(config: &Config, topology: &Topology, flows: &Flows) -> Result<Self, ScenarioError> {
         let first = flows.list[0].start;
         let time_offset = Nanos(first.0 / SECOND * SECOND);
@@ -93,7 +93,7 @@ impl Translation {
         let payload = payload(config)?;
         let mut translation = Self {
             time_offset,
-            // Simulations end long before that, when their flows are done.
+            // Simulations end long before, when their flows are done.
             duration: Nanos(stop.0 - time_offset.0).min(LONGEST_DURATION.to_nanos()),
             transport: Transport::of(config, &mut remarks)?,
             paths: Paths::of(topology, Bytes(payload)),
@@ -133,7 +133,8 @@ impl Translation {
             let there = "back to the start of the lost packet's chunk";
             remarks.asked(&config.place("L2_BACK_TO_ZERO"), there, "back to the lost packet (0)");
         }
-        // The simulator compares it with the bytes that have come: below a packet it means each one.
+        // The simulator compares the interval with the received bytes: below a packet's length, every packet is
+        // acknowledged.
         let place = config.place("L2_ACK_INTERVAL");
         match config.whole("L2_ACK_INTERVAL", 0)? {
             0 => remarks.asked(&place, "no ACKs, and no flow completes", "an ACK for each packet"),
@@ -216,12 +217,12 @@ impl Translation {
         Ok(())
     }
 
-    /// A threshold of the simulator as xoff counts queues: without the packet that is marked.
+    /// Converts a threshold of the simulator to xoff's queue lengths, which exclude the packet that is marked.
     fn counted(&self, simulator: Simulator, threshold: Bytes) -> Bytes {
         match simulator {
             Simulator::Hpcc => threshold,
             Simulator::ConWeave => Bytes((threshold.0 + CONWEAVE_UNCOUNTED).min(u32::MAX.into())),
-            // It marks what comes in, and has counted it by then.
+            // This simulator marks incoming packets after it has counted them.
             Simulator::Ns3Datacenter => {
                 Bytes(threshold.0.saturating_sub(self.payload + self.transport.data_headers()))
             }
@@ -296,7 +297,7 @@ impl Translation {
         Ok(())
     }
 
-    /// `LB_MODE`: per-flow ECMP is taken.
+    /// Checks `LB_MODE`: only per-flow ECMP is supported.
     fn load_balancing(&mut self, config: &Config) -> Result<(), ScenarioError> {
         let there = match config.whole("LB_MODE", 0)? {
             0 => return Ok(()),
@@ -332,7 +333,7 @@ impl Translation {
         Ok(())
     }
 
-    /// What happens otherwise whatever a setting says, where these files have it happen.
+    /// Adds differences that exist regardless of settings, if these files are affected by them.
     fn inherent(&mut self, config: &Config, topology: &Topology, flows: &Flows) {
         let (chance, marks) = (self.draws_marks(), self.marks_matter());
         let headers = self.transport.data_headers();
@@ -366,7 +367,7 @@ impl Translation {
         buffers.compare(config, marks, remarks);
     }
 
-    /// Whether chance decides which packets are marked, and somebody cares.
+    /// Returns true if packets are marked at random, and marks have an effect.
     fn draws_marks(&self) -> bool {
         let by_rate = self.ecn_by_rate.iter().map(|(_, ecn)| ecn);
         let draws =
@@ -374,7 +375,7 @@ impl Translation {
         self.marks_matter() && self.ecn.iter().chain(by_rate).any(draws)
     }
 
-    /// Whether somebody cares for marks.
+    /// Returns true if marks have an effect.
     fn marks_matter(&self) -> bool {
         let cares = matches!(self.transport.control, Control::Dcqcn(_) | Control::Dctcp { .. });
         cares && self.ecn.is_some()
@@ -392,7 +393,7 @@ fn payload(config: &Config) -> Result<u64, ScenarioError> {
     Err(config.source().error(span, &format!("packets of {payload} bytes"), &help))
 }
 
-/// When the simulator stops.
+/// Returns the end of the simulation.
 fn stop(config: &Config) -> Result<Nanos, ScenarioError> {
     let given = config.words(stop_key(config)).first().copied();
     let rounding = config.simulator.traits().rounding;

@@ -1,4 +1,4 @@
-//! What carries the simulator's flows: windows, the repair of losses, lengths of packets.
+//! Transport of the simulator's flows: windows, loss recovery, lengths of packets.
 
 use scenario::ScenarioError;
 use scenario::quantity::display;
@@ -10,37 +10,37 @@ use super::paths::Base;
 use super::simulator::Simulator;
 use crate::import::Remarks;
 
-/// By how much ns3-datacenter's `PowerTCP` increases rates; no key sets it.
+/// Rate increment of ns3-datacenter's `PowerTCP`; no key sets it.
 const POWERTCP_INCREASE: BitsPerSecond = BitsPerSecond(150_000_000);
-/// `L2Timeout` of `ConWeave`'s simulator; no key sets it, nor those of IRN.
+/// `L2Timeout` of `ConWeave`'s simulator; no key sets it, nor the timeouts of IRN.
 const CONWEAVE_TIMEOUT: Nanos = Nanos(4_000_000);
 const IRN_RTO_HIGH: Nanos = Nanos(320_000);
 const IRN_RTO_LOW: Nanos = Nanos(100_000);
-/// `IRN_RTO_LOW` holds with fewer packets in flight: up to four are not more than three after the first.
+/// Number of packets in flight below which `IRN_RTO_LOW` holds: up to four packets are at most three after the first.
 const IRN_FEW_PACKETS: u32 = 5;
 
-/// The largest size that a scenario can say.
+/// Max size in a scenario.
 const LARGEST_SIZE: Bytes = Bytes(1_000_000_000_000_000);
 
-/// Stamps for which packets have room.
+/// Number of stamps for which packets have room.
 pub const STAMPS: u64 = 5;
 
-/// What carries all flows.
+/// Transport of all flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transport {
-    /// Who sets senders' rates.
+    /// Congestion control of senders.
     pub control: Control,
-    /// Whether flows have windows beside it, and whether these shrink with the rate.
+    /// `Some` if flows have windows in addition to rates; true if the windows shrink with the rate.
     pub window: Option<bool>,
-    /// Whether each flow has the base of its own path, or all have the largest.
+    /// True if each flow has the base of its own path; otherwise all have the largest.
     pub by_path: bool,
-    /// How losses are repaired.
+    /// Loss recovery.
     pub recovery: Recovery,
-    /// Whose it is.
+    /// Simulator of the files.
     pub simulator: Simulator,
 }
 
-/// How losses are repaired.
+/// Loss recovery of senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Go-back-N, without a timer.
@@ -49,13 +49,13 @@ pub enum Recovery {
     Timed,
     /// IRN; with PFC its timers have no effect.
     Irn {
-        /// Whether they have one.
+        /// True if senders have timers.
         timers: bool,
     },
 }
 
 impl Transport {
-    /// What the config asks for.
+    /// Translates the settings of a config.
     pub fn of(config: &Config, remarks: &mut Remarks) -> Result<Self, ScenarioError> {
         let has_window = config.has_window()?;
         let scales = config.flag("VAR_WIN", false)?;
@@ -75,12 +75,12 @@ impl Transport {
         Ok(transport)
     }
 
-    /// Whether its keys depend on a base round-trip time.
+    /// Returns true if the transport's keys depend on a base round-trip time.
     pub fn needs_base(&self) -> bool {
         self.window.is_some() || self.owns_window() || self.is_irn()
     }
 
-    /// Whether xoff's algorithm has a window of its own.
+    /// Returns true if xoff's algorithm maintains a window itself.
     const fn owns_window(&self) -> bool {
         matches!(self.control, Control::Hpcc(_) | Control::Dctcp { .. } | Control::PowerTcp { .. })
     }
@@ -89,7 +89,7 @@ impl Transport {
         matches!(self.recovery, Recovery::Irn { .. })
     }
 
-    /// The timer that holds in most cases; `None` if there is none.
+    /// Returns the timeout that holds in most cases; `None` without a timer.
     pub const fn timeout(&self) -> Option<Nanos> {
         match self.recovery {
             Recovery::Nak | Recovery::Irn { timers: false } => None,
@@ -98,20 +98,21 @@ impl Transport {
         }
     }
 
-    /// The simulator's headers of a packet without telemetry: PPP 14, IPv4 20, UDP 8, its own 6.
+    /// Length of the simulator's headers of a packet without telemetry: PPP 14, IPv4 20, UDP 8, custom 6.
     pub const PLAIN_HEADERS: u64 = 14 + 20 + 8 + 6;
 
-    /// The simulator's headers of a packet, and telemetry.
+    /// Returns the length of the simulator's headers of a packet, including telemetry.
     pub fn data_headers(&self) -> u64 {
         Self::PLAIN_HEADERS + self.telemetry_bytes()
     }
 
-    /// An ACK there: PPP 14, IPv4 20, its own header and telemetry, these two at least 26 with padding.
+    /// Returns the length of the simulator's ACK: PPP 14, IPv4 20, custom header and telemetry; the last two are padded
+    /// to at least 26.
     pub fn ack_length(&self) -> u64 {
         14 + 20 + (self.simulator.traits().ack_header + self.telemetry_bytes()).max(26)
     }
 
-    /// Bytes that packets and ACKs have for the control's sake: stamps of five links, or a time.
+    /// Returns the bytes of telemetry in packets and ACKs: stamps of five links, or a time.
     fn telemetry_bytes(&self) -> u64 {
         match self.control {
             Control::Hpcc(_) | Control::PowerTcp { .. } => STAMPS * 8 + 2,
@@ -120,7 +121,8 @@ impl Transport {
         }
     }
 
-    /// Where xoff's algorithm is in terms of a window, the simulator has a rate, and a window beside it.
+    /// Adds differences of algorithms that maintain a window in xoff, and a rate plus a separate window in the
+    /// simulator.
     fn compare_windows(&self, config: &Config, remarks: &mut Remarks) {
         let (name, of_none) = match self.control {
             Control::Hpcc(_) => ("HPCC", "queues are divided by a window of zero"),
@@ -140,7 +142,7 @@ impl Transport {
         }
     }
 
-    /// Says what its algorithm does otherwise where `rates` are those of all links.
+    /// Adds differences of the congestion control. `rates` are the rates of all links.
     pub fn compare_algorithm(
         &self,
         mut rates: impl Iterator<Item = BitsPerSecond>,
@@ -190,7 +192,7 @@ impl Transport {
         }
     }
 
-    /// Says what it does otherwise where packets may be lost.
+    /// Adds differences of the loss recovery, if packets may be lost.
     pub fn compare_recovery(&self, simulator: Simulator, remarks: &mut Remarks) {
         let again = format!("again after {}", simulator.traits().nak_again);
         match self.recovery {
@@ -216,7 +218,7 @@ impl Transport {
         }
     }
 
-    /// The keys of a table of a transport; `table` is its name. `largest` is the base of all flows.
+    /// Writes the keys of a transport's table named `table`. `largest` is the common base of all flows.
     pub fn write(
         &self,
         toml: &mut String,
@@ -239,14 +241,14 @@ impl Transport {
                 display(Picos::from_nanos(base.rtt.max(Nanos(1))))
             )?;
         }
-        // A window of zero is none there. IRN's is that of the longest path.
+        // A window of zero means no window there. IRN's window is computed for the longest path.
         let (scales, bytes) = match self.window.filter(|_| !self.owns_window()) {
             Some(scales) => (Some(scales), base.bdp),
             None => ((self.is_irn() && !self.owns_window()).then_some(false), largest.bdp),
         };
         if let Some(scales) = scales.filter(|_| bytes > Bytes(0)) {
             let window = match self.simulator {
-                // The sender's own rate counts there.
+                // The window there is computed with the sender's own rate.
                 Simulator::Ns3Datacenter => "bdp".to_owned(),
                 Simulator::Hpcc | Simulator::ConWeave => display(bytes.min(LARGEST_SIZE)),
             };

@@ -1,11 +1,11 @@
-//! Which egress ports can hold each other back, and what prevents it.
+//! Egress ports that can hold each other back, and the prevention of cycles.
 
 use scenario::Scenario;
 
 use super::json::json_of;
 use super::{fat_tree, report};
 
-/// What `xoff inspect` says of backpressure's graph.
+/// Returns the part of `xoff inspect` about backpressure's graph.
 fn graph_of(scenario: &Scenario) -> String {
     let text = report(scenario);
     text[text.find("backpressure graph").expect("there is one")..].trim_end().to_owned()

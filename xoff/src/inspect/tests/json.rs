@@ -5,7 +5,7 @@ use scenario::Scenario;
 use super::super::json;
 use super::figure_16;
 
-/// A part of what `xoff inspect --json` prints.
+/// Returns a part of the output of `xoff inspect --json`.
 pub(super) fn json_of(scenario: &Scenario, key: &str) -> String {
     let all: serde_json::Value = serde_json::from_str(&json(scenario, None)).expect("JSON");
     format!("{:#}", all[key])

@@ -1,4 +1,4 @@
-//! Two looks at a star of three hosts, half a second apart: h1 and h2 send to h0, which pauses its switch.
+//! Two views of a star of three hosts, half a second apart: h1 and h2 send to h0, which pauses its switch.
 
 use emulation::live::clock::Fidelity;
 use emulation::live::view::{HostView, PortView, SwitchView, View, WireView};
@@ -32,7 +32,7 @@ fn host(number: u64, sent_bytes: u64, received_bytes: u64) -> HostView {
     }
 }
 
-/// The first look.
+/// Returns the first view.
 pub fn before() -> View {
     let switch = SwitchView {
         name: "leaf0".to_owned(),
@@ -50,7 +50,7 @@ pub fn before() -> View {
     }
 }
 
-/// The second.
+/// Returns the second view.
 pub fn now() -> View {
     let mut view = before();
     view.emulated_ns = 2_500_000_000;

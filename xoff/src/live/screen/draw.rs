@@ -1,4 +1,4 @@
-//! Draws a screen, however large or small.
+//! Drawing of a screen of any size.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,15 +13,15 @@ use crate::live::glance::{Glance, Hold, HostGlance, PortGlance, SwitchGlance};
 use crate::live::rates::{bits_per_second, bytes};
 use crate::live::report::{self, victim_words};
 
-/// Below so many lines there is the table alone.
+/// Min number of lines for panels besides the table.
 const ROOM_FOR_PANELS: u16 = 16;
-/// From so many lines on the head is wrapped.
+/// Min number of lines for a wrapped head.
 const ROOM_FOR_WRAPPED: u16 = 20;
-/// Lines of the panels below the table.
+/// Number of lines of the panels below the table.
 const PANELS: u16 = 8;
-/// Below this width the panels are one.
+/// Min width for two panels side by side.
 const ROOM_FOR_TWO: u16 = 90;
-/// Cells of a bar, and the width of its column.
+/// Cells of a bar, and width of its column.
 const BAR: usize = 8;
 
 const KEYS: &str = "r rate  u queue  p pauses  d drops  o order   sort the table
@@ -33,7 +33,7 @@ j k  arrows     scroll, also by page, Home and End
 ? h             this help
 q Esc Ctrl-C    quit";
 
-/// Draws it.
+/// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     let area = frame.area();
     let panels = if area.height >= ROOM_FOR_PANELS { PANELS } else { 0 };
@@ -94,7 +94,7 @@ fn header(screen: &Screen) -> Vec<Line<'static>> {
     vec![first.into(), second.into(), third.into()]
 }
 
-/// The keys, in as many words as there is room for.
+/// Returns the line of keys, as long as there is room for.
 fn footer(room: u16) -> Line<'static> {
     const FOOTERS: [&str; 3] = [
         "q quit  ? help  sort: r rate u queue p pauses d drops  s switch  t hosts  space freeze",
@@ -122,7 +122,7 @@ struct Column {
     name: &'static str,
     width: u16,
     is_number: bool,
-    /// Columns of a higher rank go first where there is no room for all; those of rank 0 stay.
+    /// Rank of the column: columns of higher rank are left out first; rank 0 always stays.
     rank: u8,
 }
 
@@ -160,7 +160,7 @@ const HOSTS: [Column; 9] = [
 ];
 
 fn draw_table(frame: &mut Frame<'_>, screen: &mut Screen, glance: &Glance, area: Rect) {
-    // The border, and the names of the columns.
+    // Without the border and the names of the columns.
     screen.rows = usize::from(area.height.saturating_sub(3)).max(1);
     match screen.table {
         Table::Ports => {
@@ -185,7 +185,7 @@ fn draw_table(frame: &mut Frame<'_>, screen: &mut Screen, glance: &Glance, area:
     }
 }
 
-/// A table of those columns for which there is room.
+/// Makes a table of the columns that fit.
 fn table<'a, const N: usize>(
     columns: &[Column; N],
     longest: Option<usize>,
@@ -197,7 +197,7 @@ fn table<'a, const N: usize>(
     let width = |column: &Column| if column.width == 0 { first } else { column.width };
     let highest = |most: &u8| {
         let kept = columns.iter().filter(|column| column.rank <= *most);
-        // A space after each, and the border.
+        // Each column has a space after it, and the table has a border.
         kept.map(|column| width(column) + 1).sum::<u16>() < room
     };
     let most = (0..=HIGHEST_RANK).rev().find(highest).unwrap_or(0);
@@ -258,18 +258,18 @@ fn rate(bps: u64) -> Line<'static> {
     if bps == 0 { text.dim() } else { text }
 }
 
-/// In percent, rounded down.
+/// Returns a share in percent, rounded down.
 fn share_of(part: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(part) * 100 / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
 fn bar(part: u64, most: u64) -> String {
     let cells = usize::try_from(share_of(part, most)).unwrap_or(0).min(100) * BAR;
-    // Whatever waits is seen.
+    // Rounded up, so that any nonzero value is visible.
     "#".repeat(cells.div_ceil(100))
 }
 
-/// The priorities of a port that its peer pauses, or has paused, and for which part of the period.
+/// Returns the priorities of a port that its peer pauses or has paused, with their share of the period.
 fn paused(port: &PortGlance, period_ns: u64, names_peer: bool) -> Line<'static> {
     let mut spans: Vec<Span<'_>> = Vec::new();
     for priority in port.held() {
@@ -314,7 +314,7 @@ fn draw_panels(frame: &mut Frame<'_>, screen: &Screen, glance: &Glance, area: Re
     }
 }
 
-/// A line for each node and priority, with the wires that it holds, the longest held first.
+/// Makes a line for each node and priority, with the paused wires, the longest paused first.
 fn who_pauses_whom(screen: &Screen, glance: &Glance) -> Text<'static> {
     let mut groups: Vec<(&str, u8, Vec<&Hold>)> = Vec::new();
     for hold in &glance.holds {
@@ -354,7 +354,7 @@ fn who_pauses_whom(screen: &Screen, glance: &Glance) -> Text<'static> {
     groups.iter().map(line).collect::<Vec<_>>().into()
 }
 
-/// Makes a line for each switch, the fullest first. A line that would not fit has no bar.
+/// Makes a line for each switch, the fullest first. The bar is left out if the line would not fit.
 fn switches_text(screen: &Screen, glance: &Glance, room: u16) -> Text<'static> {
     let picked = glance
         .switches

@@ -1,4 +1,4 @@
-//! What a client captures of a live fabric.
+//! Captures of a live fabric for clients.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,10 +12,10 @@ use topology::WireId;
 
 use super::{Answer, Client, GONE, SIGN_OF_LIFE, line, refuse};
 
-/// Frames of a capture that wait for its client.
+/// Max number of frames of a capture that wait for its client.
 const MOST_FRAMES: usize = 8192;
 
-/// Tells of frames as they come, until the client goes or the fabric does.
+/// Sends captured frames until the client or the fabric ends.
 pub fn stream(
     client: &Client,
     handle: &Handle,
@@ -36,14 +36,14 @@ fn tell_of_frames(
     frames: &Receiver<CapturedFrame>,
     lost: &AtomicU64,
 ) -> io::Result<()> {
-    // Who does not read, such as a Wireshark that is paused, loses frames, and not the capture: what has no room meanwhile
-    // is counted.
+    // A client that does not read, such as a paused Wireshark, loses frames but keeps the capture: frames without room
+    // are counted.
     let tell = |answer: &Answer| client.write_however_long(&line(answer));
     let tell_of_losses = || tell(&Answer::Lost { frames: lost.load(Ordering::Relaxed) });
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
             Ok(frame) => tell(&of_frame(frame))?,
-            // Fails if the client has gone.
+            // Fails if the client has disconnected.
             Err(RecvTimeoutError::Timeout) => tell_of_losses()?,
             Err(RecvTimeoutError::Disconnected) => {
                 tell_of_losses()?;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::live::clients::{Connection, Newcomers};
 
-    /// More than a socket has room for.
+    /// More frames than a socket has room for.
     const FRAMES: u64 = 2000;
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
             sink.send(CapturedFrame { wire: 0, time, bytes, dropped: None, lost: 0 }).unwrap();
         }
         let told = thread::spawn(move || tell_of_frames(&client, &frames, &AtomicU64::new(5)));
-        // Its writes are late many times.
+        // The client's writes time out many times.
         thread::sleep(Duration::from_millis(50));
         drop(sink);
         let lines = BufReader::new(reader).lines().map(Result::unwrap);

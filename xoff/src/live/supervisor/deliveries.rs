@@ -1,4 +1,4 @@
-//! What becomes of flows that a client asks for.
+//! Deliveries of flows that a client requested.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -7,23 +7,23 @@ use emulation::live::desk::{Delivery, NoNumber};
 
 use super::{Answer, Client, SIGN_OF_LIFE, tell};
 
-/// Flows that were asked for, and that were not delivered.
+/// Requested flows that were not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     flows: usize,
-    /// The fabric ended before them.
+    /// Number of flows that were unfinished at the fabric's end.
     unfinished: usize,
-    /// There was no number for them.
+    /// Number of flows that got no flow number.
     without_number: usize,
 }
 
 impl Missing {
-    /// Whether the fabric has ended before them.
+    /// Returns true if the fabric ended before all flows did.
     pub fn has_ended(self) -> bool {
         self.unfinished > 0
     }
 
-    /// What is to be said of them, if there are any.
+    /// Describes the missing flows, if there are any.
     pub fn sentence(self) -> Option<String> {
         let Self { flows, unfinished, without_number } = self;
         let unfinished = (unfinished > 0)
@@ -39,7 +39,8 @@ impl Missing {
     }
 }
 
-/// Tells of `flows` flows as they are done, and says which are missing when no more come. Fails if the client goes.
+/// Sends a report of each of `flows` flows when it is done. Returns the missing flows when no more can be done. Fails
+/// if the client disconnects.
 pub fn report_deliveries(
     client: &Client,
     deliveries: &Receiver<Result<Delivery, NoNumber>>,

@@ -1,4 +1,4 @@
-//! Who has asked for the end of the fabric.
+//! The process that requested the end of the fabric.
 
 use std::fs;
 use std::io;
@@ -8,23 +8,23 @@ use std::sync::OnceLock;
 
 use crate::commands::tell;
 
-/// The most that is told of a command, in characters.
+/// Max number of characters of a command that are reported.
 const LONGEST_COMMAND: usize = 100;
 
-/// A process that has asked for the end; a supervisor has one fabric, which ends once.
+/// First process that requested the end; a supervisor has one fabric, which ends once.
 static ENDER: OnceLock<String> = OnceLock::new();
 
-/// Remembers the process at the other end of a connection, and says so in the log.
+/// Stores and logs the process at the other end of a connection.
 pub(super) fn note(connection: &UnixStream) {
     let Ok(peer) = credentials(connection) else { return };
     let command = fs::read(format!("/proc/{}/cmdline", peer.pid)).unwrap_or_default();
     let ender = described(peer.pid, peer.uid, &command);
     tell(format_args!("the end was asked for by {ender}"));
-    // The first one counts.
+    // The first process is kept.
     let _ = ENDER.set(ender);
 }
 
-/// A sentence on the end of the fabric, with who has asked for it if anyone has.
+/// Returns a sentence on the end of the fabric, with the process that requested it, if there is one.
 pub(super) fn with_ender(sentence: &str) -> String {
     match ENDER.get() {
         None => sentence.to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn with_ender(sentence: &str) -> String {
     }
 }
 
-/// A process, with its command as far as that is known.
+/// Describes a process, with its command if known.
 fn described(process: libc::pid_t, user: libc::uid_t, command: &[u8]) -> String {
     let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
     let line = words.join(" ");

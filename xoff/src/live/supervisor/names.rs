@@ -1,4 +1,4 @@
-//! What clients call things, and what they may ask of them.
+//! Lookup of names in clients' requests, and checks of the requests.
 
 use emulation::live::desk::Order;
 use emulation::live::impairment::ImpairmentChange;
@@ -10,17 +10,17 @@ use units::{BitsPerSecond, Bytes};
 
 use super::super::protocol::{Answer, Flow, NamedWire, Wire};
 
-/// Bytes of a flow, as in a scenario.
+/// Max size of a flow in bytes, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
-/// From names to numbers.
+/// Names by number, for lookup.
 #[derive(Debug)]
 pub struct Names {
-    /// By number.
+    /// Host names by number.
     pub hosts: Vec<String>,
-    /// By number.
+    /// Wires by number.
     pub wires: Vec<Wire>,
-    /// What storms can pause.
+    /// Priorities that storms can pause.
     pub lossless: Priorities,
 }
 
@@ -44,14 +44,14 @@ impl Names {
         })
     }
 
-    /// The wires of a pattern over their names, or over those of links, "h0-leaf0".
+    /// Returns the wires that match a pattern for their names, or for names of links, "h0-leaf0".
     pub fn wires(&self, pattern: &str) -> Result<Vec<WireId>, String> {
         let meant = self.matching_by(|wire| glob::matches_wire(pattern, wire));
         let wires: Vec<WireId> = meant.map(|(wire, _)| wire).collect();
         if wires.is_empty() { Err(self.no_wire(pattern)) } else { Ok(wires) }
     }
 
-    /// Checks what is to be set on wires: that none is slower, and what no command asks for.
+    /// Checks impairments: a rate must be below the wires' rates, and all values must be in range.
     pub fn check_change(&self, wires: &[WireId], change: ImpairmentChange) -> Result<(), String> {
         let ImpairmentChange { loss_millionths, corrupt_millionths, delay_ps, jitter_ps, rate_bps } =
             change;
@@ -76,7 +76,7 @@ impl Names {
         }
     }
 
-    /// Gives wires their names.
+    /// Adds the names to states of wires.
     pub fn named(&self, wires: &[WireId], views: Vec<WireView>) -> Answer {
         let named = |(wire, view): (&WireId, WireView)| NamedWire {
             wire: self.wires[wire.0 as usize].name.clone(),
@@ -85,7 +85,7 @@ impl Names {
         Answer::Wires { wires: wires.iter().zip(views).map(named).collect() }
     }
 
-    /// The wires whose names match any of these patterns.
+    /// Returns the wires whose names match any of these patterns.
     pub fn matching(&self, patterns: &[String]) -> Result<Vec<(WireId, &Wire)>, String> {
         for pattern in patterns {
             if self.matching_by(|wire| glob::matches_wire(pattern, wire)).next().is_none() {

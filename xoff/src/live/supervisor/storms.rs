@@ -1,4 +1,4 @@
-//! PFC storms that clients of a supervisor ask for, and what watchdogs tell.
+//! PFC storms that clients request, and events of watchdogs.
 
 use std::sync::mpsc::{self, Receiver};
 
@@ -12,10 +12,10 @@ use super::GONE;
 use super::names::Names;
 use crate::commands::tell;
 
-/// Events of watchdogs in the log, which nobody empties.
+/// Max number of watchdog events in the log, which is never truncated.
 const MOST_LOGGED: usize = 10_000;
 
-/// Writes what watchdogs tell of storms to the log.
+/// Logs the watchdogs' events about storms.
 pub(super) fn log(events: &Receiver<StormEvent>) {
     for event in events.iter().take(MOST_LOGGED) {
         tell(event);
@@ -25,7 +25,7 @@ pub(super) fn log(events: &Receiver<StormEvent>) {
     }
 }
 
-/// A storm has begun, or is ended.
+/// Makes the answer to a storm's begin or end.
 pub(super) fn answer(classes: u8) -> Answer {
     Answer::Storm { priorities: Priorities(classes).iter().collect() }
 }
@@ -67,7 +67,7 @@ impl Names {
         }
     }
 
-    /// The classes of a storm, a bit each: these priorities, or all lossless ones.
+    /// Returns the classes of a storm as a bit mask: these priorities, or all lossless ones.
     fn storm_classes(&self, priorities: &[u8]) -> Result<u8, String> {
         if priorities.is_empty() && self.lossless.count() > 0 {
             return Ok(self.lossless.0);

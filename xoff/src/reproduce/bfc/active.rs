@@ -1,4 +1,4 @@
-//! How many flows are active (Sections 2.1, 2.3 and 6.2.2).
+//! Numbers of active flows (Sections 2.1, 2.3 and 6.2.2).
 
 use super::{BFC, COLLISIONS, Cells, DROPS, NONE, WORSE, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, View};
@@ -12,7 +12,7 @@ const fn at_most(flows: i32) -> Criterion {
     Criterion::Each(Bound::AtMost(Decimal::whole(flows)))
 }
 
-/// The change of a fair share at 100 Gbit/s above that at 10.
+/// Makes a claim on the change of a fair share at 100 Gbit/s relative to 10 Gbit/s.
 const fn faster(text: &'static str, workload: Cells) -> Claim {
     words(
         "2.1",

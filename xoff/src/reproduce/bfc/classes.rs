@@ -4,7 +4,7 @@ use super::{BFC, COLLISIONS, DCTCP, DROPS, HPCC, SIMILAR, WORSE, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
-/// Class 1 goes first.
+/// Quantities of the classes; class 1 has the highest priority.
 const QUANTITIES: &[Quantity] = &[
     plain("class 1 up to 3 kB p99", "labels.class 1.sizes.up-to-3kB.slowdown.p99"),
     plain("class 2 up to 3 kB p99", "labels.class 2.sizes.up-to-3kB.slowdown.p99"),
@@ -34,7 +34,7 @@ const LONG_OVER_SHORT: usize = 8;
 
 const EIGHT: (&str, &str) = ("scheme", "bfc 8");
 
-/// Short flows of a class, which is the place of their quantity and 1.
+/// Makes a claim on short flows of a class; the index of their quantity is `class` - 1.
 const fn with_dctcp(text: &'static str, class: usize, paper: (&'static str, Criterion)) -> Claim {
     words("A.3", text, paper, (class - 1, View::Increase), &[DCTCP])
 }
@@ -44,7 +44,7 @@ const fn with_more_queues(text: &'static str, class: usize) -> Claim {
     words("A.3", text, paper, (class - 1, View::Reduction), &[BFC])
 }
 
-/// BFC is up to 5 times better than DCTCP, in a class that the paper does not name: it is better where the two do not
+/// BFC is up to 5 times better than DCTCP in a class that the paper does not name: it is better if the two do not
 /// converge.
 const BETTER: (&str, Criterion) = ("worse than BFC", WORSE);
 

@@ -47,7 +47,7 @@ const RESENT_OF_HOPS: Quantity = Quantity {
     source: Source::Ratio("retransmitted_packets", "packet_hops"),
 };
 
-/// Every quantity of these figures; a figure has as many of the first as it can use.
+/// All quantities of these figures; each figure uses a prefix.
 const ALL: &[Quantity] = &[
     SHORT,
     SHORT_P95,
@@ -72,7 +72,7 @@ const WITH_INCAST: &[Quantity] = ALL.split_at(INCAST_TAIL + 1).0;
 pub(super) const VARIANTS: &[Quantity] = ALL.split_at(COLLIDED + 1).0;
 pub(super) const DEPLOYMENT: &[Quantity] = ALL;
 
-/// Places in [`ALL`].
+/// Indices in [`ALL`].
 pub(super) const SHORT_TAIL: usize = 0;
 pub(super) const SHORT_AVERAGE: usize = 2;
 const MEDIUM_TAIL: usize = 5;
@@ -108,7 +108,7 @@ pub(super) const fn increase(
 
 const DEPLOYED: Cells = &[HPCC, DCTCP, DCQCN];
 
-/// The abstract's sentence is about both figures: its least and its largest are looked for in each.
+/// The abstract's sentence is about both figures, so its lowest and highest values are searched for in each.
 const TAIL: Claim = increase(
     "abstract",
     "p99 of short flows above BFC's, each of HPCC, DCTCP and DCQCN",

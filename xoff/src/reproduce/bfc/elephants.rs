@@ -10,7 +10,7 @@ const INDIRECT: usize = 1;
 const BFC: (&str, &str) = ("scheme", "bfc 32");
 const WITH_RTT_TARGET: (&str, &str) = ("scheme", "bfc 32, rtt target");
 const FAIR_QUEUES: (&str, &str) = ("scheme", "fair queues");
-/// Worse by a tenth at least.
+/// Worse by at least a tenth.
 const DEGRADED: (&str, Criterion) =
     ("degrades", Criterion::Each(Bound::AtLeast(Decimal::per_mille(100))));
 const CLOSE: (&str, Criterion) = ("close to Ideal-FQ in all cases", SIMILAR);

@@ -11,10 +11,10 @@ const ONE_PACKET: Quantity = Quantity {
     unit: Unit::Microseconds,
     source: Source::Metric("window.labels.cross.sizes.up-to-1kB.fct_ns.p99"),
 };
-/// Whether arrivals are as bursty as in the other simulations.
+/// Axis of the arrivals' burstiness, which the paper does not give.
 const ARRIVALS: &[&str] = &["arrivals"];
 
-/// What the FCT of a packet is without queueing, and so many tenths of a microsecond more, within a fifth of these.
+/// Criterion for the FCT of one packet: 8.3 us without queueing, plus `tenths` / 10 us within a fifth.
 const fn queueing(tenths: i32) -> Criterion {
     let (least, most) = (tenths * 80, tenths * 120);
     let idle = 8_300;
@@ -107,7 +107,7 @@ pub(super) const TABLE1: Figure = Figure {
     check: &[BFC],
 };
 
-/// Who is paused: the paper's topology has switches there.
+/// Axis of the paused upstream node: in the paper's topology it is a switch.
 const UPSTREAM: &[&str] = &["upstream"];
 const TWO_MICROSECONDS: (&str, &str) = ("threshold", "2us");
 
@@ -164,7 +164,7 @@ pub(super) const FIG07: Figure = Figure {
 const DYNAMIC: (&str, &str) = ("assignment", "dynamic");
 const STOCHASTIC: (&str, &str) = ("assignment", "stochastic");
 const SINGLE: (&str, &str) = ("assignment", "single");
-/// As many flows of groups 1 and 2 as a port has queues would be 14 of group 2.
+/// Numbers of group 2 with fewer flows than queues; equality would need 14 flows of group 2.
 const FEWER_THAN_QUEUES: [(&str, &str); 3] =
     [("group 2", "4"), ("group 2", "8"), ("group 2", "12")];
 

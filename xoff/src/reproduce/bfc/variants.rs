@@ -15,7 +15,7 @@ const fn parts(least: i32, most: i32) -> Criterion {
     each(Bound::Between(Decimal::per_mille(least), Decimal::per_mille(most)))
 }
 
-/// "Within" a tenth is at most six fifths of it, up and down.
+/// "Within" a tenth means at most six fifths of a tenth, up and down.
 const LONG_FLOWS_KEPT: Claim = increase(
     "A.1",
     "p99 of long flows with Algorithm 1, increase",
@@ -24,7 +24,7 @@ const LONG_FLOWS_KEPT: Claim = increase(
     &[WITH_RTT_TARGET],
 );
 
-/// Algorithm 1 takes about 30 % off.
+/// Makes a claim that Algorithm 1 reduces a quantity by about 30 %.
 const fn thirty_off(text: &'static str, quantity: usize) -> Claim {
     let paper = Expected::About(Decimal::per_mille(300));
     let holds = Criterion::within_a_fifth(paper);
@@ -84,7 +84,7 @@ pub(super) const FIG19: Figure = Figure {
 };
 
 const LABELS: (&str, &str) = ("scheme", "bfc 32, labels");
-/// More flows in an incast than a port has queues.
+/// Incasts with more flows than a port has queues.
 const LARGE_INCASTS: Cells = &[
     LABELS,
     ("degree", "100"),
@@ -129,10 +129,9 @@ pub(super) const FIG24: Figure = Figure {
 
 const WITHOUT_NIC: (&str, &str) = ("scheme", "bfc - nic");
 const SAMPLING: (&str, &str) = ("scheme", "sampling");
-/// By a tenth at most, up or down.
+/// By at most a tenth, up or down.
 const NEARLY_IDENTICAL: (&str, Criterion) = ("nearly identical", parts(-100, 100));
-/// 0.04 % of packets. Each packet and its ACK cross eight links at most, so this part of the hops is
-/// as much or more.
+/// 0.04 % of packets. Each packet and its ACK cross at most eight links, so this share of the hops is at least as much.
 const FEW: Bound = Bound::AtMost(Decimal(50));
 
 pub(super) const FIG25: Figure = Figure {

@@ -9,7 +9,7 @@ use crate::reproduce::{Bound, Criterion, Figure, View};
 use crate::sweep::Decimal;
 
 const CONTROL: &[&str] = &["control"];
-/// DCTCP, without and with marks on ACKs.
+/// DCTCP, with and without marks on ACKs.
 const DCTCP: (&str, &str) = ("control", "dctcp");
 const DCTCP_MARKED: (&str, &str) = ("control", "dctcp, ACKs marked");
 const POWERTCP: (&str, &str) = ("control", "powertcp");
@@ -22,10 +22,10 @@ const KIB_6: (&str, &str) = (BUFFER, "6 KiB");
 const TOMAHAWK: (&str, &str) = (BUFFER, "5.12 KiB (Tomahawk)");
 
 const TOFINO: (&str, &str) = (BUFFER, "3.44 KiB (Tofino)");
-/// "Sharply": twice as much and more.
+/// "Sharply": at least double.
 const DOUBLED: Criterion = Criterion::Each(Bound::AtLeast(Decimal::ONE));
 
-/// What is the same with smaller buffers as with that of Trident II.
+/// Makes a claim that smaller buffers give the results of Trident II's buffer.
 const fn stable(text: &'static str, cells: Cells) -> Claim {
     let claim = words("V-5", text, ("stable", COMPARABLE), (0, View::Increase), cells);
     read_by(against(TRIDENT, claim), CONTROL)

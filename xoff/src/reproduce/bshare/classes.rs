@@ -1,4 +1,4 @@
-//! Three priorities with queues of their own (Section V-4).
+//! Three priorities with separate queues (Section V-4).
 
 use super::{
     ABM, ABM_MARKED, BSHARE, Cells, Claim, DT, Expected, MARKED, MORE, OCCUPANCY, OCCUPANCY_P99,
@@ -15,7 +15,7 @@ const LOAD_10: (&str, &str) = ("load", "0.1");
 const LOAD_30: (&str, &str) = ("load", "0.3");
 const LOAD_50: (&str, &str) = ("load", "0.5");
 
-/// By how much BSHARE is below another scheme.
+/// Makes a claim that BSHARE is below another scheme.
 const fn below(
     scheme: (&'static str, &'static str),
     text: &'static str,

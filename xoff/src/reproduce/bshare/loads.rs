@@ -32,12 +32,12 @@ const LOAD_40: (&str, &str) = (LOAD, "0.4");
 const LOAD_60: (&str, &str) = (LOAD, "0.6");
 const LOAD_80: (&str, &str) = (LOAD, "0.8");
 
-/// The same claim, by the same criterion, of BSHARE with marks on ACKs.
+/// Makes the claim for BSHARE with marks on ACKs, with an unchanged criterion.
 const fn marked(text: &'static str, claim: Claim) -> Claim {
     against(MARKED, Claim { text, ..claim })
 }
 
-/// The same, beside ABM that has them as well.
+/// Makes the claim for BSHARE with marks on ACKs, against ABM with these marks.
 const fn beside_marked_abm(text: &'static str, claim: Claim) -> Claim {
     against(ABM_MARKED, Claim { text, cells: &[MARKED], ..claim })
 }
@@ -174,7 +174,7 @@ const HALF: (&str, &str) = (SIZE, "0.5");
 const LARGE: (&str, &str) = (SIZE, "0.75");
 const WHOLE: (&str, &str) = (SIZE, "1.0");
 
-/// More buffer at large requests; the paper does not say whether in the mean or in the tail.
+/// Makes a claim of more buffer at large requests. The paper does not say whether this is the mean or the tail.
 const fn more_buffer(
     text: &'static str,
     basis_points: i32,

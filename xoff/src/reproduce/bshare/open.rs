@@ -1,4 +1,4 @@
-//! What the paper leaves open, and what no figure of it shows.
+//! Questions that the paper leaves open, and claims without a figure.
 
 use super::{
     ABM, COMPARABLE, DT, FAIR_DROPS, FULL_DROPS, OCCUPANCY, OCCUPANCY_P99, QUERIES_MEAN,
@@ -9,7 +9,7 @@ use crate::reproduce::{Bound, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
 const SETTING: &str = "setting";
-/// Every way to read BSHARE.
+/// All readings of BSHARE.
 const ANY_BSHARE: super::Cells = &[
     super::BSHARE,
     (SCHEME, "bshare, MinBytes 15 kB"),

@@ -13,7 +13,7 @@ type Cells = &'static [(&'static str, &'static str)];
 
 const POOL: (&str, &str) = ("scheme", "oversubscribed");
 const BY_QUEUE: (&str, &str) = ("scheme", "oversubscribed by queue");
-/// Of what the 80 % are: of one pool, or of each queue.
+/// Axis of the 80 %: a share of one pool, or of each queue.
 const OVERSUBSCRIPTIONS: &[&str] = &["scheme"];
 
 const fn longer(place: &'static str, text: &'static str, tenths: i32, quantity: usize) -> Claim {
@@ -22,7 +22,7 @@ const fn longer(place: &'static str, text: &'static str, tenths: i32, quantity: 
     read_by(claim, OVERSUBSCRIPTIONS)
 }
 
-/// "Within" a number of the paper, met within a fifth.
+/// Makes the claim that a number is "within" the paper's, met within a fifth.
 const fn within(claim: Claim, tenths: i32) -> Claim {
     let most = Decimal(percent(tenths).0 * 6 / 5);
     Claim { holds: Criterion::Largest(Bound::AtMost(most)), ..claim }
@@ -191,7 +191,7 @@ pub(super) const FIG20: Figure = Figure {
     check: DSH,
 };
 
-/// With DSH this is insurance headroom.
+/// Headroom in use; with DSH this is insurance headroom.
 const HEADROOM: Quantity = Quantity {
     name: "most headroom in use in a switch",
     unit: Unit::Kilobytes,
@@ -259,7 +259,7 @@ pub(super) const FIG22: Figure = Figure {
     check: DSH,
 };
 
-/// Who receives.
+/// Axis of the receivers.
 const RECEIVERS: &[&str] = &["receivers"];
 
 pub(super) const FIG23: Figure = Figure {
@@ -315,7 +315,7 @@ pub(super) const FIG24: Figure = Figure {
     check: DSH,
 };
 
-/// The paper does not say which one it is.
+/// Axis of the congestion control, which the paper does not name.
 const CONGESTION_CONTROLS: &[&str] = &[CC];
 
 pub(super) const FIG25: Figure = Figure {

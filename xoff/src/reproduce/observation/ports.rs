@@ -1,4 +1,4 @@
-//! What the tables of a run say of ports: who is paused, and what their ingress queues hold.
+//! Reading of ports' pauses and ingress queues from a run's tables.
 
 use std::fs;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::reproduce::{Peers, Source};
 use crate::sweep::Decimal;
 
-/// Reads one of the sources that are about ports; `None` of any other.
+/// Reads a source about ports; `None` for other sources.
 pub(super) fn read(source: Source, folder: &Path, window: Range<u64>) -> Option<Decimal> {
     match source {
         Source::Pauses(peers) => Some(pauses(folder, peers, &window, &["xoff"])?.count),
@@ -29,14 +29,14 @@ pub(super) fn read(source: Source, folder: &Path, window: Range<u64>) -> Option<
     }
 }
 
-/// Rows of `pauses.csv`.
+/// Summed rows of `pauses.csv`.
 struct Pauses {
     count: Decimal,
-    /// What their ingress queues held, summed.
+    /// Sum of the ingress queues' occupancies.
     bytes: Decimal,
 }
 
-/// Those of some events in a span.
+/// Sums the rows of some events in a span.
 fn pauses(folder: &Path, peers: Peers, span: &Range<u64>, events: &[&str]) -> Option<Pauses> {
     let text = fs::read_to_string(folder.join("pauses.csv")).ok()?;
     let (mut count, mut bytes) = (0, 0);
@@ -53,7 +53,7 @@ fn pauses(folder: &Path, peers: Peers, span: &Range<u64>, events: &[&str]) -> Op
     Some(Pauses { count: Decimal::ratio(count, 1), bytes: Decimal::ratio(bytes, 1) })
 }
 
-/// From `pause_time.csv`, which has no row of what was never paused.
+/// Reads `pause_time.csv`, which has no row for a port that was never paused.
 fn paused_time(folder: &Path, peers: Peers) -> Option<Decimal> {
     let text = fs::read_to_string(folder.join("pause_time.csv")).ok()?;
     let mut sum = 0;
@@ -67,7 +67,7 @@ fn paused_time(folder: &Path, peers: Peers) -> Option<Decimal> {
     Some(Decimal::ratio(sum, 1))
 }
 
-/// A counter is 0 before its first row, and keeps its value until the next.
+/// Returns the mean of a counter, which is 0 before its first row, and keeps its value until the next.
 fn level(folder: &Path, kind: &str, port: u32, span: Range<u64>) -> Option<Decimal> {
     let text = fs::read_to_string(folder.join("queues.csv")).ok()?;
     let port = port.to_string();
@@ -91,7 +91,7 @@ mod tests {
     use super::super::tests::read_in;
     use super::*;
 
-    /// What the sources say of a folder with one table, in a window from 2 to 4 us.
+    /// Reads the sources from a folder with one table, in a window from 2 to 4 us.
     fn said<'a>(
         table: &str,
         rows: &str,
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(said("pause_time.csv", rows, &sources), ["730", "700", "0"]);
     }
 
-    /// 100 bytes for half of the window and 300 for the other half; a threshold that never changes; a counter of which
-    /// there is no row.
+    /// 100 bytes for half of the window and 300 for the other half; a threshold that never changes; a counter without
+    /// rows.
     #[test]
     fn a_level_is_weighted_by_time() {
         let rows = "time_ns,node,kind,port,priority,bytes\n\

@@ -9,7 +9,7 @@ use super::{
 use crate::reproduce::Bound;
 use crate::sweep::RunResult;
 
-/// 1 if flows have not completed, by the run's end or because of a deadlock, and else 0.
+/// Returns 1 if flows have not completed by the run's end or because of a deadlock, otherwise 0.
 fn is_undone(run: &RunResult, _: &Path) -> Option<Decimal> {
     let number = |name| run.metrics.value(name);
     let undone = number("flows_completed")? != number("flows_total")?;
@@ -18,7 +18,7 @@ fn is_undone(run: &RunResult, _: &Path) -> Option<Decimal> {
 
 const OPEN: &[&str] = &["flow size"];
 
-/// From the least to the most over the numbers of flows.
+/// Makes a claim on the range over the numbers of flows.
 const fn fewer(
     text: &'static str,
     (least, most): (i32, i32),

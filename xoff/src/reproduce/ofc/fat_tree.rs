@@ -15,7 +15,7 @@ const LARGE: usize = 2;
 const ALIKE: usize = 3;
 const QUEUES: usize = 4;
 
-/// Mean queue of the ports of a layer.
+/// Makes a quantity: mean queue of the ports of a layer.
 const fn layer(name: &'static str, read: fn(&RunResult, &Path) -> Option<Number>) -> Quantity {
     Quantity { name, unit: Unit::Kilobytes, source: Source::Other(read) }
 }
@@ -28,7 +28,7 @@ fn aggregation(run: &RunResult, _: &Path) -> Option<Number> {
     mean_of_layer(run, "agg")
 }
 
-/// Of all ports of the switches whose names begin so.
+/// Returns the mean over all ports of switches whose names begin with `layer`.
 fn mean_of_layer(run: &RunResult, layer: &str) -> Option<Number> {
     let start = format!("port_queues.switches.{layer}");
     let (mut ports, mut sum) = (0, 0);
@@ -70,7 +70,7 @@ macro_rules! others {
     };
 }
 
-/// "Around 5 % compared to baselines", on average over them.
+/// Makes a claim "around 5 % compared to baselines", on average over the baselines.
 const fn around(text: &'static str, cells: Cells) -> Claim {
     let paper = Expected::About(part(500));
     let Criterion::Each(bound) = Criterion::within_a_fifth(paper) else {
@@ -145,7 +145,7 @@ const KB_225: (&str, &str) = (X_OFF, "225 kB");
 const ALPHA_90: (&str, &str) = (SCHEME_AXIS, "ofc, alpha 0.9");
 const SCHEME_AXIS: &str = super::SCHEME;
 
-/// "Does not exceed a variation of x %", against another choice.
+/// Makes a claim "does not exceed a variation of x %", against another choice.
 const fn varies(
     text: &'static str,
     basis_points: i32,

@@ -1,4 +1,4 @@
-//! The incast scenario (Section IV-C1), and the constants that nobody has published.
+//! The incast scenario (Section IV-C1), and its unpublished constants.
 
 use super::{
     Bound, CA_PFC, Cells, Claim, Criterion, Decimal, Figure, G_PFC, GFC, GFC_OFC, MORE, OFC, P_PFC,
@@ -52,11 +52,11 @@ macro_rules! others {
     };
 }
 
-/// All but G-PFC.
+/// All schemes except G-PFC.
 const ONE_PRIORITY: Cells = &[PFC, CA_PFC, P_PFC_OFC, P_PFC, GFC_OFC, GFC];
 
-/// The first number is that of the kind of flows that gains least, the second that of the one that gains most: the paper
-/// says that it is the uncongested one.
+/// The first number belongs to the kind of flows that gains least, the second to the kind that gains most: the
+/// uncongested flows, according to the paper.
 const fn fct(text: &'static str, basis_points: i32, cells: Cells) -> Claim {
     below("IV-C1", text, up_to(basis_points), UNCONGESTED, cells)
 }

@@ -1,4 +1,4 @@
-//! Fig. 1's topology (Sections II-C and IV-B).
+//! The topology of Fig. 1 (Sections II-C and IV-B).
 
 use super::{
     Bound, CA_PFC, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_OFC, OFC, P_PFC,
@@ -15,15 +15,15 @@ const PAUSED_ROWS: usize = 11;
 const TOLD_ROWS: usize = 12;
 
 const OPEN: &[&str] = &["long-lived", "hosts of F0 and F1"];
-/// All with which OFC is compared.
+/// All schemes with which OFC is compared.
 const OTHERS: &[(&str, &str)] = &[PFC, CA_PFC, P_PFC_OFC, P_PFC, GFC_OFC, GFC, G_PFC];
 
-/// Rows of OFC's tables.
+/// Makes a quantity: rows of OFC's tables.
 const fn rows(name: &'static str, metric: &'static str) -> Quantity {
     plain(name, metric)
 }
 
-/// A part of the rows of `flow_in_port_tab`.
+/// Makes a quantity: share of the rows of `flow_in_port_tab`.
 const fn of_flows(name: &'static str, metric: &'static str) -> Quantity {
     let source = Source::Ratio(metric, "flow_tables.flow_in_port_tab.sum_mean");
     Quantity { name, unit: Unit::Percent, source }

@@ -29,7 +29,7 @@ fn onsets_have_medians_and_their_ratio_and_no_mean() {
     let median = |cell| outcome.itself(cell, ONSET).unwrap();
     assert_eq!(median(baseline).value, Value::At(ms(20)));
     assert_eq!((median(cell).value, median(cell).happened), (Value::Over(ms(100)), 1));
-    // The one pair in which both happened would say 4.
+    // The only pair in which both happened would give 4.
     assert_eq!(outcome.relative(cell, ONSET).unwrap().value, Value::Over(Decimal::whole(5)));
     assert_eq!(outcome.relative(baseline, ONSET).unwrap().value, Value::At(Decimal::ONE));
 }
@@ -78,7 +78,7 @@ fn a_mean_is_over_the_cells_that_the_baseline_is_compared_with() {
     let view = View::BaselineReduction;
     let least = |part| Criterion::Mean(Bound::AtLeast(Decimal::per_mille(part)));
     let claim = Claim { quantity: PAUSED, view, holds: least(125), ..CLAIM };
-    // 1 - 15 / 20 and 1 - 20 / 40; seed 3 of the cell has 0. The baseline beside itself has 0.
+    // 1 - 15 / 20 and 1 - 20 / 40; seed 3 of the cell is 0. The baseline compared with itself gives 0.
     let reading = &outcome.judged(&claim)[0];
     assert_eq!(reading.found[0].value, Value::At(Decimal::per_mille(375)));
     let both = &[("switch.buffer", "1MB"), LARGE];
@@ -94,7 +94,7 @@ fn a_mean_is_over_the_cells_that_the_baseline_is_compared_with() {
     assert_eq!(above, Value::At(Decimal::per_mille(-375)));
 }
 
-/// Seed 1 has it only in the cell, seeds 2 and 3 only in the baseline.
+/// Seed 1 is true only in the cell, seeds 2 and 3 only in the baseline.
 #[test]
 fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
     let results = [0, 60, 40, 20, 0, 0].map(|number| Some(run_with(&[("paused_ns", number)])));
@@ -105,7 +105,7 @@ fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
     assert_eq!(outcome.discordant(baseline, PAUSED), None);
     let fifth = Value::At(Decimal::per_mille(200));
     assert_eq!(outcome.of_totals(cell, PAUSED).unwrap().value, fifth);
-    // Both seeds in which the baseline has a number other than 0 have a ratio of 0.
+    // Both seeds with a nonzero baseline have a ratio of 0.
     assert_eq!(outcome.relative(cell, PAUSED).unwrap().value.number().0, 0);
     let claim = Claim { quantity: PAUSED, view: View::TotalReduction, ..CLAIM };
     let found = outcome.judged(&claim)[0].found[0].value;
@@ -135,7 +135,7 @@ fn what_the_baseline_has_not_turns_a_reduction_and_holds_an_increase() {
     }
 }
 
-/// Three pairs of runs say nothing of a difference: each may fall either way by chance.
+/// Three pairs of runs are inconclusive: each may fall either way by chance.
 #[test]
 fn shares_of_few_runs_cannot_be_told() {
     const SHARES: Figure = Figure {
@@ -152,7 +152,7 @@ fn shares_of_few_runs_cannot_be_told() {
     let reading = &outcome.judged(&fewer)[0];
     assert_eq!(reading.found[0].value, Value::At(Decimal::ONE), "none where there were three");
     assert_eq!(reading.verdict, Verdict::Open);
-    // Of none of three the interval is from 0 to 56.2 %.
+    // For none of three the interval is from 0 to 56.2 %.
     for (least, most, expected) in [
         (0, 570, Verdict::Holds),
         (0, 500, Verdict::Open),

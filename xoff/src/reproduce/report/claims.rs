@@ -1,4 +1,4 @@
-//! What a paper claims, what the runs say of it, and whether it holds.
+//! Claims of a paper in comparison with the runs, and the verdicts.
 
 use super::{Call, number, row, rule};
 use crate::reproduce::{
@@ -6,8 +6,8 @@ use crate::reproduce::{
 };
 use crate::sweep::Decimal;
 
-/// The table of all claims of figures, with the verdict on each; nothing without claims. Figures that did not run
-/// have no outcome.
+/// Returns the table of all claims of figures with their verdicts; empty without claims. Figures that did not run have
+/// no outcome.
 pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcome]) -> String {
     if figures.iter().all(|figure| figure.claims.is_empty()) {
         return String::new();
@@ -39,8 +39,8 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     text
 }
 
-/// The table of a figure's claims: the paper's number and ours in each reading, and whether the claim holds in it if the
-/// first table does not say so.
+/// Returns the table of a figure's claims: the paper's number and xoff's in each reading, and the verdict if the first
+/// table does not show it.
 pub fn comparisons(outcome: &Outcome) -> String {
     let mut text = String::new();
     if outcome.figure.claims.is_empty() {
@@ -48,7 +48,7 @@ pub fn comparisons(outcome: &Outcome) -> String {
     }
     let judged: Vec<(&Claim, Vec<Reading>)> =
         outcome.figure.claims.iter().map(|claim| (claim, outcome.judged(claim))).collect();
-    // Where the first table only counts readings.
+    // True if the first table only counts readings.
     let with_verdicts = judged.iter().any(|(_, readings)| readings.len() > MOST_LISTED);
     let columns = ["where", "what", "paper", "ours", "difference", "verdict"];
     let columns = &columns[..if with_verdicts { 6 } else { 5 }];
@@ -79,11 +79,11 @@ pub fn comparisons(outcome: &Outcome) -> String {
     text
 }
 
-/// A verdict lists as many readings; of more it says in how many the claim holds.
+/// Max number of readings that a verdict lists; of more readings it shows counts.
 const MOST_LISTED: usize = 5;
 
-/// In which readings it holds and in which it turns, with what the runs say in each; of many readings, in how many, and
-/// which choices decide.
+/// Lists the readings in which the claim holds and in which it does not, with the runs' numbers. Of many readings,
+/// shows their counts and the deciding choices.
 fn verdict(figure: &Figure, claim: &Claim, readings: &[Reading]) -> String {
     if readings.iter().all(|reading| reading.verdict == Verdict::NotRun) {
         return "not run".to_owned();
@@ -116,7 +116,7 @@ fn verdict(figure: &Figure, claim: &Claim, readings: &[Reading]) -> String {
     parts.into_iter().filter_map(part).collect::<Vec<_>>().join("; ")
 }
 
-/// In how many readings it holds, and with which choices.
+/// Describes the numbers of readings by verdict, with the deciding choices.
 fn counted(claim: &Claim, readings: &[Reading]) -> String {
     let all = readings.len();
     let count = |verdict| readings.iter().filter(|reading| reading.verdict == verdict).count();
@@ -140,7 +140,8 @@ fn counted(claim: &Claim, readings: &[Reading]) -> String {
     format!("holds in {holds} of {all} readings{deciding}{others}")
 }
 
-/// Choices of an axis with which it holds in every reading, or in none, unless they are too many to list.
+/// Returns the choices of an axis with which the claim holds in every reading or in none, unless they are too many to
+/// list.
 fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
     let (mut all, mut none) = (Vec::new(), Vec::new());
     for place in 0..claim.readings.len() {
@@ -213,7 +214,7 @@ fn criterion(criterion: Criterion, unit: Unit) -> String {
     }
 }
 
-/// What of a reading stands beside the paper's number: one estimate, or the ends of them.
+/// Returns the estimates of a reading to show beside the paper's number: one estimate, or the lowest and highest.
 fn shown(claim: &Claim, reading: &Reading) -> Vec<Estimate> {
     match (claim.paper, &reading.found[..]) {
         (_, []) => Vec::new(),
@@ -245,7 +246,7 @@ fn ours(figure: &Figure, claim: &Claim, reading: &Reading) -> String {
     text + &super::note(reading.left_out) + &without_ratio(reading)
 }
 
-/// Notes what has no ratio, because the baseline has 0.
+/// Notes seeds and cells without a ratio, because the baseline is 0.
 fn without_ratio(reading: &Reading) -> String {
     let mut notes = Vec::new();
     match reading.without_ratio {
@@ -276,7 +277,7 @@ fn difference(claim: &Claim, unit: Unit, reading: &Reading) -> String {
     if found.is_empty() {
         return String::new();
     }
-    // One cell is compared with both ends of a range, and several with the one number that there is.
+    // One cell is compared with both ends of a range, and several cells with a single number.
     let pairs = (0..paper.len().max(found.len()))
         .map(|place| (paper[place.min(paper.len() - 1)], found[place.min(found.len() - 1)]));
     let of_pair = |(paper, ours): (Decimal, Decimal)| {

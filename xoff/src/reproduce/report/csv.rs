@@ -7,7 +7,7 @@ use results::CsvText;
 use super::FITS;
 use crate::reproduce::{Cell, Estimate, Outcome, Statistic, Unit, Value};
 
-/// The columns behind those of the axes.
+/// Columns after the columns of the axes.
 const COLUMNS: &str = "quantity,unit,statistic,n,happened,left_out,value,ci95_low,ci95_high,min,max,\
      ratio,ratio_ci95_low,ratio_ci95_high,ratio_min,ratio_max,ratio_left_out,\
      ratio_of_totals,totals_ci95_low,totals_ci95_high,only_here,only_there,p,incomplete";
@@ -53,7 +53,7 @@ pub fn csv(outcome: &Outcome) -> String {
     text
 }
 
-/// The ratio of totals and its interval, of a quantity whose sums mean something.
+/// Returns the ratio of totals and its interval, for a quantity whose sums are meaningful.
 fn totals(outcome: &Outcome, cell: &Cell, quantity: usize) -> String {
     let is_sum = outcome.figure.quantities[quantity].source.is_sum();
     let ratio = if is_sum { outcome.of_totals(cell, quantity) } else { None };
@@ -63,7 +63,7 @@ fn totals(outcome: &Outcome, cell: &Cell, quantity: usize) -> String {
     format!("{},{low},{high}", ratio.map(|it| known(it.value)).unwrap_or_default())
 }
 
-/// How many seeds differ, of a share.
+/// Returns the numbers of discordant seeds, for a share.
 fn discordant(outcome: &Outcome, cell: &Cell, quantity: usize) -> String {
     let is_share = outcome.figure.quantities[quantity].source.statistic() == Statistic::Share;
     match outcome.discordant(cell, quantity).filter(|_| is_share) {
@@ -72,7 +72,7 @@ fn discordant(outcome: &Outcome, cell: &Cell, quantity: usize) -> String {
     }
 }
 
-/// The value, its interval and its range; what no run reached is empty.
+/// Returns the value, its interval and its range; a number that no run reached is empty.
 fn fields(estimate: Option<Estimate>, unit: Unit) -> String {
     let known = |value: Value| value.known().map(|number| unit.of(number).to_string());
     let ends = |ends: Option<(Value, Value)>| ends.map(|(low, high)| [known(low), known(high)]);

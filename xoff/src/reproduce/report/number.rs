@@ -1,4 +1,4 @@
-//! Numbers as tables show them.
+//! Formatting of numbers in tables.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use crate::reproduce::estimate::FEWEST_FOR_AN_INTERVAL;
 use crate::reproduce::{Estimate, Statistic, Unit, Value};
 use crate::sweep::Decimal;
 
-/// A mean with its ends, as `53.1 [52, 54.2]` or `53.1 (52 .. 54.2)`, or a median with these and how often the event
-/// happened: `9.41 [8.05, 10.9], 100 of 100`.
+/// Formats a mean with its interval or range, as `53.1 [52, 54.2]` or `53.1 (52 .. 54.2)`, or a median with its
+/// interval and the number of events: `9.41 [8.05, 10.9], 100 of 100`.
 pub fn estimate(estimate: Estimate, statistic: Statistic, unit: Unit) -> String {
     let places = Places::of(estimate, unit);
     let ends = ends(estimate, &places);
@@ -24,14 +24,13 @@ pub fn estimate(estimate: Estimate, statistic: Statistic, unit: Unit) -> String 
     }
 }
 
-/// A comparison with the baseline, with its ends if it has some.
+/// Formats a comparison with the baseline, with its interval or range if it has one.
 pub fn comparison(estimate: Estimate, unit: Unit) -> String {
     let places = Places::of(estimate, unit);
     format!("{}{}", places.value(estimate.value), ends(estimate, &places))
 }
 
-/// The ends that are shown, unless both are the same: the interval, or the range where the seeds are too few for an
-/// interval and there is a range.
+/// Formats the ends unless they are equal: of the interval, or of the range if the seeds are too few for an interval.
 fn ends(estimate: Estimate, places: &Places) -> String {
     let text = |value| places.value(value);
     match range(estimate).or(estimate.interval) {
@@ -44,28 +43,28 @@ fn ends(estimate: Estimate, places: &Places) -> String {
     }
 }
 
-/// The range, if it is what is shown.
+/// Returns the range, if it is shown instead of an interval.
 fn range(estimate: Estimate) -> Option<(Value, Value)> {
     estimate.range.filter(|_| estimate.count < FEWEST_FOR_AN_INTERVAL)
 }
 
-/// With its unit, if it has a name.
+/// Appends the unit, if it has a name.
 pub fn with_unit(text: String, unit: Unit) -> String {
     if unit.name().is_empty() { text } else { format!("{text} {}", unit.name()) }
 }
 
-/// A number of a claim, as [`super::Expected`] has it.
+/// Formats a number of a claim, in the form of [`super::Expected`].
 pub fn claimed(value: Decimal, unit: Unit) -> String {
     unit.of_claimed(value).to_string()
 }
 
-/// Signed, with one decimal.
+/// Formats a number with sign and one decimal place.
 pub fn difference(value: Decimal) -> String {
     let sign = if value.0 > 0 { "+" } else { "" };
     format!("{sign}{:.1}", Rounded(value))
 }
 
-/// How many places the numbers of an estimate have: fewer, the larger it is.
+/// Decimal places of an estimate's numbers: fewer for larger numbers.
 struct Places {
     unit: Unit,
     places: usize,
@@ -101,7 +100,7 @@ impl Places {
 }
 
 impl Unit {
-    /// How it is written behind a number.
+    /// Returns the unit's name behind a number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Microseconds => "us",
@@ -113,7 +112,7 @@ impl Unit {
         }
     }
 
-    /// A number as it is shown.
+    /// Converts a number to its displayed unit.
     pub const fn of(self, value: Decimal) -> Decimal {
         match self {
             Self::Microseconds | Self::Gigabits | Self::Kilobytes => {
@@ -125,7 +124,7 @@ impl Unit {
         }
     }
 
-    /// A number in the form of claims: percentages as parts of 1, all else as it is shown.
+    /// Converts a number to the form of claims: percentages as fractions of 1, other numbers in their displayed unit.
     pub const fn claimed(self, value: Decimal) -> Decimal {
         match self {
             Self::Percent => value,
@@ -133,7 +132,7 @@ impl Unit {
         }
     }
 
-    /// A number of a claim as it is shown.
+    /// Converts a number of a claim to its displayed unit.
     pub const fn of_claimed(self, value: Decimal) -> Decimal {
         match self {
             Self::Percent => self.of(value),
@@ -142,7 +141,7 @@ impl Unit {
     }
 }
 
-/// A number with as many places as the format asks for, rounded half away from zero.
+/// A number that is formatted with the requested precision, rounded half away from zero.
 pub struct Rounded(pub Decimal);
 
 impl fmt::Display for Rounded {

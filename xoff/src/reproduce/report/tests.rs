@@ -1,4 +1,4 @@
-//! The report of a figure that no paper has.
+//! The report of an invented figure.
 
 use insta::assert_snapshot;
 

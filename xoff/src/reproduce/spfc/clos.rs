@@ -33,7 +33,7 @@ const fn slowdown(name: &'static str, metric: &'static str) -> Quantity {
     plain(name, Source::Metric(metric))
 }
 
-/// "Up to" a reduction of the first quantity, over loads.
+/// Makes a claim of "up to" a reduction of the first quantity, over loads.
 const fn up_to(
     text: &'static str,
     permille: i32,
@@ -214,7 +214,7 @@ pub(super) const FIG18: Figure = Figure {
     check: &[SPFC, W2, TIMELY],
 };
 
-/// "Up to", whatever the control; the sentence follows one on W2, and does not name the workload.
+/// Makes a claim "up to", for any congestion control. The sentence follows one on W2, and does not name the workload.
 const fn fig18(text: &'static str, permille: i32, quantity: usize, cells: Cells) -> Claim {
     let paper = Expected::UpTo(Decimal::per_mille(permille));
     let holds = Criterion::within_a_fifth(paper);

@@ -1,4 +1,4 @@
-//! Deadlocks in a pod with a circle of buffer dependency (Fig. 17).
+//! Deadlocks in a pod with a cycle of buffer dependency (Fig. 17).
 
 use super::clos::PAUSE_DURATION;
 use super::{
@@ -55,7 +55,7 @@ pub(super) const FIG17: Figure = Figure {
     check: &[SPFC],
 };
 
-/// What the paper has.
+/// Buffer of the paper.
 const MB_32: (&str, &str) = (BUFFER, "32 MB");
 
 const fn share(text: &'static str, permille: i32, cells: Cells) -> Claim {

@@ -49,7 +49,7 @@ pub(super) const FIG12: Figure = Figure {
     check: &[ST, ("N", "6")],
 };
 
-/// Of the 9.24 Gbit/s of payload that its link carries.
+/// Nine tenths of the 9.24 Gbit/s of payload that the link carries.
 const NINE_TENTHS: Decimal = Decimal::per_mille(8316);
 
 pub(super) const HEADROOM: Figure = Figure {

@@ -1,4 +1,4 @@
-//! Fig. 9: the model of the Appendix beside what a switch decides.
+//! Fig. 9: the model of the Appendix in comparison with a switch's decisions.
 
 use std::fs;
 use std::path::Path;
@@ -40,20 +40,20 @@ const fn percent(name: &'static str, source: Source) -> Quantity {
 
 /// K_spfc.
 const K: u64 = 5;
-/// Of h0, in `model.toml`; the burst's ports come next.
+/// Port of h0 in `model.toml`; the burst's ports come next.
 const P0: u64 = 2;
 
-/// Where on the surface a run is.
+/// Position of a run on the surface.
 struct Point {
-    /// N.
+    /// N, the number of burst ports.
     bursts: u64,
-    /// Flows of P0 into the burst, of all; their quotient is epsilon.
+    /// Flows of P0 into the burst, and all flows of P0; their quotient is epsilon.
     congested: u64,
     all: u64,
 }
 
 impl Point {
-    /// By the flows of a run.
+    /// Computes the position from the flows of a run.
     fn of(folder: &Path) -> Option<Self> {
         let text = fs::read_to_string(folder.join("flows.csv")).ok()?;
         let labelled = |label: &str| {
@@ -65,13 +65,13 @@ impl Point {
         (point.all > 0 && point.bursts > 0).then_some(point)
     }
 
-    /// Whether `(1 - epsilon) C + C / (N + 1)` is above C / K (Eq. 6 and 7).
+    /// Returns true if `(1 - epsilon) C + C / (N + 1)` is above C / K (Eq. 6 and 7).
     const fn is_victim(&self) -> bool {
         let shares = self.bursts + 1;
         K * ((self.all - self.congested) * shares + self.all) > self.all * shares
     }
 
-    /// Whether `C / (N + 1)` is (Eq. 5 and 7).
+    /// Returns true if `C / (N + 1)` is above C / K (Eq. 5 and 7).
     const fn bursts_are_victims(&self) -> bool {
         K > self.bursts + 1
     }
@@ -104,7 +104,7 @@ fn agreement(run: &RunResult, folder: &Path) -> Option<Decimal> {
     Some(Decimal((p0.0 + bursts.0 * ports) / (ports + 1)))
 }
 
-/// The share of so many ports, from one on, that are victims at the end of the window.
+/// Returns the share of `count` ports from `first` on that are victims at the end of the window.
 fn victims(run: &RunResult, folder: &Path, first: u64, count: u64) -> Option<Decimal> {
     let text = fs::read_to_string(folder.join("port_states.csv")).ok()?;
     let end = run.metrics.value("window.to_ns")?;
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!([1, 3, 4, 5].map(of_bursts), [true, true, false, false]);
     }
 
-    /// Three burst ports, of which one is a victim at the window's end; P0 becomes normal only after it.
+    /// Three burst ports, one of them a victim at the window's end; P0 becomes normal only after it.
     #[test]
     fn states_are_those_at_the_end_of_the_window() {
         let folder = tempfile::tempdir().unwrap();

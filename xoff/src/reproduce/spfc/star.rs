@@ -21,7 +21,7 @@ const RATE_OF_F1: Quantity =
     Quantity { name: "rate of F1", unit: Unit::Gigabits, source: Source::RateOf(0) };
 const RECOVERY: Quantity =
     Quantity { name: "recovery of F1", unit: Unit::Milliseconds, source: Source::RecoveryOf(0) };
-/// 64 % less than a link carries, which is 80 % within a fifth.
+/// 64 % less than a link carries: 80 % within a fifth.
 const A_FIFTH_OF_P0: Decimal = Decimal::per_mille(33_264);
 const AT_MOST_A_TENTH: Criterion = Criterion::Each(Bound::AtMost(Decimal::per_mille(100)));
 const ALL_READINGS: &[&str] = &[CONTROL, BUFFER, SCHEME];
@@ -183,7 +183,7 @@ pub(super) const FIG06_STARTS: Figure = Figure {
     check: &[SPFC_400],
 };
 
-/// Of the only switch: h0 is at port 2, h1 at port 3.
+/// Makes a quantity of the only switch: h0 is at port 2, h1 at port 3.
 const fn level(name: &'static str, kind: &'static str, port: u32) -> Quantity {
     Quantity { name, unit: Unit::Kilobytes, source: Source::Level(kind, port) }
 }
@@ -212,7 +212,7 @@ pub(super) const FIG05: Figure = Figure {
 const SHORT_TRIP: (&str, &str) = ("round trip", "20 us");
 const BOTH_PERIODS: Cells = &[SPFC, SPFC_400];
 
-/// F1 needs some 9 ms with DT (Fig. 6(a)).
+/// Makes a claim on F1's recovery with DT, some 9 ms (Fig. 6(a)).
 const fn recovery_of_dt(
     text: &'static str,
     cells: Cells,
@@ -223,7 +223,7 @@ const fn recovery_of_dt(
     Claim { paper, ..claim("Fig. 6(a)", text, ("", holds), (0, View::Itself), cells, readings) }
 }
 
-/// With SPFC it needs less than one.
+/// Makes a claim on F1's recovery with SPFC, less than 1 ms.
 const fn recovery_of_spfc(
     text: &'static str,
     cells: Cells,

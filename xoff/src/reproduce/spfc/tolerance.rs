@@ -34,12 +34,12 @@ const fn metric(name: &'static str) -> Source {
     Source::Metric(name)
 }
 
-/// A reduction against DT that the paper gives in numbers.
+/// Makes a claim on a reduction against DT that the paper gives in numbers.
 const fn reduction(text: &'static str, permille: i32, quantity: usize, cells: Cells) -> Claim {
     reduction_of(text, permille, (quantity, View::Reduction), cells)
 }
 
-/// PAUSEs of all seeds together.
+/// Makes a claim on PAUSEs summed over all seeds.
 const fn in_all(text: &'static str, permille: i32, cells: Cells) -> Claim {
     reduction_of(text, permille, (0, View::TotalReduction), cells)
 }

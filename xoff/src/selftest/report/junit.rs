@@ -6,7 +6,7 @@ use quick_junit::{
 
 use crate::selftest::verdict::{Finding, Step, Verdict};
 
-/// A suite for each test, with a case for each of its steps.
+/// Formats a suite for each test, with a case for each of its steps.
 pub fn render(
     findings: &[Finding],
     seed: u64,

@@ -1,14 +1,14 @@
-//! KTAP version 1 (Documentation/dev-tools/ktap.rst), and the TAP that the kernel's runner makes of a test's output
+//! KTAP version 1 (Documentation/dev-tools/ktap.rst), and TAP as the kernel's runner formats a test's output
 //! (tools/testing/selftests/kselftest/runner.sh).
 
 use std::fmt::Write;
 
 use crate::selftest::verdict::{Finding, Step, Verdict, milliseconds};
 
-/// What subtests are indented by.
+/// Indentation of subtests.
 const INDENT: &str = "  ";
 
-/// A test with its steps as subtests.
+/// Formats a test with its steps as subtests.
 pub fn nested(number: usize, finding: &Finding) -> String {
     let mut text = format!("{INDENT}KTAP version 1\n{INDENT}1..{}\n", finding.steps.len());
     for (step, place) in finding.steps.iter().zip(1..) {
@@ -22,7 +22,7 @@ pub fn nested(number: usize, finding: &Finding) -> String {
     text
 }
 
-/// A test as the kernel's runner shows a program that writes TAP: its output with `# ` before each line.
+/// Formats a test like the kernel's runner formats the output of a program that writes TAP: with `# ` before each line.
 pub fn commented(number: usize, finding: &Finding) -> String {
     let mut inner = format!("TAP version 13\n1..{}\n", finding.steps.len());
     for (step, place) in finding.steps.iter().zip(1..) {
@@ -57,7 +57,7 @@ fn line(number: usize, name: &str, verdict: &Verdict, ms: u64) -> String {
     }
 }
 
-/// The lines that say why a step failed.
+/// Writes the lines with the reason why a step failed.
 fn diagnose(text: &mut String, indent: &str, step: &Step) {
     let Verdict::Fail(failure) = &step.verdict else { return };
     let lines = [
@@ -80,7 +80,7 @@ fn again(text: &mut String, indent: &str, finding: &Finding) {
     }
 }
 
-/// A description has no `#`, with which a directive begins, and is on one line.
+/// Formats a description on one line, without `#`, which would begin a directive.
 fn described(name: &str) -> String {
     one_line(name).replace('#', "no. ")
 }

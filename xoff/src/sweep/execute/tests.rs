@@ -1,4 +1,4 @@
-//! Runs of a sweep that end well, and runs that do not.
+//! Runs of a sweep that succeed, and runs that fail.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::sweep::folder::{Claim, RunState};
 use crate::sweep::made_up;
 use crate::sweep::{Plan, SweepOptions};
 
-/// What became of the runs of `plan`, by their indices, in the order in which they ended.
+/// Executes `plan`. Returns the outcomes of its runs with their indices, in the order in which they ended.
 fn executed(
     plan: &Plan,
     folder: &SweepFolder,

@@ -1,4 +1,4 @@
-//! Bounds of what a sweep file may ask for, and what its sweep keeps of it.
+//! Limits of a sweep file, and the parsed sweep.
 
 use std::io;
 
@@ -31,7 +31,7 @@ fn sweep(text: &str) -> Result<Sweep, String> {
     of_flows(1, text)
 }
 
-/// The title of the error that a sweep causes.
+/// Returns the title of the error that a sweep causes.
 fn title(text: &str) -> String {
     sweep(text).expect_err("this is wrong")
 }
@@ -73,7 +73,7 @@ fn a_seed_is_any_whole_number_of_toml() {
     assert!(sweep("seeds = [9223372036854775808]").is_err());
 }
 
-/// The scenario asks for the kernel.
+/// The scenario requests the kernel.
 #[test]
 fn the_sweep_says_where_switches_run_and_its_default_is_memory() {
     for (text, expected) in [

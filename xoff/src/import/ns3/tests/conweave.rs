@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// As `run.py` writes them, with fewer outputs.
+/// A config as `run.py` writes it, with fewer outputs.
 const CONFIG: &str = "\
 TOPOLOGY_FILE config/leaf_spine_128_100G_OS2.txt
 FLOW_FILE config/f.txt
@@ -66,13 +66,13 @@ fn import(
     )
 }
 
-/// Differences for which settings ask.
+/// Returns the differences that settings ask for.
 fn asked(imported: &super::super::Imported) -> Vec<String> {
     let asked = imported.remarks.differences.iter().filter(|difference| difference.asked);
     asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
 }
 
-/// The config with `from` replaced, which is in it.
+/// Returns the config with `from` replaced, which it must contain.
 fn with(from: &str, to: &str) -> String {
     assert!(CONFIG.contains(from), "{from}");
     CONFIG.replace(from, to)
@@ -84,7 +84,7 @@ fn a_plain_config_is_taken() {
     assert_eq!(asked(&imported), [""; 0]);
     let (name, list) = &imported.flow_lists[0];
     assert_eq!(name, "c.csv");
-    // A flow of no bytes has one there.
+    // A flow of zero bytes sends one byte there.
     assert_eq!(list, "start_ns,src,dst,bytes,priority\n1000,h0,h1,2500,3\n1999,h1,h0,1,3\n");
     assert!(imported.toml.contains("# egress queue  "), "{}", imported.toml);
     for line in [
@@ -206,7 +206,7 @@ fn irn_is_selective_repeat_with_a_window() {
         assert!(imported.toml.contains(lines), "{lines}\n{}", imported.toml);
     }
     load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
-    // With PFC its timers do nothing there.
+    // With PFC, IRN's timers have no effect there.
     let both = import(&with("ENABLE_IRN 0", "ENABLE_IRN 1"), TOPOLOGY, FLOWS).unwrap();
     for line in ["rto_low_packets = 0", "retransmission_timeout = \"10100ms\""] {
         assert!(both.toml.contains(line), "{line}\n{}", both.toml);
@@ -228,13 +228,13 @@ fn links_go_down_after_the_flows_begin() {
         found,
         ["c.txt:9: LINK_DOWN 5 2 3: the link goes down while flows run; it stays up"]
     );
-    // It counts from the start of the flows: 1 s and 5 us are before all of these.
+    // The time counts from the start of the flows: 1 s and 5 us are before all of these.
     let early = down.replace("START_TIME 2.0", "START_TIME 1.0");
     let imported = import(&early, TOPOLOGY, FLOWS).unwrap();
     assert!(imported.toml.contains("failed_links = [[\"s2\", \"s3\"]]"), "{}", imported.toml);
 }
 
-/// An ACK has 18 bytes of its own there, and telemetry.
+/// The simulator's ACK has 18 extra bytes, and telemetry.
 #[test]
 fn frames_have_the_simulators_lengths() {
     for (mode, data, ack) in [("7", 56, 60), ("3\nMULTI_RATE 0", 90, 94), ("8", 48, 60)] {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// As those of `PowerTCP`'s evaluation.
+/// A config like the ones of `PowerTCP`'s evaluation.
 const CONFIG: &str = "\
 ENABLE_QCN 1
 USE_DYNAMIC_PFC_THRESHOLD 1
@@ -64,13 +64,13 @@ fn import(
     )
 }
 
-/// Differences for which settings ask.
+/// Returns the differences that settings ask for.
 fn asked(imported: &super::super::Imported) -> Vec<String> {
     let asked = imported.remarks.differences.iter().filter(|difference| difference.asked);
     asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
 }
 
-/// Its default command line is `PowerTCP` with a window. A base round trip is 6 us and three payloads of 320 ns.
+/// The default command line is `PowerTCP` with a window. A base round trip is 6 us and three payloads of 320 ns.
 #[test]
 fn a_plain_config_is_taken() {
     let imported = import(&[], CONFIG, TOPOLOGY, FLOWS).unwrap();
@@ -114,7 +114,7 @@ fn a_plain_config_is_taken() {
     assert!(lines.len() > 6 && lines.is_sorted(), "{notes}");
 }
 
-/// Whatever the config says, the command line chooses.
+/// The command line overrides the config.
 #[test]
 fn arguments_choose_the_congestion_control() {
     let window = "window = \"bdp\"\nwindow_scales = true\n";
@@ -173,7 +173,7 @@ fn what_xoff_cannot_do_is_named() {
     }
 }
 
-/// Where a switch sets aside more than it has, scenarios have the headroom of the groups that flows use.
+/// If a switch would set aside more than its buffer, scenarios have the headroom of the groups that flows use.
 #[test]
 fn headroom_above_the_buffer() {
     let long = TOPOLOGY.replace("1us", "50us");
@@ -198,7 +198,7 @@ fn files_that_are_wrong() {
     let report = bare.unwrap_err().to_string();
     let help = "help: the smallest rate is \"1kbps\"; a rate without a unit is in bit/s";
     assert!(report.contains("`25bps` is too small") && report.contains(help), "{report}");
-    // The header of Reverie's topologies has two rates more, not one.
+    // The header of Reverie's topologies has two extra rates, not one.
     let one_rate = TOPOLOGY.replacen("4 2 1 3", "4 2 1 3 25000000000", 1);
     assert_eq!(fault(import(&[], CONFIG, &one_rate, FLOWS)).1, "a header of 5 fields");
     for (flows, title) in [

@@ -1,10 +1,10 @@
 //! Files of forks and of long links: keys that HPCC's simulator does not have, other headers of topologies, values at
-//! the edges.
+//! the limits.
 
 use super::super::Imported;
 use super::*;
 
-/// Both links of switch 2, which are as long as given.
+/// Makes both links of switch 2 as long as `delay`.
 fn long(delay: &str) -> String {
     TOPOLOGY.replace("0 2 100Gbps 1us", &format!("0 2 100Gbps {delay}")).replace("0.001ms", delay)
 }
@@ -134,7 +134,7 @@ fn rates_of_loss_are_as_fine_as_they_are_written() {
     assert!(faults.len() == 2 && faults.iter().all(is_that), "{faults:?}");
 }
 
-/// SimAI's header counts GPUs of a server and NVSwitches as well, Reverie's ends in two rates.
+/// SimAI's header also counts GPUs of a server and NVSwitches; Reverie's ends in two rates.
 #[test]
 fn headers_of_six_fields_are_read() {
     let plain = of_hpcc(CONFIG, TOPOLOGY, FLOWS).toml;

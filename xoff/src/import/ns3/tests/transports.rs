@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Whatever links there are, the scenario loads.
+/// The scenario loads with any links.
 #[test]
 fn bases_at_their_ends() {
     for link in ["1Tbps 0ns", "1kbps 86400s", "1kbps 0ns"] {
@@ -106,7 +106,7 @@ minimum_window = \"780B\"
     }
 }
 
-/// Flows of a rack and of two have bases of their own if the config says so.
+/// Flows within a rack and between racks have different bases if the config says so.
 #[test]
 fn windows_follow_paths_if_they_are_not_global() {
     let topology = TOPOLOGY.replacen("4 2 3", "5 2 4", 1) + "4 2 100Gbps 1us 0\n";
