@@ -1,7 +1,7 @@
 //! Scenarios as tests run them, on both datapaths.
 //!
-//! A check is written once, as a function of a [`Runner`]: rung memory calls it with [`in_memory`],
-//! rung kernel with [`on_both`], which also compares the two datapaths file by file.
+//! A scenario test is written once, as a function of a [`Runner`], and listed in [`scenario_tests`]. Rung memory calls it with
+//! [`in_memory`], rung kernel with [`on_both`], which also compares the two datapaths file by file.
 
 pub mod agreement;
 pub mod backpressure;
@@ -46,6 +46,7 @@ pub mod recurrence;
 pub mod refusal;
 pub mod results;
 pub mod rings;
+pub mod scenario_tests;
 pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;

@@ -3,15 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use tests::fabric::{
-    CAPTURE_ALL, counted_frames, exactness, in_kernel, in_kernel_on, in_memory, on_both,
-    over_taps_on, shapes, shipped, shipped_files,
-};
-
-#[test]
-fn frames_that_count_other_lengths_and_times() {
-    counted_frames::two_to_one(on_both);
-}
+use tests::fabric::{CAPTURE_ALL, exactness, in_kernel, in_kernel_on, in_memory, on_both, over_taps_on, shapes, shipped, shipped_files};
 
 #[test]
 fn a_flow_alone_takes_its_ideal_time() {

@@ -5,48 +5,8 @@ use tests::fabric::one_switch::{flow, star};
 use tests::fabric::{in_memory, on_both, tcp};
 
 #[test]
-fn nothing_is_lost() {
-    tcp::without_loss(on_both);
-}
-
-#[test]
-fn the_first_round_trip_is_marked() {
-    tcp::first_round_trip(on_both);
-}
-
-#[test]
-fn a_segment_is_lost() {
-    tcp::each_segment_loss(on_both);
-}
-
-#[test]
-fn an_ack_is_lost() {
-    tcp::each_ack_loss(on_both);
-}
-
-#[test]
-fn a_tail_is_lost() {
-    tcp::tail_loss(on_both);
-}
-
-#[test]
 fn frames_are_lost_at_random() {
     tcp::random_loss(on_both, "0.01");
-}
-
-#[test]
-fn a_lossy_class_beside_a_lossless_one() {
-    tcp::beside_roce(on_both);
-}
-
-#[test]
-fn marks_slow_a_sender_down() {
-    tcp::marks(on_both);
-}
-
-#[test]
-fn segments_bring_stamps_and_acks_return_them() {
-    tcp::telemetry(on_both);
 }
 
 /// The two ends of one host's link: on more wires tshark sees each segment again.

@@ -14,16 +14,6 @@ fn stamped<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
 }
 
 #[test]
-fn stamps_tell_what_the_wires_show() {
-    telemetry::stamps_tell_what_the_wires_show(on_both);
-}
-
-#[test]
-fn each_hop_stamps_until_the_room_is_used_up() {
-    telemetry::each_hop_stamps_until_the_room_is_used_up(on_both);
-}
-
-#[test]
 fn losses_and_long_packets_run_as_in_memory() {
     telemetry::losses_and_long_packets(on_both);
 }

@@ -5,35 +5,16 @@ mod cli_cleanup;
 mod cli_foreign;
 mod cli_killed;
 mod cli_sweep;
-mod fabric_backpressure;
-mod fabric_deadlock;
-mod fabric_device_queue;
-mod fabric_distributions;
 mod fabric_drawn;
 mod fabric_exactness;
-mod fabric_explain;
 mod fabric_faults;
-mod fabric_flow_queues;
-mod fabric_flow_trace;
 mod fabric_headroom;
 mod fabric_hooks;
-mod fabric_lossy;
-mod fabric_measures;
-mod fabric_multipath;
-mod fabric_ofc;
 mod fabric_pfc;
-mod fabric_pfc_family;
 mod fabric_rings;
-mod fabric_selective_repeat;
-mod fabric_shapes;
-mod fabric_simulator_files;
-mod fabric_spfc;
-mod fabric_static_routes;
 mod fabric_storm;
 mod fabric_tcp;
 mod fabric_telemetry;
-mod fabric_transport;
-mod fabric_window;
 mod live;
 mod live_captures;
 mod live_clock;
@@ -50,3 +31,8 @@ mod selftest;
 mod selftest_faults;
 mod standalone;
 mod standalone_ends;
+
+/// The scenario tests of both rungs.
+mod fabric {
+    tests::scenario_tests!(tests::fabric::on_both);
+}

@@ -2,20 +2,13 @@
 
 use tests::fabric::exactness::{self, DELAYS, PAYLOADS, RATES};
 use tests::fabric::lone_flow::lone_paths;
-use tests::fabric::{
-    CAPTURE_ALL, counted_frames, in_memory, in_memory_on, shapes, shipped, shipped_files,
-};
+use tests::fabric::{CAPTURE_ALL, in_memory, in_memory_on, shapes, shipped, shipped_files};
 use tests::generated;
 
 /// Generated paths; `XOFF_CASES` replaces the number.
 const PATHS: u32 = 300;
 const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/exactness.txt");
-
-#[test]
-fn frames_that_count_other_lengths_and_times() {
-    counted_frames::two_to_one(in_memory);
-}
 
 #[test]
 fn a_flow_alone_on_a_star() {

@@ -3,66 +3,6 @@
 use tests::fabric::{CAPTURE_ALL, faults, in_memory, in_memory_on};
 
 #[test]
-fn a_loss_lasts_for_its_span() {
-    faults::losses_in_a_span(in_memory);
-}
-
-#[test]
-fn a_damaged_frame_is_dropped_and_sent_again() {
-    faults::damage_is_recovered(in_memory);
-}
-
-#[test]
-fn a_frame_in_a_hundred_is_damaged() {
-    faults::random_damage(in_memory);
-}
-
-#[test]
-fn a_delay_is_added_to_the_closed_form() {
-    faults::delays_are_added(in_memory);
-}
-
-#[test]
-fn jitter_keeps_frames_in_order() {
-    faults::jitter_keeps_the_order(in_memory);
-}
-
-#[test]
-fn a_slower_port_has_a_closed_form() {
-    faults::a_slower_port(in_memory);
-}
-
-#[test]
-fn a_link_is_down_for_a_while() {
-    faults::a_link_that_is_down(in_memory);
-}
-
-#[test]
-fn a_link_flaps() {
-    faults::a_link_that_flaps(in_memory);
-}
-
-#[test]
-fn routes_avoid_a_link_that_is_down() {
-    faults::routes_around_a_dead_link(in_memory);
-}
-
-#[test]
-fn a_host_without_a_link_has_no_route() {
-    faults::no_route_is_left(in_memory);
-}
-
-#[test]
-fn all_faults_at_once() {
-    faults::all_at_once(in_memory);
-}
-
-#[test]
-fn the_documented_example_runs() {
-    faults::documented_example(in_memory);
-}
-
-#[test]
 fn threads_do_not_matter() {
     let text = faults::everything();
     let one = in_memory(&text, &[CAPTURE_ALL]);

@@ -4,26 +4,6 @@
 use tests::fabric::worst_case::{Trigger, WorstCase, assert_headroom_exhausted};
 use tests::fabric::{CAPTURE_ALL, dissection, in_memory, link_delay};
 
-#[test]
-fn an_exchange_is_as_computed_by_hand() {
-    link_delay::by_hand(in_memory);
-}
-
-#[test]
-fn a_busy_port_is_not_a_longer_link() {
-    link_delay::under_load(in_memory);
-}
-
-#[test]
-fn a_lost_frame_costs_a_measurement() {
-    link_delay::lost_frames(in_memory);
-}
-
-#[test]
-fn a_link_that_does_not_answer_gets_what_was_configured() {
-    link_delay::link_that_does_not_answer(in_memory);
-}
-
 /// h1's link in [`WorstCase`] takes milliseconds for an exchange; one is enough.
 const ADAPTIVE: &str = "kind = \"adaptive\", period = \"20ms\"";
 const PROMPT: &str = "host.pause_response=0ns";

@@ -4,15 +4,12 @@ mod backpressure;
 mod captured_drops;
 mod closed_loops;
 mod collisions;
-mod deadlock;
-mod device_queue;
 mod dissection;
 mod distributions;
 mod drawn;
 mod exactness;
 mod explain;
 mod faults;
-mod flow_queues;
 mod flow_trace;
 mod headroom;
 mod headroom_schemes;
@@ -22,20 +19,20 @@ mod link_delay;
 mod lossy;
 mod measures;
 mod multipath;
-mod ofc;
 mod pfc;
 mod pfc_family;
 mod queueing;
 mod reference;
 mod rings;
-mod selective_repeat;
 mod shapes;
-mod simulator_files;
 mod spfc;
-mod static_routes;
 mod storm;
 mod tcp;
 mod telemetry;
 mod transport;
 mod varied;
-mod window;
+
+/// The scenario tests of both rungs.
+mod fabric {
+    tests::scenario_tests!(tests::fabric::in_memory);
+}

@@ -11,16 +11,6 @@ fn stamped<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
     in_memory_on::<THREADS>(text, &[overrides, &[ROOM]].concat())
 }
 
-#[test]
-fn stamps_tell_what_the_wires_show() {
-    telemetry::stamps_tell_what_the_wires_show(in_memory);
-}
-
-#[test]
-fn each_hop_stamps_until_the_room_is_used_up() {
-    telemetry::each_hop_stamps_until_the_room_is_used_up(in_memory);
-}
-
 /// Stamps move with the frames that change from thread to thread.
 #[test]
 fn threads_change_nothing() {
