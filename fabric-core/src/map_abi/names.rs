@@ -1,4 +1,4 @@
-//! Names of maps, once for both sides.
+//! Names of the maps, for both sides.
 
 /// [`super::Clock`].
 pub const CLOCK: &str = "CLOCK";
