@@ -1,7 +1,7 @@
 //! The pure core of xoff: wire formats and the switch's decisions.
 //!
-//! No I/O, no clock, no allocation, no float: time and state are arguments. The same functions run as
-//! eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
+//! No I/O, no clock, no allocation, no float: time and state are arguments. One set of functions
+//! runs as eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
 //!
 //! Life of a frame: [`frame`] parses it, [`pause_state`] applies PFC frames, [`routing`] finds the port, the [`scheme`]
 //! selects a [`queue`] and a pool, [`admission`] updates the pools' books, [`marking`] marks, [`slots`] keeps the

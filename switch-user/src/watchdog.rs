@@ -1,9 +1,9 @@
 //! The PFC watchdog of a switch: detects the beginning and end of a storm at a (port, priority).
 //!
-//! It polls periodically. A storm is detected if the queue was paused and had packets at each poll for the detection
-//! time, and sent none: one pause lasted from the first poll to the last. The storm is over if no pause was in force
-//! for the restoration time. The times of polls are multiples of the poll interval, and nothing else affects them.
-//! There are no polls while no queue is paused.
+//! Polls periodically. A storm is detected if the queue was paused and had packets at each poll for
+//! the detection time, and sent none: one pause lasted from the first poll to the last. The storm
+//! is over if no pause was in force for the restoration time. The times of polls are multiples of
+//! the poll interval, and nothing else affects them. There are no polls while no queue is paused.
 //!
 //! The watchdog uses the content of PFC frames, not the switch's reaction: under [`StormAction::Forward`] the switch
 //! ignores them.

@@ -1,5 +1,5 @@
-//! IB, Cisco's Intelligent Buffer management (Cisco, "Intelligent Buffer Management on Cisco Nexus 9000 Series Switches"): DT
-//! with approximate fair dropping (AFD) and dynamic packet prioritisation (DPP), each an option.
+//! IB, Cisco's Intelligent Buffer management (Cisco, "Intelligent Buffer Management on Cisco Nexus 9000 Series
+//! Switches"): DT with approximate fair dropping (AFD) and dynamic packet prioritisation (DPP), each an option.
 //!
 //! Parameters and equations are from the simulator of ABM's authors.
 //!

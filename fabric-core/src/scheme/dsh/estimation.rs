@@ -264,8 +264,8 @@ mod tests {
         assert_eq!(practical, [3750, 16_875, 15_000]);
     }
 
-    /// As above with w_v = 1/2: v_avg = 0.05, then 0.05 + (0.455 - 0.05) / 2 = 0.2525, then 0.2525
-    /// + (0.63875 - 0.2525) / 2 = 0.445625; g_avg is unchanged.
+    /// The case above with w_v = 1/2: v_avg = 0.05, then 0.05 + (0.455 - 0.05) / 2 = 0.2525, then
+    /// 0.2525 + (0.63875 - 0.2525) / 2 = 0.445625; g_avg is unchanged.
     #[test]
     fn gradient_and_deviation_have_weights_of_their_own() {
         let lengths = [(1000, 1250), (400, 3650), (100, 3025)];

@@ -118,7 +118,7 @@ fn a_queue_pauses_tau_below_its_threshold() {
     }
 }
 
-/// As above without shared headroom: T = (120,000 - s) / 10 equals s at 10,909, and g = 1 has no effect on tau.
+/// The queue above without shared headroom: T = (120,000 - s) / 10 equals s at 10,909, and g = 1 has no effect on tau.
 #[test]
 fn without_shared_headroom_a_queue_pauses_at_its_threshold() {
     for (bytes, pauses) in [(10_909, false), (10_910, true)] {
