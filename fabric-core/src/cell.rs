@@ -29,13 +29,13 @@
 //!   queue turned OFF. Then the neighbour goes on sending.
 //! - **Order of hop control frames.** Frames due to an arrival go through the ring of records, frames due to a
 //!   departure do not. A RESUME may overtake its PAUSE; the neighbour then waits until the quanta run out.
-//! - **The RESUME of a port.** User space reads the pauses of its queues again when it sends one, and panics if an
-//!   arrival has turned the port OFF by then (`tell_resume` in `switch-user`).
-//! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for; an arrival may have taken
-//!   that room. It changes six counts one after another, so an arrival may find the bytes in neither
-//!   pool.
-//! - **SPFC's circuit.** [`reset`] and [`release`] change the classes that are paused by a load and a store. If an arrival
-//!   pauses one class while a departure resumes another, one of the two is lost: the port stays normal for good, or is a
+//! - **The RESUME of a port.** User space reads the pauses of the port's queues again when it sends a RESUME, and
+//!   panics if an arrival has turned the port OFF by then (`tell_resume` in `switch-user`).
+//! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for, but
+//!   an arrival may have taken that room. It changes six counts one after another, so an arrival
+//!   may find the bytes in neither pool.
+//! - **SPFC's circuit.** [`reset`] and [`release`] change the paused classes by a load and a store. If an arrival
+//!   pauses one class while a departure resumes another, one change is lost: the port stays normal for good, or is a
 //!   victim while it pauses. `tick` and `count` of both sides may also begin a period twice, or lose its count.
 //! - **Measured headroom.** `set_headroom` in `switch-user` rewrites the configuration, which does not consist of
 //!   cells, and computes it from the bytes that queues and pools held a moment before.

@@ -5,20 +5,20 @@
 //!
 //! # Adding a kind
 //!
-//! 1. A variant of [`HopControl`]. The compiler asks for its words ([`HopControl::to_words`]), its bytes and its text
-//!    (`emit` and `Display` in `wire/hop_control.rs`) and what a NIC does with it (`Host::handle_hop_control` in
-//!    `host-agent/src/host.rs`).
-//! 2. The compiler does not ask for the inverse functions: [`HopControl::from_words`], and `read_body` in
-//!    `wire/hop_control.rs`. Without them the kind is refused. Each of the two files has its own numbers of kinds,
-//!    because PFC has a number in words only.
-//! 3. Which waiting frames a new one replaces: [`HopControl::supersedes`] says no by default.
-//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind. The latter, and
-//!    the tests of `wire/hop_control.rs`, also draw kinds that do not exist: give these other numbers. The
-//!    dissector's tests are in `tests/tests/memory/dissection.rs`.
-//! 3. Waiting frames that a new frame replaces: [`HopControl::supersedes`] returns false by default.
-//! 6. A switch that receives it: [`Scheme::receive`](crate::scheme::Scheme::receive) of the scheme that takes it, and
-//!    [`Scheme::paused`](crate::scheme::Scheme::paused) if it stops queues. Others drop it as
-//!    `unexpected-hop-control`.
+//! 1. A variant of [`HopControl`]. The compiler reports the missing words
+//!    ([`HopControl::to_words`]), bytes and text (`emit` and `Display` in `wire/hop_control.rs`)
+//!    and the missing reaction of a NIC (`Host::handle_hop_control` in `host-agent/src/host.rs`).
+//! 2. The compiler does not report the inverse functions: [`HopControl::from_words`], and
+//!    `read_body` in `wire/hop_control.rs`. Without them the kind is refused. Each of the two files
+//!    numbers the kinds separately, because PFC has a number in words only.
+//! 3. The waiting frames that a new frame replaces: [`HopControl::supersedes`] returns false by default.
+//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind.
+//!    The latter, and the tests of `wire/hop_control.rs`, also draw unknown kinds: give these other
+//!    numbers. The dissector's tests are in `tests/tests/memory/dissection.rs`.
+//! 5. `docs/hop-control.md` and the diagram in `wire/hop_control.rs`, `dissectors/xoff.lua`, `cargo xtask build-ebpf`.
+//! 6. Reception at a switch: [`Scheme::receive`](crate::scheme::Scheme::receive) of the schemes
+//!    that use the kind, and [`Scheme::paused`](crate::scheme::Scheme::paused) if the kind stops
+//!    queues. Other schemes drop its frames as `unexpected-hop-control`.
 
 use crate::cell::{Cell32, Sharing};
 use crate::map_abi::PRIORITIES;

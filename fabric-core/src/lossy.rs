@@ -6,13 +6,13 @@
 //! | kind | drops at arrival | drops at departure |
 //! | --- | --- | --- |
 //! | [`dynamic_threshold`] | above alpha times the free buffer (DT) | |
-//! | [`complete_sharing`] | where no buffer is free (CS) | |
+//! | [`complete_sharing`] | if no buffer is free (CS) | |
 //! | [`active`] | as DT, with alpha divided by congested queues and times the drain rate (ABM) | |
-//! | [`bshare`] | as CS | what has waited longer than theta (BSHARE) |
-//! | [`flow_aware`] | as DT, with a larger alpha for flows that have sent little (FAB) | |
-//! | [`intelligent`] | as DT, and by chance what is beyond its fair share; the first packets of flows may join another queue (IB) | |
+//! | [`bshare`] | as CS | packets that have waited theta or longer (BSHARE) |
+//! | [`flow_aware`] | as DT, with a larger alpha for flows that have sent few bytes (FAB) | |
+//! | [`intelligent`] | as DT, and at random beyond the fair share; first packets may join another queue (IB) | |
 //!
-//! On top of each, [`codel`] may drop at departure what the scheme does not.
+//! With any scheme, [`codel`] may drop further packets at departure.
 //!
 //! If no buffer is free, every scheme drops. The buffer is the shared pool, or a pool for lossy packets only
 //! ([`SwitchConfig::lossy_pool_bytes`](crate::map_abi::SwitchConfig::lossy_pool_bytes)).

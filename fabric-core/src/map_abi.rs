@@ -16,9 +16,9 @@
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
-//! | `LOSSY_LINES` | [`SchemeLine`] | what the buffer management asks for | both | both |
-//! | `SCHEME_LINES` | [`SchemeLine`] | what the scheme asks for, at least 1 | both | both |
-//! | `SCHEME_BLOCKS` | [`SchemeBlock`] | what the scheme asks for, at least 1 | control plane | both |
+//! | `LOSSY_LINES` | [`SchemeLine`] | as the buffer management needs | both | both |
+//! | `SCHEME_LINES` | [`SchemeLine`] | as the scheme needs, at least 1 | both | both |
+//! | `SCHEME_BLOCKS` | [`SchemeBlock`] | as the scheme needs, at least 1 | control plane | both |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
 //!
 //! Maps of a standalone switch only, whose interfaces may have any index:

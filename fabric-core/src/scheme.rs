@@ -19,22 +19,22 @@
 //! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival`, `after_departure`
 //!    and `resume` have no default. They may call PFC's versions: [`pfc::admit`] and [`pfc::pause`], which take the
 //!    threshold as an argument (pass the scheme's own [`threshold`](Scheme::threshold)), and [`pfc::resume`].
-//! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
-//!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
-//!    Look-up tables are [`Tables::scheme_block`]s.
+//! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and for each struct a
+//!    function that finds it by [`Tables::scheme_line`]. [`room`](Scheme::room) returns the number
+//!    of lines. The lines start as zeros. Look-up tables are [`Tables::scheme_block`]s.
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
-//! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no policy.
-//!    `scheme/spfc.rs` has these four steps, and little else. A scheme whose ports may be victims of congestion elsewhere
-//!    needs no state of its own for that: [`victims`].
-//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
-//!    other arms in `scheme/selected.rs`. It does not ask for two things: the number in
-//!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (add it to the list in the
-//!    test of `policy.rs`, too), and the entry in [`SchemeSettings::every`], by which `xoff doctor` and the tests of
-//!    eBPF try the scheme.
-//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`, `BackpressureKeys`,
-//!    `ThresholdKeys` or `PauseRuleKeys`. For a kind of headroom the compiler asks for most of what it reserves
-//!    (`scenario/src/headroom/reserve.rs`; look at arms with a wildcard). It asks for no advice when a limit of the
-//!    scheme drops packets (`scenario/src/headroom/advice.rs`), nor for docs/scenarios.md's table of kinds.
+//! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no
+//!    policy. `scheme/spfc.rs` is an example of these four steps. A scheme whose ports may be
+//!    victims of congestion elsewhere uses the state in [`victims`].
+//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The
+//!    compiler reports the missing arms in `scheme/selected.rs`. It does not report two things: the
+//!    number in [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC
+//!    (add it to the list in the test of `policy.rs`, too), and the entry in
+//!    [`SchemeSettings::every`], by which `xoff doctor` and the tests of eBPF try the scheme.
+//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`,
+//!    `BackpressureKeys`, `ThresholdKeys` or `PauseRuleKeys`. For headroom the compiler reports most missing
+//!    reservations (`scenario/src/headroom/reserve.rs`; check wildcard arms). It reports neither the advice for drops
+//!    by a limit of the scheme (`scenario/src/headroom/advice.rs`), nor docs/scenarios.md's kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.

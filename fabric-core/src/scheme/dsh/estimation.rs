@@ -7,12 +7,12 @@
 //! The forms differ in the division that computes a gradient and in the multiplication of Eq. 8. The averages of Eq. 5
 //! to 7, in between, are common to both; their weights are powers of two, so that they need only shifts.
 //!
-//! A gradient by look-up is within 1/128 of the quotient. The error is half an interval of each table, 1/512 of an
-//! octave in the exponential and 1/512 of the number in both logarithms, plus the rounding of the entries. The averages
-//! cannot amplify it, Eq. 7 adds `1 + 2 k` such errors, and Fig. 12 adds a step: phi-hat differs by at most `((1 + 2 k)
-//! G / 128 + 1/64) Phi`, G being the max gradient so far, plus the rounding of shifts (0.1 % of Phi with the paper's
-//! parameters). This holds for changes below 16 MB in less than eight seconds, to which the division clamps.
-//! than 16 MB within less than eight seconds; the division counts larger ones as that.
+//! A gradient by look-up is within 1/128 of the quotient. The error is the sum of half an interval of each table, 1/512
+//! of an octave in the exponential and 1/512 of the number in both logarithms, and of the rounding of the entries. The
+//! averages cannot amplify it, Eq. 7 adds `1 + 2 k` such errors, and Fig. 12 adds a step. So phi-hat differs by at most
+//! `((1 + 2 k) G / 128 + 1/64) Phi`, G being the max gradient so far, plus the rounding of shifts (0.1 % of Phi with
+//! the paper's parameters). This holds for changes of less than 16 MB in less than eight seconds; the division clamps
+//! larger changes to these.
 
 use units::Nanos;
 
