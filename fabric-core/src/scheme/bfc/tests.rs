@@ -133,8 +133,8 @@ struct Model {
     /// Indexed by egress port and flow: time of its last arrival or departure, and its queue.
     seen: [[Option<(u64, QueueId)>; 6]; PORTS],
     paused: [[bool; 3]; PORTS],
-    /// Indexed by egress port: times that a flow without packets received one, and that its queue held packets at that
-    /// moment.
+    /// Indexed by egress port: times that a flow without packets received one, and that its queue
+    /// held packets then.
     activations: [[u32; 2]; PORTS],
 }
 

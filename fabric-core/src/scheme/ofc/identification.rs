@@ -97,7 +97,7 @@ fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
     note
 }
 
-/// Returns `X_off^c` if both queues hold at least this, and the class need not be paused (lines 3 and 4).
+/// Returns `X_off^c` if `q_in` and `q_out` are at least this and the class is not paused (lines 3 and 4).
 #[inline(always)]
 fn congested<T: Tables>(packet: &Arriving<'_, T>) -> Option<u64> {
     let at = &packet.ingress;
