@@ -1,4 +1,4 @@
-//! Which pool takes an arriving packet, and the counters of the pools.
+//! Admission: the pool that takes an arriving packet, and the pools' counters.
 
 use crate::cell::Cell64;
 use crate::map_abi::Pool;
@@ -6,15 +6,15 @@ use crate::scheme::{Arriving, Ingress};
 use crate::tables::Tables;
 use crate::threshold::shared_free;
 
-/// Whether the queue's private buffer takes the packet (DSH, Algorithm 1, line 1).
+/// True if the queue's private buffer has room for the packet (DSH, Algorithm 1, line 1).
 #[inline(always)]
 pub fn fits_private<T>(packet: &Arriving<'_, T>) -> bool {
     let Ingress { config, queue, .. } = packet.ingress;
     queue.private_bytes.load() + packet.length < config.private_bytes
 }
 
-/// Whether the shared pool takes it; `threshold` is T(t) of its queue. Static thresholds and alpha > 1 may allow more
-/// than the pool has, so its free bytes count as well.
+/// True if the shared pool has room for the packet. `threshold` is T(t) of the packet's queue. Static thresholds and
+/// alpha > 1 may add up to more than the pool, so the pool's free bytes limit the packet too.
 #[inline(always)]
 pub fn fits_shared<T>(packet: &Arriving<'_, T>, threshold: u64) -> bool {
     let Ingress { config, switch, queue, .. } = packet.ingress;
@@ -22,21 +22,21 @@ pub fn fits_shared<T>(packet: &Arriving<'_, T>, threshold: u64) -> bool {
         && packet.length <= shared_free(config, switch)
 }
 
-/// How many bytes of the packet the queue's private buffer has no room for, where it is filled to the byte.
+/// Bytes of the packet beyond the free bytes of the queue's private buffer, where packets may be split between pools.
 #[inline(always)]
 pub fn beyond_private<T>(packet: &Arriving<'_, T>) -> u64 {
     let Ingress { config, queue, .. } = packet.ingress;
     (queue.private_bytes.load() + packet.length).saturating_sub(config.private_bytes)
 }
 
-/// Whether the queue's own headroom takes it.
+/// True if the queue's own headroom has room for the packet.
 #[inline(always)]
 pub fn fits_headroom<T>(packet: &Arriving<'_, T>) -> bool {
     let Ingress { port, queue, .. } = packet.ingress;
     queue.headroom_bytes.load() + packet.length < port.headroom_bytes.load()
 }
 
-/// Counts an admitted packet in its pool. Returns its bytes there: all, unless the private pool has some.
+/// Counts an admitted packet in `pool`. Returns its bytes there, without any part split off to the private pool.
 #[inline(always)]
 pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) -> u64 {
     let Ingress { switch, .. } = *at;
@@ -54,7 +54,7 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) -> u64 {
     bytes
 }
 
-/// Counts as many bytes of a packet in the private pool as that has room for, and returns how many.
+/// Counts as much of a packet in the private pool as fits, and returns that number of bytes.
 #[inline(always)]
 fn fill_private<T: Tables>(at: &Ingress<'_, T>, length: u64) -> u64 {
     let Ingress { config, switch, queue, .. } = *at;
@@ -65,7 +65,7 @@ fn fill_private<T: Tables>(at: &Ingress<'_, T>, length: u64) -> u64 {
     bytes
 }
 
-/// What a packet has given back to two of the pools; the rest of its length went to the private pool.
+/// Bytes that a departed packet returns to headroom and to the shared pool; the rest returns to the private pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {
     /// Bytes of headroom.
@@ -74,11 +74,11 @@ pub struct Released {
     pub shared: u64,
 }
 
-/// Gives a departing packet's bytes back: to headroom first, then to the shared pool, then to the private
-/// one, as switching chips and the HPCC simulator do. The pools of a queue are counters, not places. If each packet
-/// gave back bytes of the pool that it was charged to, headroom would stay in use until the packets at the queue's
-/// end had left. The PAUSE would last as long (DSH, Fig. 3: OFF ends only when headroom is empty), however far the
-/// queue had fallen below `X_on`.
+/// Returns a departing packet's bytes to the pools: to headroom first, then to the shared pool, then to the private
+/// pool, as switching chips and the HPCC simulator do. The pools of a queue are counters, not places. If each packet
+/// returned its bytes to the pool that it was charged to, headroom would stay in use until the last packets of the
+/// queue left. The PAUSE would last as long (DSH, Fig. 3: OFF ends only when headroom is empty), however far the queue
+/// had fallen below `X_on`.
 #[inline(always)]
 pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
     let Ingress { queue, .. } = *at;
@@ -141,12 +141,12 @@ pub(crate) mod tests {
         checksum: 0,
     };
 
-    /// A switch that holds nothing and whose X_off is a constant.
+    /// A switch with an empty buffer and a constant X_off.
     pub(crate) fn idle(config: SwitchConfig, threshold: u64) -> OwnedTables {
         OwnedTables::new(SwitchConfig { static_xoff_bytes: threshold, ..config }, 0)
     }
 
-    /// A packet of `length` bytes that comes to port 1 and leaves by port 0.
+    /// A packet of `length` bytes from port 1 to port 0.
     pub(crate) fn arriving(
         tables: &OwnedTables,
         kind: SchemeKind,
@@ -224,7 +224,7 @@ pub(crate) mod tests {
         let packet = arriving(&tables, SchemeKind::Oversubscribed, 0, 1000);
         let at = packet.ingress;
         at.port.headroom_bytes.store(5000);
-        // (headroom of the queue, headroom of all, outcome) for 1000 bytes.
+        // (headroom of the queue, headroom of the whole switch, outcome) for 1000 bytes.
         let rows = [
             (3999, 3999, Ok(Pool::Headroom)),
             (0, 6000, Ok(Pool::Headroom)),
@@ -265,7 +265,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Each scheme has a limit of its own, and only DSH counts what a port holds.
+    /// Each scheme has its own limit, and only DSH counts the bytes that a port holds.
     #[test]
     fn the_policy_says_which_pools_there_are() {
         for (kind, outcome, books) in [

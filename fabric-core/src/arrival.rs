@@ -1,4 +1,4 @@
-//! Arrival: everything that happens to a frame when its last bit has come in.
+//! Arrival: the pipeline that handles a frame when its last bit has been received.
 
 use units::Nanos;
 
@@ -21,39 +21,39 @@ use crate::slots;
 use crate::tables::Tables;
 use crate::watchdog;
 
-/// What became of a frame.
+/// Result of the arrival pipeline for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is buffered.
+    /// The packet is buffered.
     Queued(Queued),
-    /// It was a hop control frame; what the neighbour allows has changed.
+    /// A hop control frame was received and applied.
     ControlReceived(HopControl),
-    /// It was a link delay frame, for the control plane.
+    /// A link delay frame was received; the control plane handles it.
     LinkDelayReceived,
-    /// It is gone.
+    /// The frame was dropped.
     Dropped(DropReason),
 }
 
 impl Outcome {
-    /// Where it has not been written yet: an error that ends a run as a failure, should anybody read it.
+    /// Placeholder before the pipeline has run. Reading it fails the run.
     pub const UNKNOWN: Self = Self::Dropped(DropReason::BrokenTable);
 }
 
 /// A buffered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Its descriptor.
+    /// Slot of its descriptor.
     pub slot: u32,
-    /// Where it leaves.
+    /// Port by which it leaves.
     pub egress_port: u32,
-    /// The egress queue that it joins.
+    /// Egress queue that it joins.
     pub queue: QueueId,
-    /// Whether it was marked on the way in.
+    /// True if it was marked at enqueue.
     pub marked: bool,
 }
 
-/// Runs the arrival pipeline on a frame that came in at `port`; counts what it drops, and tells `send` of hop control
-/// frames that are due there.
+/// Runs the arrival pipeline on a frame that was received at `port`. Counts the frame if it drops
+/// it, and passes the hop control frames due at `port` to `send`.
 #[inline(always)]
 pub fn arrival<F: Frame, T: Tables>(
     frame: &mut F,
@@ -63,8 +63,8 @@ pub fn arrival<F: Frame, T: Tables>(
     now: Nanos,
     send: &mut impl FnMut(&Order),
 ) -> Outcome {
-    // In eBPF one jump at each decision, so that a program has the pipeline only once; the verifier removes the schemes that
-    // the policy does not name.
+    // In eBPF each decision has one jump, so that a program contains the pipeline only once. The
+    // verifier removes the schemes that the policy does not select.
     if cfg!(target_arch = "bpf") {
         return arrival_under::<Selected, F, T>(frame, tables, policy, port, now, send);
     }
@@ -73,7 +73,7 @@ pub fn arrival<F: Frame, T: Tables>(
     outcome
 }
 
-/// The same under the scheme `S`, whatever the policy names.
+/// Runs [`arrival`] under the scheme `S`, whatever the policy selects.
 #[inline(always)]
 pub(crate) fn arrival_under<S: Scheme, F: Frame, T: Tables>(
     frame: &mut F,
@@ -124,7 +124,7 @@ fn receive<S: Scheme, F: Frame, T: Tables>(
     }
 }
 
-/// Where a packet came in.
+/// The policy, tables and port that a packet arrives with.
 struct Place<'a> {
     policy: Policy,
     config: &'a SwitchConfig,
@@ -189,7 +189,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
         Pool::Shared
     };
 
-    // All that can fail comes before the counters change.
+    // Every step that can fail runs before the counters change.
     let source = out.address.load() | S::named_queue(policy, queue);
     frame.forward(source, out.peer_address.load(), fields)?;
     let queue_bytes = egress.bytes.load();
@@ -233,7 +233,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     Ok(Queued { slot, egress_port, queue, marked })
 }
 
-/// Pauses because of a lossless packet that found no room. That is seldom, so it is a call; in eBPF a call would need its own stack.
+/// Sends the pauses due to a lossless packet without room. A call because it is rare; in eBPF, calls need a stack.
 #[cfg_attr(target_arch = "bpf", inline(always))]
 #[cfg_attr(not(target_arch = "bpf"), cold, inline(never))]
 fn refuse<S: Scheme, T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {

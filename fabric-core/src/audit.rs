@@ -1,4 +1,4 @@
-//! The egress auditor: what left a port, and whether it was allowed to.
+//! The egress auditor: counts the frames that leave a port, and the frames that a pause should have stopped.
 
 use units::Nanos;
 
@@ -7,8 +7,8 @@ use crate::map_abi::{EgressClass, class_row};
 use crate::priority::Priority;
 use crate::tables::Tables;
 
-/// Looks at a frame that leaves `port`, its transmission having begun at `started`. `None` if there is no
-/// such port.
+/// Audits a frame that leaves `port` and whose transmission began at `started`. Returns `None` if
+/// the port does not exist.
 #[inline(always)]
 pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nanos) -> Option<()> {
     let config = tables.config()?;
@@ -44,7 +44,7 @@ mod tests {
     use crate::wire::roce::Ecn;
     use crate::wire::{HopControlFrame, LinkDelayFrame, PfcFrame, hop_control, link_delay, pfc};
 
-    /// Paused in [1000, 3000), then in [4000, 6000); all frames are seen after that.
+    /// Paused in [1000, 3000), then in [4000, 6000); all frames are audited after that.
     #[test]
     fn a_frame_breaks_the_latest_pause_or_the_one_before() {
         let tables = OwnedTables::new(SwitchConfig::default(), 0);

@@ -1,11 +1,11 @@
-//! How large a switch's buffer may be, and how many packets it holds.
+//! Max buffer size of a switch, and the number of packets a buffer holds.
 
 use units::Bytes;
 
 use crate::map_abi::MAX_SLOTS;
 use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
 
-/// The largest buffer for which there are descriptors, however small its frames are.
+/// Largest buffer that has enough descriptors even if every frame has the minimum length.
 pub const LARGEST_BUFFER: Bytes = Bytes((MAX_SLOTS * MINIMUM_FRAME_LENGTH) as u64);
 
 const _: () = assert!(
@@ -13,12 +13,12 @@ const _: () = assert!(
     "any alpha times the free bytes of a buffer fits into 64 bits"
 );
 
-/// Frames that a buffer holds if all of them are as small as can be.
+/// Number of minimum-length frames that fill a buffer.
 pub const fn frames_in(buffer: Bytes) -> u64 {
     buffer.0 / MINIMUM_FRAME_LENGTH as u64
 }
 
-/// Descriptors for a buffer of at most [`LARGEST_BUFFER`], at least 1: as many as it can hold packets.
+/// Descriptors for a buffer of at most [`LARGEST_BUFFER`]: one for each packet it can hold, at least 1.
 pub fn slots_for(buffer: Bytes) -> u32 {
     assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
     let slots = frames_in(buffer).max(1);

@@ -1,19 +1,19 @@
 //! Cells: the fields of a switch's state, shared by eBPF and user space through mapped memory.
 //!
-//! Two sides may work on them at once: arrivals in eBPF, on several CPUs, and in user space the one thread that lets
-//! the switch's packets depart. Where that is so ([`Sharing::SHARED`]), an addition, a subtraction and a raise are one
-//! atomic operation each, and the value they return is the one they made. (In eBPF, where loops have an end, a raise
-//! gives up after a few failed attempts.) Tables that one thread has for itself count with a load and a store.
+//! Two sides may work on cells at once: arrivals in eBPF, on several CPUs, and departures in user space, on one thread.
+//! For such tables ([`Sharing::SHARED`]), an addition, a subtraction and a raise are one atomic operation each and
+//! return the value that this operation stored. (In eBPF, where loops are bounded, a raise gives up after a few failed
+//! attempts.) Tables of a single thread count with a load and a store.
 //!
 //! # What still relies on turns
 //!
-//! A switch that stands alone has the real clock, so frames arrive whenever they do. There `turn` makes the turns, as a
-//! lock for which arrivals never wait.
+//! A standalone switch uses the real clock, so frames arrive at any time. There `turn` provides the
+//! turns, with a lock for which arrivals never wait.
 //!
-//! Atomic additions lose no count. They do not help a decision that reads a cell and changes it, or another cell, later.
-//! Under the virtual clock the two sides of a switch take turns: it takes one frame at a time, and user space changes its
-//! state only while it takes none. Only its auditor may run beside it, on the thread of the next node: it adds, and reads
-//! pauses (`PauseState::window`). Whoever lets more run at once has to solve each of the following.
+//! Atomic additions lose no count. They do not protect a decision that reads a cell and changes a cell later. Under the
+//! virtual clock the two sides of a switch take turns: eBPF handles one frame at a time, and user space changes the
+//! state only between frames. Only the auditor may run in parallel, on the thread of the next node: it adds, and reads
+//! pauses (`PauseState::window`). More parallelism has to solve each problem below.
 //!
 //! A departure, or the control plane, during an arrival:
 //!
@@ -21,36 +21,36 @@
 //!   entry and then moves the pointer, by a load and a store. If they overlap, a slot goes to two packets or to none.
 //!   Additions order nothing else natively, so a pointer that publishes an entry also needs release and acquire.
 //! - **A PAUSE that nobody ends.** In [`pfc::pause`] and [`dsh::two_level`] an arrival finds the queue above `X_off`
-//!   and stores OFF. If the queue's last packets depart between the two, they find it ON and do not resume it, and the
-//!   PAUSE is renewed as long as the queue is OFF. After its store, each side must look again at what the other writes,
-//!   in sequentially consistent order.
-//! - **A PAUSE that is never sent.** In DSH a queue that turns OFF tells nobody while its port is OFF. If a departure
-//!   turns the port ON meanwhile, it may have asked the queue before the queue turned OFF: the neighbour goes on
-//!   sending.
-//! - **Order of hop control frames.** An arrival's go through the ring of records, a departure's do not. A RESUME may
-//!   overtake the PAUSE that it ends; the neighbour then waits until the quanta run out.
-//! - **The RESUME of a port.** User space reads the pauses of its queues again when it sends one, and panics if an
-//!   arrival has turned the port OFF by then (`tell_resume` in `switch-user`).
-//! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for; an arrival may have taken
-//!   that room. It changes six counts one after another, so an arrival may find the bytes in neither
-//!   pool.
-//! - **SPFC's circuit.** [`reset`] and [`release`] change the classes that are paused by a load and a store. If an arrival
-//!   pauses one class while a departure resumes another, one of the two is lost: the port stays normal for good, or is a
+//!   and stores OFF. If the queue's last packets depart in between, the departures find it ON and do not resume it, and
+//!   the PAUSE is renewed as long as the queue is OFF. After its store, each side must read the other side's cells
+//!   again, in sequentially consistent order.
+//! - **A PAUSE that is never sent.** In DSH a queue that turns OFF sends no PAUSE while its port is
+//!   OFF. If a departure turns the port ON meanwhile, it may have read the queue's state before the
+//!   queue turned OFF. Then the neighbour goes on sending.
+//! - **Order of hop control frames.** Frames due to an arrival go through the ring of records, frames due to a
+//!   departure do not. A RESUME may overtake its PAUSE; the neighbour then waits until the quanta run out.
+//! - **The RESUME of a port.** User space reads the pauses of the port's queues again when it sends a RESUME, and
+//!   panics if an arrival has turned the port OFF by then (`tell_resume` in `switch-user`).
+//! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for, but
+//!   an arrival may have taken that room. It changes six counts one after another, so an arrival
+//!   may find the bytes in neither pool.
+//! - **SPFC's circuit.** [`reset`] and [`release`] change the paused classes by a load and a store. If an arrival
+//!   pauses one class while a departure resumes another, one change is lost: the port stays normal for good, or is a
 //!   victim while it pauses. `tick` and `count` of both sides may also begin a period twice, or lose its count.
-//! - **Measured headroom.** `set_headroom` in `switch-user` rewrites the configuration, which is not made of cells,
-//!   and computes it from what queues and pools held when it looked.
+//! - **Measured headroom.** `set_headroom` in `switch-user` rewrites the configuration, which does not consist of
+//!   cells, and computes it from the bytes that queues and pools held a moment before.
 //!
 //! Arrivals on several CPUs:
 //!
-//! - **Admission** looks for room and charges later. Each further CPU may exceed the shared pool, and an oversubscribed
-//!   headroom pool, by a frame.
-//! - **What belongs to an ingress port or queue** (its pools, ON and OFF, DSH's averages) is written without regard to
-//!   other arrivals at the same port: the frames of a port must stay on one CPU.
-//! - **Records.** User space expects the records of a frame's hop control frames right behind the frame's own.
+//! - **Admission** compares the free room first and charges later. Each further CPU may exceed the
+//!   shared pool, and an oversubscribed headroom pool, by a frame.
+//! - **State of an ingress port or queue** (its pools, ON and OFF, DSH's averages) is written
+//!   without regard to other arrivals at the same port: all frames of a port must stay on one CPU.
+//! - **Records.** User space expects the records of a frame's hop control frames right behind the frame's own record.
 //!
-//! These may be inexact and do no harm: the maximum of the buffer (a sum of three cells, read one after another), the
-//! queue's length that DSH measures (a sum as well), a random number of the marking (two CPUs may draw the same), the two
-//! ends of a [`PauseState`] (half a new pause forbids nothing, or begins without its response time).
+//! These values may be inexact without harm: the buffer's maximum (a sum of three cells, read one after another), the
+//! queue length that DSH measures (also a sum), a random number of the marking (two CPUs may draw the same), and the
+//! two ends of a [`PauseState`] (half of a new pause forbids nothing, or begins without its response time).
 //!
 //! [`PauseState`]: crate::map_abi::PauseState
 //! [`dsh::pools::settle`]: crate::scheme::dsh::pools::settle
@@ -65,7 +65,7 @@
 mod word {
     use core::cell::UnsafeCell;
 
-    /// Loops in eBPF have an end. Each attempt in vain is one in which another CPU has changed the word.
+    /// Max attempts of a raise, because loops in eBPF are bounded. An attempt fails if another CPU changed the word.
     const RAISE_ATTEMPTS: u32 = 8;
 
     /// A word of map memory. BPF has no 32-bit atomic type in `core`; aligned loads and stores of up to
@@ -94,10 +94,10 @@ mod word {
             unsafe { self.0.get().write_volatile(value) }
         }
 
-        /// Adds and returns what was there.
+        /// Adds `value` and returns the previous value.
         #[inline(always)]
         pub fn fetch_add(&self, value: T) -> T {
-            // LLVM 22 turns a relaxed fetch-and-add on BPF into one that does not fetch.
+            // LLVM 22 compiles a relaxed fetch-and-add for BPF to an instruction that does not fetch.
             // SAFETY: the word is valid and aligned, and every access to it is single.
             unsafe {
                 core::intrinsics::atomic_xadd::<T, T, { core::intrinsics::AtomicOrdering::SeqCst }>(
@@ -107,7 +107,7 @@ mod word {
             }
         }
 
-        /// Replaces `expected` by `new`, in sequentially consistent order; false if something else was there.
+        /// Replaces `expected` by `new`, in sequentially consistent order. False if the word held another value.
         #[inline(always)]
         pub fn exchange(&self, expected: T, new: T) -> bool {
             // SAFETY: the word is valid and aligned, and every access to it is single.
@@ -148,10 +148,10 @@ mod word {
     }
 }
 
-/// Who works on the cells of a switch.
+/// Mode of access to a switch's cells: shared by two sides, or owned by one thread.
 pub trait Sharing {
-    /// Whether another side may change them at the same time. If not, additions need no locked instruction, which
-    /// would be most of the memory datapath's cost.
+    /// True if another side may change the cells at the same time. If false, additions use no
+    /// locked instruction, which would be most of the memory datapath's cost.
     const SHARED: bool;
 }
 
@@ -166,7 +166,7 @@ macro_rules! cell {
         );
 
         impl $name {
-            /// A cell that holds `value`.
+            /// Creates a cell that holds `value`.
             pub const fn new(value: $int) -> Self {
                 #[cfg(target_arch = "bpf")]
                 {
@@ -178,7 +178,7 @@ macro_rules! cell {
                 }
             }
 
-            /// The value now.
+            /// Returns the value.
             #[inline(always)]
             pub fn load(&self) -> $int {
                 #[cfg(target_arch = "bpf")]
@@ -204,7 +204,7 @@ macro_rules! cell {
                 }
             }
 
-            /// Adds and returns the sum.
+            /// Adds `value` and returns the sum.
             #[inline(always)]
             pub fn add<S: Sharing>(&self, value: $int) -> $int {
                 if S::SHARED {
@@ -215,13 +215,13 @@ macro_rules! cell {
                 after
             }
 
-            /// Subtracts and returns the difference.
+            /// Subtracts `value` and returns the difference.
             #[inline(always)]
             pub fn sub<S: Sharing>(&self, value: $int) -> $int {
                 self.add::<S>(value.wrapping_neg())
             }
 
-            /// Raises the value to at least `value`.
+            /// Raises the cell to at least `value`.
             #[inline(always)]
             pub fn raise_to<S: Sharing>(&self, value: $int) {
                 if S::SHARED {
@@ -231,8 +231,8 @@ macro_rules! cell {
                 }
             }
 
-            /// Replaces `expected` by `new`; false if something else was there. What one side did before its exchange,
-            /// the other sees after its own.
+            /// Replaces `expected` by `new`. Returns false if the cell held another value. After its own exchange, each
+            /// side sees the stores that the other side made before its exchange.
             #[inline(always)]
             pub fn exchange(&self, expected: $int, new: $int) -> bool {
                 #[cfg(target_arch = "bpf")]
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!((narrow.add::<S>(2), wide.sub::<S>(1 << 32)), (1, u64::MAX));
     }
 
-    /// Enough that two threads meet even where other programs take most of the time.
+    /// Rounds enough for two threads to overlap even on a busy machine.
     const ROUNDS: u32 = if cfg!(miri) { 300 } else { 5_000_000 };
 
     /// Calls `work` on two threads at once.
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(wide.load(), 1 + 2 * u64::from(ROUNDS) * ((1 << 32) - 1));
     }
 
-    /// Whoever raises a cell finds it no lower afterwards.
+    /// A cell that a thread has raised never falls below that value.
     #[test]
     fn two_threads_lower_nothing() {
         let (next, narrow, wide) = (Cell32::new(0), Cell32::new(0), Cell64::new(0));
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((narrow.load(), wide.load()), (2 * ROUNDS, 2 * u64::from(ROUNDS)));
     }
 
-    /// Each sum is returned once.
+    /// Each sum is returned exactly once.
     #[test]
     fn what_an_addition_returns_is_its_own() {
         let (cell, returned) = (Cell64::new(0), Cell64::new(0));

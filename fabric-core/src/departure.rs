@@ -1,5 +1,5 @@
-//! Departure: the change of the switch's state when the scheduler has chosen a packet, at the instant its
-//! transmission starts. Runs in user space, on the memory that arrival works on.
+//! Departure: the change of the switch's state when the scheduler has chosen a packet, at the start
+//! of its transmission. Runs in user space, on the memory that arrival works on.
 
 use units::Nanos;
 
@@ -16,33 +16,33 @@ use crate::scheme::{Ingress, Leaving, Scheme, Selected, Verdict};
 use crate::slots;
 use crate::tables::{Tables, count_drop};
 
-/// A packet whose turn it was.
+/// Result of a packet's departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// Where it had come in.
+    /// Port where the packet came in.
     pub ingress_port: u32,
     /// Its priority.
     pub priority: Priority,
-    /// What became of it.
+    /// Decision about the packet.
     pub fate: Fate,
 }
 
-/// What became of a packet whose turn it was.
+/// Decision about a packet that the scheduler chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is sent.
+    /// The packet is sent.
     Sent {
-        /// Mark congestion in it before it goes out.
+        /// True if congestion must be marked in the packet before it is sent.
         mark: bool,
     },
-    /// It is gone, and counted.
+    /// The packet is dropped and counted.
     Dropped(DropReason),
-    /// It is still held, in another queue of its port, and in its slot.
+    /// The packet is still held in its slot, in another queue of its port.
     Requeued(QueueId),
 }
 
-/// Asks the scheme what becomes of the packet in `slot`. If the packet is sent or dropped, gives back its buffer and
-/// its slot. `None` if no packet is in the slot. Hands `send` the orders that are due at the packet's ingress port.
+/// Lets the scheme decide about the packet in `slot`. If the packet is sent or dropped, releases its buffer and its
+/// slot. Passes the orders due at the packet's ingress port to `send`. Returns `None` if no packet is in the slot.
 #[inline(always)]
 pub fn departure<T: Tables>(
     tables: &T,
@@ -54,7 +54,7 @@ pub fn departure<T: Tables>(
     Selected::depart(tables, &policy, slot, now, send)
 }
 
-/// The same under the scheme `S`.
+/// Runs [`departure`] under the scheme `S`.
 #[inline(always)]
 pub(crate) fn departure_under<S: Scheme, T: Tables>(
     tables: &T,
@@ -66,8 +66,8 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
     leave::<S, T>(tables, policy, slot, now, None, send)
 }
 
-/// Drops the packet in `slot` for a reason that is not the scheme's, under the scheme `S`: it gives back its buffer and
-/// its slot as if the scheme had dropped it, and is counted.
+/// Drops the packet in `slot` under the scheme `S`, for a reason that is not the scheme's. Releases
+/// its buffer and its slot as if the scheme had dropped it, and counts the drop.
 pub(crate) fn discard_under<S: Scheme, T: Tables>(
     tables: &T,
     policy: Policy,
@@ -79,7 +79,8 @@ pub(crate) fn discard_under<S: Scheme, T: Tables>(
     leave::<S, T>(tables, policy, slot, now, Some(reason), send)
 }
 
-/// `discarded` is why the packet is dropped without asking the scheme.
+/// Departure of the packet in `slot`. `discarded`, if set, is the reason to drop the packet without the scheme's
+/// decision.
 #[inline(always)]
 fn leave<S: Scheme, T: Tables>(
     tables: &T,
@@ -129,7 +130,7 @@ fn leave<S: Scheme, T: Tables>(
         }
     };
 
-    // Before the slot is free: whoever takes it next writes its descriptor.
+    // Must precede the release of the slot, whose next user writes the descriptor.
     descriptor.flags.store(0);
     slots::give_back(tables, config, switch, slot)?;
     let given_back = release(&packet.ingress, length);

@@ -1,27 +1,27 @@
-//! Why a frame went no further: one list for counters, results, documents and tests.
+//! Reasons for drops: one list for counters, results, documents and tests.
 
 use core::fmt;
 
-/// Who is to blame for a drop.
+/// Cause of a drop: the part of the emulation that is responsible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropClass {
     /// The switch's buffer policy.
     Policy,
-    /// The frame itself: malformed, or not for this switch.
+    /// The frame itself: malformed, or not addressed to this switch.
     Frame,
-    /// Not a loss: a control frame that is consumed without effect.
+    /// Not a loss: a control frame that was consumed without effect.
     Ignored,
-    /// The machine below the emulation.
+    /// The machine that runs the emulation.
     Substrate,
-    /// A fault that the scenario asked for.
+    /// A fault that the scenario injects.
     Injected,
-    /// The watchdog of a switch, which acts on a PFC storm.
+    /// The watchdog of a switch, in a PFC storm.
     Watchdog,
 }
 
 macro_rules! drop_reasons {
     ($($(#[doc = $doc:literal])+ $variant:ident = $number:literal, $name:literal, $class:ident;)+) => {
-        /// Why a frame went no further.
+        /// Reason why a frame was dropped.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u32)]
         pub enum DropReason {
@@ -29,10 +29,10 @@ macro_rules! drop_reasons {
         }
 
         impl DropReason {
-            /// Every reason, in the order of their numbers.
+            /// All reasons, in ascending order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The reason with this number, as counters and records carry it.
+            /// Returns the reason with this number, as found in counters and records.
             pub const fn from_number(number: u32) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$variant),)+
@@ -40,14 +40,14 @@ macro_rules! drop_reasons {
                 }
             }
 
-            /// As results name it.
+            /// Name in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
             }
 
-            /// Who is to blame.
+            /// Returns the cause of the drop.
             pub const fn class(self) -> DropClass {
                 match self {
                     $(Self::$variant => DropClass::$class,)+
@@ -58,13 +58,13 @@ macro_rules! drop_reasons {
 }
 
 drop_reasons! {
-    /// Shorter than the headers that it announces.
+    /// Shorter than its headers announce.
     Truncated = 0, "truncated", Frame;
     /// Longer than a record can hold.
     TooLong = 1, "too-long", Frame;
     /// Came in at an interface that is not a port of this switch.
     UnknownPort = 2, "unknown-port", Frame;
-    /// Addressed to another station.
+    /// Addressed to another MAC address.
     NotForThisRouter = 3, "not-for-this-router", Frame;
     /// Neither IPv4 nor MAC control nor a protocol of xoff.
     UnknownEtherType = 4, "unknown-ethertype", Frame;
@@ -103,31 +103,31 @@ drop_reasons! {
     HeadroomPoolExhausted = 20, "headroom-pool-exhausted", Policy;
     /// A lossless packet found its port's insurance headroom full (DSH, Section IV-B) or of size zero.
     InsuranceExhausted = 21, "insurance-exhausted", Policy;
-    /// A frame of the experimental EtherType that is not hop control, and whose address, protocol or kind is
-    /// not link delay's.
+    /// A frame of the experimental EtherType that is not hop control, and whose address, protocol
+    /// or kind is not valid for link delay.
     BadLinkDelay = 22, "bad-link-delay", Frame;
     /// A hop control frame of a kind that does not exist, or that contradicts itself.
     BadHopControl = 23, "bad-hop-control", Frame;
-    /// A hop control frame of a kind that the scheme of this switch does not take.
+    /// A hop control frame of a kind that this switch's scheme does not use.
     UnexpectedHopControl = 24, "unexpected-hop-control", Ignored;
-    /// A packet for an egress queue that a PFC storm holds, and which the watchdog drops: it waited when the storm was
-    /// detected, or arrived later.
+    /// A packet for an egress queue in a PFC storm, dropped by the watchdog. The packet waited when
+    /// the storm was detected, or arrived later.
     WatchdogEgress = 25, "watchdog-egress", Watchdog;
-    /// A packet that came in from a neighbour whose PFC storm the watchdog acts on, in a priority of that storm.
+    /// A packet from a neighbour whose PFC storm the watchdog acts on, in a priority of that storm.
     WatchdogIngress = 26, "watchdog-ingress", Watchdog;
-    /// A fault damaged the frame on the wire: the MAC at its end found the FCS wrong.
+    /// A fault damaged the frame on the wire, and the receiving MAC found a wrong FCS.
     Corrupted = 27, "corrupted", Injected;
     /// A fault has taken the wire down.
     LinkDown = 28, "link-down", Injected;
-    /// Faults have taken down all links that lead to the host, and the switch knows.
+    /// Faults have taken down all links to the host, and the switch knows it.
     Unreachable = 29, "unreachable", Injected;
-    /// A lossy packet found no free buffer for it, though its egress queue was below its threshold, if it has one.
+    /// A lossy packet found no free buffer, though its egress queue was below its threshold, if the queue has one.
     LossyBufferFull = 30, "lossy-buffer-full", Policy;
-    /// A lossy packet had waited in its egress queue for as long as packets may, when its turn came.
+    /// A lossy packet had waited in its egress queue for the max sojourn time when its turn came.
     SojournTime = 31, "sojourn-time", Policy;
-    /// A lossy packet of a flow or queue that had sent more than its fair share was drawn by approximate fair dropping.
+    /// Approximate fair dropping drew a lossy packet of a flow or queue that had sent more than its fair share.
     FairDrop = 32, "fair-drop", Policy;
-    /// CoDel dropped a lossy packet when its turn came, because its queue had kept packets for too long.
+    /// CoDel dropped a lossy packet when its turn came, because its queue's delay had been too high for too long.
     Codel = 33, "codel", Policy;
 }
 

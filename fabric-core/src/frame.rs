@@ -14,24 +14,24 @@ use crate::wire::ipv4::{Ecn, forwarded_checksum, remarked_checksum};
 use crate::wire::mac_control::{self, OPCODE_PAUSE, OPCODE_PFC};
 use crate::wire::{ParseError, RemainingSize, experimental, hop_control, ipv4, link_delay, pfc};
 
-/// What the pipeline knows of an IPv4 packet.
+/// Fields of an IPv4 packet that the pipeline uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ipv4Fields {
-    /// Where the frame was sent to, as [`crate::map_abi::Port::address`] holds it.
+    /// Destination MAC address, in the form of [`crate::map_abi::Port::address`].
     pub station: u64,
-    /// The queue of the neighbour's port that it has left, if its source address names one.
+    /// The queue of the neighbour's port that the packet left, if its source MAC address names one.
     pub upstream: QueueId,
     /// Source address, host order.
     pub source: u32,
     /// Destination address, host order.
     pub destination: u32,
-    /// Source and destination port as one word; 0 where there are none.
+    /// Source and destination port as one word; 0 if the protocol has no ports.
     pub ports: u32,
     /// Protocol.
     pub protocol: u8,
     /// DSCP and ECN.
     pub type_of_service: u8,
-    /// What its flow has left to send, in the identification.
+    /// Bytes that its flow has left to send, from the identification field.
     pub remaining: RemainingSize,
     /// Time to live.
     pub ttl: u8,
@@ -46,35 +46,35 @@ impl Ipv4Fields {
         Priority::of_bits((self.type_of_service >> 5) as u32)
     }
 
-    /// Whether its sender labels it as a packet of an incast.
+    /// True if the sender labels the packet as part of an incast.
     #[inline(always)]
     pub const fn is_of_incast(&self) -> bool {
         self.type_of_service >> 2 & ipv4::INCAST_LABEL != 0
     }
 
-    /// Whether its sender marks it as a packet of its flow's first round trip.
+    /// True if the sender marks the packet as part of its flow's first round trip.
     #[inline(always)]
     pub const fn is_first_rtt(&self) -> bool {
         self.type_of_service >> 2 & ipv4::FIRST_RTT != 0
     }
 
-    /// ECT(0), ECT(1) or CE.
+    /// True for ECT(0), ECT(1) and CE.
     #[inline(always)]
     pub const fn ecn_capable(&self) -> bool {
         !matches!(Ecn::from_wire(self.type_of_service), Ecn::NotCapable)
     }
 
-    /// CE.
+    /// True for CE.
     #[inline(always)]
     pub const fn congestion_experienced(&self) -> bool {
         matches!(Ecn::from_wire(self.type_of_service), Ecn::CongestionExperienced)
     }
 }
 
-/// What a PFC frame says.
+/// Content of a PFC frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PfcFields {
-    /// Source address, all zero if the sender did not fill it in.
+    /// Source MAC address; 0 if the sender did not fill it in.
     pub source: u64,
     /// Class-enable vector.
     pub class_enable: u8,
@@ -82,47 +82,47 @@ pub struct PfcFields {
     pub quanta: [u16; 8],
 }
 
-/// A frame as the pipeline sees it.
+/// A parsed frame, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// To be routed.
+    /// A packet to be routed.
     Ipv4(Ipv4Fields),
-    /// Pause state for this port.
+    /// A PFC frame, which pauses or resumes priorities of this port.
     Pfc(PfcFields),
-    /// What else the neighbour says of what this port may send.
+    /// Another hop control frame, which limits what this port may send.
     HopControl(HopControl),
-    /// For the control plane: the neighbour measures the link, or answers.
+    /// A link delay request or answer, for the control plane.
     LinkDelay,
 }
 
-/// A frame in the pipeline's hands.
+/// A frame in the pipeline.
 pub trait Frame {
-    /// How long it counts in buffers: its length without FCS, unless it is [`Counted`].
+    /// Accounted frame length in buffers, bytes: the length without FCS, unless the frame is [`Counted`].
     fn length(&self) -> u32;
     /// Reads the headers.
     fn parse(&self) -> Result<Parsed, DropReason>;
-    /// Sends it on: new addresses (see [`crate::map_abi::Port::address`]), time to live less one, checksum.
+    /// Rewrites the addresses (see [`crate::map_abi::Port::address`]), time to live (less 1) and checksum.
     fn forward(
         &mut self,
         source: u64,
         destination: u64,
         fields: &Ipv4Fields,
     ) -> Result<(), DropReason>;
-    /// Sets congestion experienced; `forward` has been called.
+    /// Sets congestion experienced. Call `forward` first.
     fn mark_congestion(&mut self, fields: &Ipv4Fields) -> Result<(), DropReason>;
 }
 
-/// Bytes that may end early: packet pointers in eBPF, slices elsewhere.
+/// Bytes of a frame that may end early: packet pointers in eBPF, slices elsewhere.
 pub trait FrameBytes {
     /// Frame length without FCS.
     fn length(&self) -> u32;
-    /// `N` bytes from `offset`, or nothing if the frame is shorter.
+    /// Reads `N` bytes from `offset`. `None` if the frame is shorter.
     fn read<const N: usize>(&self, offset: usize) -> Option<[u8; N]>;
-    /// Replaces `N` bytes from `offset`; false if the frame is shorter.
+    /// Replaces `N` bytes from `offset`. False if the frame is shorter.
     fn write<const N: usize>(&mut self, offset: usize, bytes: [u8; N]) -> bool;
 }
 
-/// Parses and rewrites frames that are bytes.
+/// A frame of bytes, with parser and rewriter.
 #[derive(Debug)]
 pub struct ByteFrame<B>(pub B);
 
@@ -181,7 +181,7 @@ impl<B: FrameBytes> ByteFrame<B> {
         Ok(Parsed::Pfc(PfcFields { source, class_enable, quanta: body.quanta() }))
     }
 
-    /// A frame of the experimental EtherType.
+    /// Parses a frame of the experimental EtherType.
     #[inline(always)]
     fn parse_experimental(&self, addresses: &LinkAddresses) -> Result<Parsed, DropReason> {
         let bytes = self.read::<{ experimental::SELECTOR_LEN }>(ethernet::LEN)?;
@@ -219,12 +219,12 @@ impl<B: FrameBytes> ByteFrame<B> {
     }
 }
 
-/// A frame that counts another length than it has.
+/// A frame whose accounted length differs from its real length.
 #[derive(Debug)]
 pub struct Counted<F> {
     /// The frame.
     pub frame: F,
-    /// How long it counts.
+    /// Accounted length, bytes.
     pub length: u32,
 }
 
@@ -255,7 +255,7 @@ impl<F: Frame> Frame for Counted<F> {
     }
 }
 
-/// The drop reason for a packet whose IPv4 header is not valid.
+/// Returns the drop reason of a packet with an invalid IPv4 header.
 #[inline(always)]
 fn ipv4_refusal(error: ParseError) -> DropReason {
     match error {
@@ -310,7 +310,7 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
     }
 }
 
-/// The DSCP as it is, and congestion experienced.
+/// Returns the type of service with its DSCP unchanged and congestion experienced set.
 #[inline(always)]
 const fn marked(type_of_service: u8) -> u8 {
     type_of_service | Ecn::CongestionExperienced as u8
@@ -339,7 +339,7 @@ impl FrameBytes for &mut [u8] {
     }
 }
 
-/// Sets congestion experienced in a frame that was admitted earlier: marking at dequeue.
+/// Sets congestion experienced in a frame that was admitted earlier, for marking at dequeue.
 pub fn mark_admitted(frame: &mut [u8]) {
     let mut frame = ByteFrame(frame);
     let Ok(bytes) = frame.read::<{ ipv4::LEN }>(ethernet::LEN) else {

@@ -1,43 +1,43 @@
-//! How much headroom a queue needs so that PAUSE comes in time.
+//! Headroom that a queue needs to absorb the frames that arrive after it sends a PAUSE.
 
 use units::{BitsPerSecond, Bytes, FrameTime, Nanos, Picos};
 
 use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
 
-/// The response time that IEEE 802.1Qbb allows, in byte times of the port.
+/// Max response time of IEEE 802.1Qbb, in byte times of the port.
 pub const MAX_RESPONSE_BYTES: u64 = 3840;
 
-/// Phi as the paper has it (DSH, Eq. 1): `2 (C D_prop + L_MTU) + 3840 B`, `max_frame` being `L_MTU`. Switches set aside
-/// [`LinkFrames::headroom`], which loses no frame.
+/// Phi as in the paper (DSH, Eq. 1): `2 (C D_prop + L_MTU) + 3840 B`, with `max_frame` as `L_MTU`.
+/// Switches reserve the larger [`LinkFrames::headroom`], which loses no frame.
 pub const fn required(rate: BitsPerSecond, delay: Picos, max_frame: Bytes) -> Bytes {
     Bytes(2 * (rate.bytes_in(delay).0 + max_frame.0) + MAX_RESPONSE_BYTES)
 }
 
-/// The shortest packet, as it counts, without FCS.
+/// Accounted length of the shortest packet, bytes without FCS.
 const SHORTEST_PACKET: u64 = MINIMUM_FRAME_LENGTH as u64;
 
-/// The frames that cross a fabric's links, as they count.
+/// Lengths of the frames on a fabric's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkFrames {
-    /// How long they occupy a link.
+    /// Time that a frame occupies a link.
     pub time: FrameTime,
-    /// The longest packet, without FCS.
+    /// Accounted length of the longest packet, bytes without FCS.
     pub longest: Bytes,
-    /// A frame between neighbours, such as a PAUSE, without FCS.
+    /// Accounted length of a frame between neighbours, such as a PAUSE, bytes without FCS.
     pub hop_control: u32,
-    /// How many classes are lossless.
+    /// Number of lossless classes.
     pub lossless_classes: u64,
 }
 
 impl LinkFrames {
-    /// Headroom that loses no frame on a link: Eq. 1 and the terms that it misses.
+    /// Returns the headroom that loses no frame on a link: Eq. 1 and the terms that it omits.
     pub const fn headroom(&self, rate: BitsPerSecond, delay: Picos) -> Bytes {
         let HeadroomTerms { propagation, response, whole_frames } =
             self.headroom_terms(rate, delay);
         Bytes(propagation.0 + response.0 + whole_frames.0)
     }
 
-    /// What [`Self::headroom`] adds up.
+    /// Returns the terms of [`Self::headroom`].
     pub const fn headroom_terms(&self, rate: BitsPerSecond, delay: Picos) -> HeadroomTerms {
         HeadroomTerms {
             propagation: Bytes(2 * self.fastest(rate).bytes_in(delay).0),
@@ -46,9 +46,9 @@ impl LinkFrames {
         }
     }
 
-    /// Headroom that loses no frame on a link that has been measured: what [`Self::headroom`] counts, with the
-    /// propagation of both ways and the peer's response time as measured and declared, instead of
-    /// `2 C D_prop` and the most that a response may take.
+    /// Returns the headroom that loses no frame on a measured link. It has the terms of
+    /// [`Self::headroom`], but the measured propagation delay of both directions and the response
+    /// time that the peer declares replace `2 C D_prop` and the max response time.
     pub const fn measured_headroom(
         &self,
         rate: BitsPerSecond,
@@ -59,12 +59,12 @@ impl LinkFrames {
         Bytes(self.fastest(rate).bytes_in(time).0 + self.for_whole_frames(rate))
     }
 
-    /// What Eq. 1 and the terms that it misses count for whole frames. In Eq. 1: what arrives during the frame ahead of
-    /// the PAUSE, a packet or a frame between neighbours, and the sender's last packet. Beyond it: the packet that
-    /// triggers the PAUSE may itself find the shared pool full and go to headroom, and the PAUSE takes time on the wire.
-    /// Control frames of other classes wait ahead of it where they take longer than the packets that trigger them.
-    /// Otherwise they are not counted: Eq. 1 counts 24 bytes around each frame that the buffer does not hold, and no
-    /// burst of the tests has needed more.
+    /// Bytes for whole frames, in Eq. 1 and beyond it. Eq. 1 counts the bytes that arrive during the frame ahead of the
+    /// PAUSE, a packet or a frame between neighbours, and the sender's last packet. Beyond Eq. 1, the packet that
+    /// triggers the PAUSE may itself find the shared pool full and go to headroom, and the PAUSE takes time on the
+    /// wire. Control frames of other classes may wait ahead of the PAUSE; they count if they take longer than the
+    /// packets that trigger them. Otherwise they need no bytes: Eq. 1 counts 24 bytes around each frame that the buffer
+    /// does not hold, and no burst of the tests has needed more.
     const fn for_whole_frames(&self, rate: BitsPerSecond) -> u64 {
         let packet = self.time.on_the_wire(self.longest.0);
         let hop_control = self.time.on_the_wire(self.hop_control as u64);
@@ -74,7 +74,7 @@ impl LinkFrames {
         2 * packet + self.meanwhile(rate, ahead) + self.meanwhile(rate, hop_control + waiting)
     }
 
-    /// What arrives while the other way is busy with `bytes`.
+    /// Bytes that may arrive while the opposite direction sends `bytes`.
     const fn meanwhile(&self, rate: BitsPerSecond, bytes: u64) -> u64 {
         if !self.time.whole_nanos {
             return bytes;
@@ -83,21 +83,21 @@ impl LinkFrames {
         self.fastest(rate).bytes_in(Picos(if time < 1000 { 1000 } else { time })).0
     }
 
-    /// The rate at which packets arrive at most.
+    /// Max rate at which packets arrive.
     const fn fastest(&self, rate: BitsPerSecond) -> BitsPerSecond {
         self.time.fastest(rate, SHORTEST_PACKET)
     }
 }
 
-/// The terms of a link's headroom.
+/// Terms of a link's headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomTerms {
-    /// What is on the cable, both ways.
+    /// Bytes in flight on the cable, both directions.
     pub propagation: Bytes,
-    /// What arrives until the neighbour obeys.
+    /// Bytes that arrive during the neighbour's response time.
     pub response: Bytes,
-    /// The frames that are under way as wholes: ahead of the PAUSE, the PAUSE, the last packet of the neighbour, and the
-    /// packet that triggers it.
+    /// Whole frames: the frame ahead of the PAUSE, the PAUSE, the neighbour's last packet, and the
+    /// packet that triggers the PAUSE.
     pub whole_frames: Bytes,
 }
 
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_measured_link_needs_what_its_peer_takes() {
-        // 2 us and 307.2 ns at 12.5 bytes a nanosecond, three frames and the PAUSE.
+        // 2 us and 307.2 ns at 12.5 bytes per ns, three frames and the PAUSE.
         let standard = FRAMES.measured_headroom(RATE, Nanos(2000), Nanos(308));
         assert_eq!(standard, Bytes(25_000 + 3850 + 3 * 1098 + 84));
         let known = FRAMES.headroom(RATE, Picos(1_000_000));
@@ -148,13 +148,13 @@ mod tests {
         assert_eq!(of(60) - of(43), 17);
         let short = LinkFrames { longest: Bytes(62), lossless_classes: 1, ..FRAMES };
         let of = |length| LinkFrames { hop_control: length, ..short }.headroom(RATE, Picos(0)).0;
-        // The frame ahead of the PAUSE is no packet.
+        // The frame ahead of the PAUSE is a frame between neighbours, not a packet.
         assert_eq!(of(1000) - of(62), 2 * 938);
     }
 
     #[test]
     fn packets_whose_times_are_cut_arrive_faster() {
-        // The shortest takes 6.72 ns, cut to 6: none is faster than 7 / 6 of the rate, 14.58 bytes a nanosecond.
+        // The shortest packet takes 6.72 ns, cut to 6. So the max rate is 7 / 6 of the line rate, 14.58 bytes per ns.
         let cut = LinkFrames { time: FrameTime { whole_nanos: true, ..FRAMES.time }, ..FRAMES };
         let bytes_in = |picos| BitsPerSecond(116_666_666_667).bytes_in(Picos(picos)).0;
         let frames = 2 * 1098 + bytes_in(87_840) + bytes_in(6720);

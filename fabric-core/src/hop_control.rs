@@ -1,34 +1,34 @@
-//! Hop control: what a switch tells the neighbour that sends to one of its ports.
+//! Hop control: messages of a switch to the neighbour that sends to one of its ports.
 //!
-//! A scheme hands out [`Order`]s. [`HopControl::Classes`] travels in a PFC frame, the other kinds in a frame of
-//! xoff's own (`wire/hop_control.rs`, docs/hop-control.md). In a record both are [`Words`].
+//! Schemes return [`Order`]s. [`HopControl::Classes`] travels in a PFC frame, the other kinds in frames of xoff's own
+//! protocol (`wire/hop_control.rs`, docs/hop-control.md). In a record all kinds are [`Words`].
 //!
 //! # Adding a kind
 //!
-//! 1. A variant of [`HopControl`]. The compiler asks for its words ([`HopControl::to_words`]), its bytes and its text
-//!    (`emit` and `Display` in `wire/hop_control.rs`) and what a NIC does with it (`Host::handle_hop_control` in
-//!    `host-agent/src/host.rs`).
-//! 2. The compiler does not ask for the inverse functions: [`HopControl::from_words`], and `read_body` in
-//!    `wire/hop_control.rs`. Without them the kind is refused. Each of the two files has its own numbers of kinds,
-//!    because PFC has a number in words only.
-//! 3. Which waiting frames a new one replaces: [`HopControl::supersedes`] says no by default.
-//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind. The latter, and
-//!    the tests of `wire/hop_control.rs`, also draw kinds that do not exist: give these other numbers. The
-//!    dissector's tests are in `tests/tests/memory/dissection.rs`.
+//! 1. A variant of [`HopControl`]. The compiler reports the missing words
+//!    ([`HopControl::to_words`]), bytes and text (`emit` and `Display` in `wire/hop_control.rs`)
+//!    and the missing reaction of a NIC (`Host::handle_hop_control` in `host-agent/src/host.rs`).
+//! 2. The compiler does not report the inverse functions: [`HopControl::from_words`], and
+//!    `read_body` in `wire/hop_control.rs`. Without them the kind is refused. Each of the two files
+//!    numbers the kinds separately, because PFC has a number in words only.
+//! 3. The waiting frames that a new frame replaces: [`HopControl::supersedes`] returns false by default.
+//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind.
+//!    The latter, and the tests of `wire/hop_control.rs`, also draw unknown kinds: give these other
+//!    numbers. The dissector's tests are in `tests/tests/memory/dissection.rs`.
 //! 5. `docs/hop-control.md` and the diagram in `wire/hop_control.rs`, `dissectors/xoff.lua`, `cargo xtask build-ebpf`.
-//! 6. A switch that receives it: [`Scheme::receive`](crate::scheme::Scheme::receive) of the scheme that takes it, and
-//!    [`Scheme::paused`](crate::scheme::Scheme::paused) if it stops queues. Others drop it as
-//!    `unexpected-hop-control`.
+//! 6. Reception at a switch: [`Scheme::receive`](crate::scheme::Scheme::receive) of the schemes
+//!    that use the kind, and [`Scheme::paused`](crate::scheme::Scheme::paused) if the kind stops
+//!    queues. Other schemes drop its frames as `unexpected-hop-control`.
 
 use crate::cell::{Cell32, Sharing};
 use crate::map_abi::PRIORITIES;
 use crate::priority::{self, Priority};
 use crate::queue::QueueId;
 
-/// Flows that one frame can name.
+/// Max number of flows in one frame.
 pub const MAX_FLOWS: usize = 4;
 
-/// One message about what the neighbour may send.
+/// One message about the packets that the neighbour may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopControl {
     /// PFC: pauses and resumes classes (IEEE 802.1Qbb).
@@ -37,7 +37,7 @@ pub enum HopControl {
     Queue {
         /// The queue, by its number at the neighbour.
         queue: QueueId,
-        /// Whether it must stop.
+        /// True if the queue must stop.
         paused: bool,
     },
     /// Pauses or resumes each data queue of the neighbour's port (BFC, Section 3.4).
@@ -49,7 +49,7 @@ pub enum HopControl {
     Flows {
         /// Their priority.
         priority: Priority,
-        /// Whether they must stop.
+        /// True if the flows must stop.
         paused: bool,
         /// The flows.
         flows: FlowList,
@@ -58,25 +58,25 @@ pub enum HopControl {
     Rate {
         /// The priority.
         priority: Priority,
-        /// The rate at which the neighbour may send it; [`LINE_RATE`] sets no limit.
+        /// Max rate at which the neighbour may send the priority; [`LINE_RATE`] sets no limit.
         kilobits_per_second: u32,
     },
 }
 
-/// What a [`HopControl::Rate`] says if the neighbour may send as fast as the link goes.
+/// Rate in a [`HopControl::Rate`] that sets no limit: the neighbour may send at line rate.
 pub const LINE_RATE: u32 = u32::MAX;
 
-/// The content of a PFC frame: which classes it pauses and resumes.
+/// Content of a PFC frame: the classes that it pauses and resumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassPauses {
     /// Class-enable vector: bit n names class n.
     pub named: u8,
-    /// Quanta of each class; 0 resumes it. Those of classes that are not named have no meaning.
+    /// Quanta of each class; 0 resumes it. Undefined for classes that `named` does not name.
     pub quanta: [u16; PRIORITIES],
 }
 
 impl ClassPauses {
-    /// Pauses `classes` for `quanta`.
+    /// Returns a message that pauses `classes` for `quanta`.
     #[inline(always)]
     pub const fn xoff(classes: u8, quanta: u16) -> Self {
         let mut pauses = Self { named: classes, quanta: [0; PRIORITIES] };
@@ -90,7 +90,7 @@ impl ClassPauses {
         pauses
     }
 
-    /// Resumes `classes`.
+    /// Returns a message that resumes `classes`.
     #[inline(always)]
     pub const fn xon(classes: u8) -> Self {
         Self::xoff(classes, 0)
@@ -106,19 +106,19 @@ impl ClassPauses {
         self
     }
 
-    /// The classes that are paused.
+    /// Returns the classes that the message pauses.
     pub fn paused(&self) -> u8 {
         let stops = |class: &Priority| self.quanta[class.index()] != 0;
         priority::of_mask(self.named).filter(stops).fold(0, |mask, class| mask | class.bit())
     }
 
-    /// The classes that are resumed.
+    /// Returns the classes that the message resumes.
     pub fn resumed(&self) -> u8 {
         self.named & !self.paused()
     }
 }
 
-/// The hashes of up to [`MAX_FLOWS`] flows.
+/// Hashes of up to [`MAX_FLOWS`] flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowList {
     count: u8,
@@ -126,14 +126,14 @@ pub struct FlowList {
 }
 
 impl FlowList {
-    /// The flows with these hashes, or `None` if there are more than [`MAX_FLOWS`].
+    /// Creates a list of flow hashes. `None` if there are more than [`MAX_FLOWS`].
     pub fn new(flows: &[u32]) -> Option<Self> {
         let mut hashes = [0; MAX_FLOWS];
         hashes.get_mut(..flows.len())?.copy_from_slice(flows);
         Some(Self { count: flows.len() as u8, hashes })
     }
 
-    /// The first `count` of these, or `None` if `count` is above [`MAX_FLOWS`].
+    /// Creates a list of the first `count` hashes. `None` if `count` is above [`MAX_FLOWS`].
     #[inline(always)]
     pub fn of_first(count: u8, mut hashes: [u32; MAX_FLOWS]) -> Option<Self> {
         let mut unused = usize::from(count);
@@ -147,36 +147,36 @@ impl FlowList {
         Some(Self { count, hashes })
     }
 
-    /// `count` of these, the rest of which are zeros; `count` is at most [`MAX_FLOWS`].
+    /// Creates a list of `count` hashes, at most [`MAX_FLOWS`]. The other words of `hashes` must be 0.
     #[inline(always)]
     pub(crate) const fn of_padded(count: u8, hashes: [u32; MAX_FLOWS]) -> Self {
         Self { count, hashes }
     }
 
-    /// How many there are.
+    /// Number of flows.
     pub const fn count(&self) -> u8 {
         self.count
     }
 
-    /// Their hashes, then zeros.
+    /// Hashes of the flows, followed by zeros.
     pub const fn words(&self) -> &[u32; MAX_FLOWS] {
         &self.hashes
     }
 
-    /// Their hashes.
+    /// Hashes of the flows.
     pub fn hashes(&self) -> &[u32] {
         &self.hashes[..usize::from(self.count)]
     }
 }
 
 impl HopControl {
-    /// The message of a PFC frame.
+    /// Returns the message of a PFC frame.
     #[inline(always)]
     pub const fn pfc(class_enable: u8, quanta: [u16; PRIORITIES]) -> Self {
         Self::Classes(ClassPauses { named: class_enable, quanta })
     }
 
-    /// Whether this message makes `earlier` obsolete, so that a waiting frame with `earlier` need not be sent.
+    /// True if this message makes `earlier` obsolete, so that a frame with `earlier` that still waits is not sent.
     pub fn supersedes(&self, earlier: &Self) -> bool {
         match (self, earlier) {
             (Self::Classes(this), Self::Classes(earlier)) => earlier.named & !this.named == 0,
@@ -191,7 +191,7 @@ impl HopControl {
         }
     }
 
-    /// As three words, for a record.
+    /// Encodes the message as three words, for a record.
     #[inline(always)]
     pub fn to_words(&self) -> Words {
         match *self {
@@ -218,7 +218,7 @@ impl HopControl {
         }
     }
 
-    /// The inverse of [`to_words`](Self::to_words); `None` if the words are not a valid message.
+    /// Decodes the output of [`to_words`](Self::to_words). `None` if the words are not a valid message.
     pub fn from_words([first, low, high]: Words) -> Option<Self> {
         let [kind, subject, paused, count, ..] = first.to_le_bytes();
         let paused_or_not = match paused {
@@ -256,7 +256,7 @@ impl HopControl {
     }
 }
 
-/// A [`HopControl`] in a record: plain words, so that eBPF writes every kind in the same way.
+/// A [`HopControl`] in a record, in plain words, so that eBPF writes every kind in the same way.
 pub type Words = [u64; 3];
 
 const KIND_CLASSES: u64 = 1;
@@ -274,38 +274,38 @@ const fn halves(word: u64) -> [u16; 4] {
     [word as u16, (word >> 16) as u16, (word >> 32) as u16, (word >> 48) as u16]
 }
 
-/// Whose occupancy calls for a pause.
+/// The occupancy that calls for a pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PauseLevel {
-    /// One ingress queue's.
+    /// Occupancy of one ingress queue.
     #[default]
     Queue,
-    /// A port's: all its lossless classes are paused together.
+    /// Occupancy of a port: all its lossless classes are paused together.
     Port,
 }
 
-/// A hop control frame to be sent out of an ingress port, and why.
+/// A hop control frame to send from an ingress port, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What it says.
+    /// The message.
     pub control: HopControl,
-    /// Whose occupancy was the reason.
+    /// Occupancy that was the reason.
     pub level: PauseLevel,
-    /// Whether the queue or the port turns ON. Classes that the frame pauses are then paused by other queues, whose
-    /// pauses it renews.
+    /// True if the queue or the port turns ON. Classes that the frame still pauses are then paused
+    /// by other queues, whose pauses the frame renews.
     pub resumes: bool,
-    /// Which of the queue's or the port's pauses this is, for its renewal: see [`next_pause`].
+    /// Number of the pause of the queue or port, for its renewal: see [`next_pause`].
     pub pause: u32,
-    /// What the ingress queue, or the port, held in the shared pool and in headroom at the decision.
+    /// Bytes of the ingress queue, or of the port, in the shared pool and in headroom at the decision.
     pub occupancy_bytes: u64,
-    /// X_off or X_on at the decision. For a PAUSE because the shared pool is full: what the queue or port could have
-    /// held, if that is less than X_off.
+    /// X_off or X_on at the decision. For a PAUSE due to a full shared pool: the max bytes that the
+    /// queue or port could have held, if less than X_off.
     pub threshold_bytes: u64,
     /// Free bytes of the shared pool at the decision.
     pub shared_free_bytes: u64,
 }
 
-/// Adds 1 to the count in `pauses` and returns it: the number of the new pause.
+/// Adds 1 to the count in `pauses` and returns the sum, which is the number of the new pause.
 #[inline(always)]
 pub fn next_pause<S: Sharing>(pauses: &Cell32) -> u32 {
     pauses.add::<S>(1)

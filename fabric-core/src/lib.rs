@@ -1,14 +1,14 @@
 //! The pure core of xoff: wire formats and the switch's decisions.
 //!
-//! No I/O, no clock, no allocation, no float: time and state are arguments. The same functions run as
-//! eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
+//! No I/O, no clock, no allocation, no float: time and state are arguments. One set of functions
+//! runs as eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
 //!
-//! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port, the
-//! [`scheme`] a [`queue`] and a pool, [`admission`] keeps the pools' books, [`marking`] marks, [`slots`] keeps
-//! the descriptor, and the scheme says what the neighbour is told ([`hop_control`]); [`arrival`] joins these.
-//! [`departure`] asks the scheme what becomes of a packet whose turn it is, and undoes what arrival counted.
-//! [`policy`] selects the scheme. At a switch that stands alone [`reception`] says which frames are the switch's, and
-//! arrivals and departures take turns by [`turn`]. [`map_abi`] is the state that they share, [`tables`] the way to it.
+//! Life of a frame: [`frame`] parses it, [`pause_state`] applies PFC frames, [`routing`] finds the port, the [`scheme`]
+//! selects a [`queue`] and a pool, [`admission`] updates the pools' books, [`marking`] marks, [`slots`] keeps the
+//! descriptor, and the scheme returns the [`hop_control`] frames due to the neighbour; [`arrival`] joins these steps.
+//! [`departure`] lets the scheme decide about a packet whose turn it is, and reverts the counts of arrival. [`policy`]
+//! selects the scheme. At a standalone switch [`reception`] selects the frames of the switch, and [`turn`] alternates
+//! arrivals and departures. [`map_abi`] is their shared state, [`tables`] the access to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]

@@ -1,34 +1,34 @@
-//! Lossy buffer: how packets of priorities that PFC does not protect share a switch's buffer.
+//! Lossy buffer: sharing of a switch's buffer among packets of priorities without PFC.
 //!
-//! Lossy buffer is managed from the egress perspective (DSH, Section II-B): what an egress queue holds decides, whatever
-//! scheme the lossless priorities of the switch run. [`BufferManagement`] is what a switch asks; one file has one scheme:
+//! The lossy buffer is managed from the egress perspective (DSH, Section II-B): the bytes of the egress queue decide,
+//! whatever scheme the lossless priorities run. [`BufferManagement`] is the interface of a scheme; each file has one:
 //!
 //! | kind | drops at arrival | drops at departure |
 //! | --- | --- | --- |
 //! | [`dynamic_threshold`] | above alpha times the free buffer (DT) | |
-//! | [`complete_sharing`] | where no buffer is free (CS) | |
+//! | [`complete_sharing`] | if no buffer is free (CS) | |
 //! | [`active`] | as DT, with alpha divided by congested queues and times the drain rate (ABM) | |
-//! | [`bshare`] | as CS | what has waited longer than theta (BSHARE) |
-//! | [`flow_aware`] | as DT, with a larger alpha for flows that have sent little (FAB) | |
-//! | [`intelligent`] | as DT, and by chance what is beyond its fair share; the first packets of flows may join another queue (IB) | |
+//! | [`bshare`] | as CS | packets that have waited theta or longer (BSHARE) |
+//! | [`flow_aware`] | as DT, with a larger alpha for flows that have sent few bytes (FAB) | |
+//! | [`intelligent`] | as DT, and at random beyond the fair share; first packets may join another queue (IB) | |
 //!
-//! On top of each, [`codel`] may drop at departure what the scheme does not.
+//! With any scheme, [`codel`] may drop further packets at departure.
 //!
-//! Where no buffer is free, every scheme drops. The buffer is the shared pool, or a pool of its own
+//! If no buffer is free, every scheme drops. The buffer is the shared pool, or a pool for lossy packets only
 //! ([`SwitchConfig::lossy_pool_bytes`](crate::map_abi::SwitchConfig::lossy_pool_bytes)).
 //!
-//! # Which methods are called when
+//! # Order of calls
 //!
-//! A lossy packet arrives: [`queue`](BufferManagement::queue), [`admit`](BufferManagement::admit). It is chosen by the
-//! scheduler: [`at_departure`](BufferManagement::at_departure), and if it is not dropped,
-//! [`sent`](BufferManagement::sent). Once in a period [`update`](BufferManagement::update) counts what needs no
-//! packet. `queue` changes no state. `admit` may count the arrival; the packet may still be dropped after it, if there is no
-//! free descriptor.
+//! At arrival of a lossy packet: [`queue`](BufferManagement::queue), [`admit`](BufferManagement::admit). When the
+//! scheduler has chosen it: [`at_departure`](BufferManagement::at_departure), and [`sent`](BufferManagement::sent)
+//! unless it is dropped. Once per period: [`update`](BufferManagement::update), for all counts that need no packet.
+//! `queue` changes no state. `admit` may count the arrival of a packet that is then dropped for want of a free
+//! descriptor.
 //!
 //! # Adding a scheme
 //!
-//! A file here with a type that implements the trait; a kind of [`LossyKind`](crate::policy::LossyKind); its settings in
-//! [`settings`]; its line in the table above. State is lines of `LOSSY_LINES` ([`state`]).
+//! Add a file here with a type that implements the trait, a kind of [`LossyKind`](crate::policy::LossyKind), settings
+//! in [`settings`], and a line in the table above. State is stored in lines of `LOSSY_LINES` ([`state`]).
 
 pub mod active;
 pub mod bshare;
@@ -58,13 +58,13 @@ pub use settings::{
     CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation, Ratio, Settings,
 };
 
-/// CoDel, in the options of any kind's policy ([`Policy::lossy_options`]).
+/// Flag of CoDel, in the options of any kind's policy ([`Policy::lossy_options`]).
 pub const OPTION_CODEL: u32 = 1 << 31;
 
-/// How lossy packets share the buffer. Every method is a decision that the pipeline asks for; time and state are
-/// arguments.
+/// A scheme by which lossy packets share the buffer. Each method is a decision of the pipeline;
+/// time and state are arguments.
 pub trait BufferManagement {
-    /// The egress queue of a packet for which the switch's scheme has chosen `queue`. Changes no state.
+    /// Returns the egress queue of a packet for which the switch's scheme has chosen `queue`. Changes no state.
     #[inline(always)]
     fn queue<T: Tables>(
         _at: &Ingress<'_, T>,
@@ -76,11 +76,11 @@ pub trait BufferManagement {
         queue
     }
 
-    /// How many bytes an egress queue may hold with a packet that is, or is not, at the start of its flow. `None`: as many
-    /// as are free.
+    /// Returns the max bytes of an egress queue for a packet. `first` is true at the start of the
+    /// packet's flow. `None`: the free buffer is the only limit.
     fn threshold<T: Tables>(at: &Egress<'_, T>, first: bool) -> Option<u64>;
 
-    /// Whether the buffer takes a packet.
+    /// Returns `Ok` if the buffer admits a packet, or the reason to drop it.
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<(), DropReason> {
         let at = Egress::of_arriving(packet);
@@ -88,49 +88,49 @@ pub trait BufferManagement {
         at.admit(packet.length, threshold)
     }
 
-    /// How long a packet may wait, if one may not wait for ever; for results.
+    /// Returns the max time that a packet may wait, for results. `None`: no limit.
     #[inline(always)]
     fn longest_wait<T: Tables>(_at: &Egress<'_, T>, _first_rtt: bool) -> Option<Nanos> {
         None
     }
 
-    /// Why a packet whose turn it is is dropped, if it is.
+    /// Returns the reason to drop a packet whose turn it is. `None`: the packet is sent.
     #[inline(always)]
     fn at_departure<T: Tables>(_packet: &Leaving<'_, T>) -> Option<DropReason> {
         None
     }
 
-    /// A packet has given back its buffer, to be sent; it is still counted in its queue.
+    /// Called for a packet to be sent that has released its buffer. The queue still counts it.
     #[inline(always)]
     fn sent<T: Tables>(_packet: &Leaving<'_, T>) {}
 
-    /// Called by the control plane once in a [period](Settings::period): counts congested queues, computes rates.
+    /// Called by the control plane once per [period](Settings::period): counts congested queues, computes rates.
     fn update<T: Tables>(_tables: &T, _policy: Policy, _now: Nanos) {}
 }
 
-/// An egress queue with its switch.
+/// An egress queue with its switch's tables.
 #[derive(Debug)]
 pub struct Egress<'a, T> {
     /// The switch's tables.
     pub tables: &'a T,
-    /// The policy that the switch runs.
+    /// The switch's policy.
     pub policy: Policy,
     /// The configuration.
     pub config: &'a SwitchConfig,
     /// The switch's totals.
     pub switch: &'a SwitchState,
-    /// Number of the port.
+    /// Port number.
     pub port: u32,
     /// The queue.
     pub queue: QueueId,
-    /// Its row.
+    /// The queue's row.
     pub row: &'a EgressQueue,
-    /// The priority of the packets in question.
+    /// Priority of the arriving or departing packet.
     pub priority: Priority,
 }
 
 impl<'a, T: Tables> Egress<'a, T> {
-    /// Queue `queue` of a port, which packets of `priority` join; `None` if there is no such queue.
+    /// Returns queue `queue` of a port for packets of `priority`. `None` if the queue does not exist.
     pub fn of(
         tables: &'a T,
         policy: Policy,
@@ -144,14 +144,14 @@ impl<'a, T: Tables> Egress<'a, T> {
         Some(Self { tables, policy, config, switch, port, queue, row, priority })
     }
 
-    /// The queue that a packet is bound for.
+    /// Returns the queue that an arriving packet joins.
     #[inline(always)]
     pub fn of_arriving(packet: &Arriving<'a, T>) -> Self {
         let Arriving { ingress, egress_port, queue, egress, .. } = *packet;
         Self::with(ingress, egress_port, queue, egress)
     }
 
-    /// The queue that a packet is in.
+    /// Returns the queue of a departing packet.
     #[inline(always)]
     pub fn of_leaving(packet: &Leaving<'a, T>) -> Self {
         let Leaving { ingress, egress_port, queue, egress, .. } = *packet;
@@ -164,13 +164,13 @@ impl<'a, T: Tables> Egress<'a, T> {
         Self { tables, policy, config, switch, port, queue, row, priority }
     }
 
-    /// Bytes of the lossy buffer that nobody holds: B - Q(t).
+    /// Free bytes of the lossy buffer: B - Q(t).
     #[inline(always)]
     pub fn free(&self) -> u64 {
         free(self.config, self.switch)
     }
 
-    /// Admits a packet to a queue that may hold `threshold` bytes, and to the buffer.
+    /// Admits a packet if the queue stays within `threshold` and the buffer has room.
     #[inline(always)]
     pub fn admit(&self, length: u64, threshold: Option<u64>) -> Result<(), DropReason> {
         if threshold.is_some_and(|threshold| self.row.bytes.load() + length > threshold) {
@@ -183,13 +183,13 @@ impl<'a, T: Tables> Egress<'a, T> {
     }
 }
 
-/// The size of the buffer that lossy packets may take: B.
+/// Size of the buffer for lossy packets: B.
 #[inline(always)]
 pub fn buffer(config: &SwitchConfig) -> u64 {
     if config.lossy_pool_bytes == 0 { config.shared_pool_bytes } else { config.lossy_pool_bytes }
 }
 
-/// How much of it is free.
+/// Free bytes of the lossy buffer.
 #[inline(always)]
 pub fn free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
     let used =
@@ -197,7 +197,7 @@ pub fn free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
     buffer(config).saturating_sub(used.load())
 }
 
-/// Lines of `LOSSY_LINES` that a switch needs whose egress queues have so many rows, and whose flow table so many lines.
+/// Returns the number of `LOSSY_LINES` for a switch with these rows of egress queues and lines of its flow table.
 pub const fn lines(queue_rows: u32, flow_lines: u32) -> u32 {
     state::QUEUES_AT + queue_rows + flow_lines
 }

@@ -1,4 +1,4 @@
-//! The maps of a switch: every name, value, capacity, writer and reader, in one place.
+//! The maps of a switch: name, value, capacity, writer and reader of each.
 //!
 //! | map | value | entries | written by | read by |
 //! | --- | --- | --- | --- | --- |
@@ -16,12 +16,12 @@
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
-//! | `LOSSY_LINES` | [`SchemeLine`] | what the buffer management asks for | both | both |
-//! | `SCHEME_LINES` | [`SchemeLine`] | what the scheme asks for, at least 1 | both | both |
-//! | `SCHEME_BLOCKS` | [`SchemeBlock`] | what the scheme asks for, at least 1 | control plane | both |
+//! | `LOSSY_LINES` | [`SchemeLine`] | as the buffer management needs | both | both |
+//! | `SCHEME_LINES` | [`SchemeLine`] | as the scheme needs, at least 1 | both | both |
+//! | `SCHEME_BLOCKS` | [`SchemeBlock`] | as the scheme needs, at least 1 | control plane | both |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
 //!
-//! Those of a switch that stands alone, on interfaces of any index:
+//! Maps of a standalone switch only, whose interfaces may have any index:
 //!
 //! | map | value | entries | written by | read by |
 //! | --- | --- | --- | --- | --- |
@@ -29,11 +29,11 @@
 //! | `PORT_NUMBERS` | a port's number, by the index of its interface | ports | control plane | eBPF |
 //! | `PREFIXES` | a row of `ROUTES`, by the longest prefix of an address | prefixes | control plane | eBPF |
 //!
-//! Where a table has a row for each (port, priority), those of a port lie together: [`class_row`]. Where it has one
-//! for each (port, queue), those of a queue do, and ports are rounded up to a power of two:
-//! [`SwitchConfig::queue_row`].
+//! In tables with a row for each (port, priority), the rows of a port are adjacent: [`class_row`].
+//! In tables with a row for each (port, queue), the rows of a queue are adjacent, and the number of
+//! ports is rounded up to a power of two: [`SwitchConfig::queue_row`].
 //!
-//! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
+//! All arrays are `BPF_F_MMAPABLE`: user space and eBPF work on the same memory.
 
 pub mod names;
 mod routes;
@@ -47,48 +47,48 @@ use crate::wire::RemainingSize;
 
 pub use routes::{FlowKey, NextHop, POLICY_FLOWS, POLICY_PAIRS, PolicyRoute, Route};
 
-/// Ports a switch may have: what a byte of its station addresses tells apart.
+/// Max ports of a switch: one byte of the switch's MAC addresses holds the port number.
 pub const MAX_PORTS: usize = 256;
-/// Priorities of IEEE 802.1Q.
+/// Number of priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
-/// Queues a port may have: 136 that carry data, and the control queue.
+/// Max queues of a port: 136 data queues and the control queue.
 pub const QUEUE_ROWS: usize = 137;
-/// Hosts a fabric may have.
+/// Max hosts of a fabric.
 pub const MAX_HOSTS: usize = 4096;
-/// Descriptors a switch may have: a buffer of 1 GB full of minimum-size frames, several times that of the
-/// largest chips without external memory. The kernel allocates a BPF array whole: 40 bytes a slot, here
-/// 671 MB.
+/// Max descriptors of a switch: enough for a buffer of 1 GB full of minimum-size frames, several
+/// times the buffer of the largest chips without external memory. The kernel allocates a BPF array
+/// whole: 40 bytes per slot, here 671 MB.
 pub const MAX_SLOTS: usize = 1 << 24;
-/// Capacity of `DROPS`: room for reasons to come.
+/// Capacity of `DROPS`, with room for future reasons.
 pub const MAX_DROP_REASONS: usize = 64;
-/// The address of host 0, 10.0.1.1; host n has the address n further on.
+/// Address of host 0, 10.0.1.1. Host n has this address plus n.
 pub const FIRST_HOST_ADDRESS: u32 = 0x0a00_0101;
 
-/// What the engine tells eBPF of the frame that it sends: when it arrives, and how long it counts.
+/// Arrival time and accounted length of the next frame, which the engine sets for eBPF before it sends the frame.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Clock {
-    /// Nanoseconds since the run's start. In a switch that stands alone: what `CLOCK_MONOTONIC` showed when its time
-    /// began.
+    /// Nanoseconds since the start of the run. At a standalone switch, the value of
+    /// `CLOCK_MONOTONIC` at the start of the switch's time.
     pub now_ns: Cell64,
-    /// How long the frame counts that comes next, in wires and buffers; 0: as long as it is.
+    /// Accounted length of the next frame in wires and buffers, bytes; 0 means its real length.
     pub frame_length: Cell64,
 }
 
-/// Whose turn it is at a switch that stands alone: see `turn`.
+/// Holder of the turn at a standalone switch: see `turn`.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Turn {
-    /// Who works on the tables.
+    /// The side that works on the tables.
     pub holder: Cell64,
     /// Frames in the ring that eBPF has left to user space.
     pub left_alone: Cell64,
-    /// To the end of the cache line.
+    /// Padding to the end of the cache line.
     pub unused: [Cell64; 6],
 }
 
-/// What the control plane tells a switch. Written before the first frame; the sizes of pools also later,
-/// where headroom is measured.
+/// Configuration of a switch by the control plane. Written before the first frame; the sizes of
+/// pools also later, if headroom is measured.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct SwitchConfig {
@@ -100,77 +100,77 @@ pub struct SwitchConfig {
     pub static_xoff_bytes: u64,
     /// delta in PFC: X_on of an ingress queue lies this far below X_off.
     pub xon_offset_bytes: u64,
-    /// Headroom of all queues together; where it is oversubscribed, less than the sum of what each may
-    /// hold.
+    /// Headroom of all queues together, bytes. If oversubscribed, this is less than the sum of the
+    /// queues' headroom.
     pub headroom_pool_bytes: u64,
-    /// Bytes of the buffer that lossy packets have for themselves; 0 if they share the shared pool.
+    /// Bytes of the pool for lossy packets only; 0 if lossy packets use the shared pool.
     pub lossy_pool_bytes: u64,
-    /// Salts the ECMP hash, so that switches choose independently.
+    /// Salt of the ECMP hash, so that switches choose independently.
     pub ecmp_seed: u32,
-    /// Interface index of port 0; port n has the index n further on.
+    /// Interface index of port 0. Port n has this index plus n.
     pub first_interface_index: u32,
-    /// Ports in use.
+    /// Number of ports in use.
     pub ports: u32,
-    /// Hosts that have a route.
+    /// Number of hosts that have a route.
     pub hosts: u32,
-    /// A power of two, at least the number of descriptors.
+    /// Size of the stack of free slots: a power of two, at least the number of descriptors.
     pub slots: u32,
-    /// N_q in DSH: lossless queues of a port.
+    /// N_q in DSH: number of lossless queues of a port.
     pub lossless_queues: u32,
-    /// The egress queues of each priority.
+    /// Egress queues of each priority.
     pub queues: QueueRanges,
     /// Bit n: priority n is lossless.
     pub lossless_classes: u8,
     /// Bit n: packets of priority n may be marked.
     pub ecn_classes: u8,
-    /// Quanta of a PAUSE frame.
+    /// Quanta in a PAUSE frame.
     pub pause_quanta: u16,
-    /// log2 of the ports that tables have room for.
+    /// log2 of the number of ports in tables by (port, queue).
     pub port_shift: u8,
-    /// 1 if a queue's pause is also tested whenever it is renewed, 0 if only at departures of its own packets.
+    /// 1 if a queue's pause is also tested at each renewal; 0 if only at departures of the queue's own packets.
     pub tests_renewed_pauses: u8,
-    /// [`POLICY_FLOWS`] and [`POLICY_PAIRS`]: what there are policy routes for.
+    /// [`POLICY_FLOWS`] and [`POLICY_PAIRS`]: the kinds of policy routes in the table.
     pub policies: u8,
-    /// log2 of the rows of the table of policy routes.
+    /// log2 of the number of rows in the table of policy routes.
     pub policy_shift: u8,
-    /// 1 if private buffers are filled to the byte, so that a packet may lie in two pools, 0 if packets lie whole in
-    /// one.
+    /// 1 if private buffers are filled to the byte, so that a packet may occupy two pools; 0 if
+    /// each packet occupies one pool.
     pub splits_packets: u8,
 }
 
 impl SwitchConfig {
-    /// Row of (port, queue) in tables that have one for each. For a port that does not exist, the row of another port
-    /// or beyond the table.
+    /// Row of (port, queue) in tables with one row for each. For a port that does not exist, the
+    /// row is another port's or beyond the table.
     #[inline(always)]
     pub const fn queue_row(&self, port: u32, queue: QueueId) -> u32 {
         (queue.place() as u32) << (self.port_shift & 31) | port
     }
 
-    /// The egress queues of a priority.
+    /// Returns the egress queues of a priority.
     #[inline(always)]
     pub const fn queues_of(&self, priority: Priority) -> QueueRange {
         self.queues[priority.index()]
     }
 
-    /// Whether a priority is lossless.
+    /// True if a priority is lossless.
     #[inline(always)]
     pub const fn is_lossless(&self, priority: Priority) -> bool {
         priority.is_in(self.lossless_classes)
     }
 }
 
-/// Row of (port, priority) in tables that have one for each.
+/// Row of (port, priority) in tables with one row for each.
 #[inline(always)]
 pub const fn class_row(port: u32, priority: Priority) -> u32 {
     port << 3 | priority.index() as u32
 }
 
-/// [`SwitchConfig::port_shift`] for a switch with so many ports.
+/// Returns [`SwitchConfig::port_shift`] for a switch with `ports` ports.
 pub const fn port_shift(ports: u32) -> u8 {
     ports.next_power_of_two().trailing_zeros() as u8
 }
 
-/// One switch's totals and its free list.
+/// Totals of one switch, and its free list.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct SwitchState {
@@ -180,34 +180,34 @@ pub struct SwitchState {
     pub shared_bytes: Cell64,
     /// Bytes in all headroom pools.
     pub headroom_bytes: Cell64,
-    /// Bytes in the lossy packets' own pool.
+    /// Bytes in the pool for lossy packets only.
     pub lossy_bytes: Cell64,
-    /// The most bytes that were buffered since user space last set it: at each sample, like a watermark that is read.
+    /// Max of the buffered bytes since user space last reset it, at each sample, like a clear-on-read watermark.
     pub buffer_max_bytes: Cell64,
-    /// The most bytes that were in headroom, likewise.
+    /// Max of the bytes in headroom, with the same resets.
     pub headroom_max_bytes: Cell64,
-    /// State of the random numbers, of marking and of fair dropping; never zero.
+    /// State of the random number generator for marking and fair dropping; never 0.
     pub random: Cell64,
-    /// Slots in use, which is where in `FREE_SLOTS` the next one to take stands.
+    /// Slots in use, and so the position in `FREE_SLOTS` of the next slot to take.
     pub slots_taken: Cell64,
-    /// What `slots_taken` cannot exceed: all descriptors.
+    /// Max of `slots_taken`: the number of descriptors.
     pub slots_limit: Cell64,
-    /// Packets marked so far that did not arrive with Congestion Experienced.
+    /// Packets marked by this switch, without packets that arrived with Congestion Experienced.
     pub ecn_marked: Cell64,
-    /// Frames that came in.
+    /// Frames received.
     pub received_frames: Cell64,
-    /// Bytes of data packets that were admitted.
+    /// Bytes of admitted data packets.
     pub admitted_bytes: Cell64,
-    /// Bytes of data packets that departed.
+    /// Bytes of departed data packets.
     pub departed_bytes: Cell64,
-    /// PFC frames with a zero source address, which are honoured and counted.
+    /// PFC frames with a zero source address, which are applied and counted.
     pub zero_source_pfc: Cell64,
-    /// Class-enable bits of lossy priorities in PFC frames, which stop nothing.
+    /// Class-enable bits of lossy priorities in PFC frames; such bits have no effect.
     pub lossy_pauses_ignored: Cell64,
 }
 
 impl SwitchState {
-    /// Bytes that are buffered.
+    /// Returns the number of buffered bytes.
     #[inline(always)]
     pub fn buffered_bytes(&self) -> u64 {
         let Self { private_bytes, shared_bytes, headroom_bytes, lossy_bytes, .. } = self;
@@ -215,20 +215,20 @@ impl SwitchState {
     }
 }
 
-/// One port. Aligned, so that what every packet needs lies in one cache line.
+/// One port. Aligned so that the fields needed for every packet lie in one cache line.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Port {
-    /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), or of the port itself where the
-    /// scheme reserves it by port.
+    /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), or of the whole port
+    /// if the scheme reserves headroom per port.
     pub headroom_bytes: Cell64,
-    /// This port's address, in the low six bytes, first byte lowest.
+    /// MAC address of this port in the low six bytes, first byte lowest.
     pub address: Cell64,
-    /// The neighbour's address, in the same form.
+    /// MAC address of the neighbour, in the form of `address`.
     pub peer_address: Cell64,
-    /// Frames that came in here.
+    /// Frames received at this port.
     pub received_frames: Cell64,
-    /// PFC frames that came in here.
+    /// PFC frames received at this port.
     pub received_pfc: Cell64,
     /// alpha of the ingress queues in DT (DSH, Eq. 2), numerator.
     pub alpha_numerator: Cell32,
@@ -242,13 +242,13 @@ pub struct Port {
     pub ecn_slope_q48: Cell64,
     /// Line rate, bits per second.
     pub rate_bps: Cell64,
-    /// How long a PAUSE that came in may go unanswered (802.1Qbb, at most 3840 B / C).
+    /// Max delay until a received PAUSE takes effect, ns (802.1Qbb: at most 3840 B / C).
     pub response_ns: Cell64,
     /// One quantum, 512 bit times, in picoseconds.
     pub quantum_ps: Cell64,
 }
 
-/// The MMU's counters for one (ingress port, priority). Aligned: a row is a cache line.
+/// The MMU's counters for one (ingress port, priority). Aligned so that a row is a cache line.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct IngressQueue {
@@ -256,25 +256,25 @@ pub struct IngressQueue {
     pub private_bytes: Cell64,
     /// omega_s in DSH.
     pub shared_bytes: Cell64,
-    /// omega_h in DSH; the queue's part of its port's headroom where that is reserved by port.
+    /// omega_h in DSH; if headroom is reserved per port, the queue's part of it.
     pub headroom_bytes: Cell64,
-    /// T(t) as the control plane last computed it; used where thresholds are periodic.
+    /// T(t) as last stored by the control plane, bytes; used with periodic thresholds.
     pub stored_threshold_bytes: Cell64,
     /// 1 in state OFF of DSH, Fig. 3: the neighbour has been paused.
     pub off: Cell32,
-    /// PAUSEs of this queue, refreshes not counted: tells one pause from the next.
+    /// PAUSEs of this queue without refreshes. Numbers the pauses.
     pub pauses: Cell32,
 }
 
 impl IngressQueue {
-    /// Bytes that it holds in all pools.
+    /// Returns the queue's bytes in all pools.
     #[inline(always)]
     pub fn held_bytes(&self) -> u64 {
         self.private_bytes.load() + self.shared_bytes.load() + self.headroom_bytes.load()
     }
 }
 
-/// One (egress port, queue).
+/// State of one (egress port, queue).
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct EgressQueue {
@@ -282,49 +282,49 @@ pub struct EgressQueue {
     pub bytes: Cell64,
 }
 
-/// Where an admitted packet's bytes are counted.
+/// Pool that counts an admitted packet's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// The ingress queue's own.
+    /// The ingress queue's private buffer.
     Private,
-    /// Everyone's, under a threshold; for lossy packets their own, where they have one.
+    /// The shared pool, under a threshold. For lossy packets their separate pool, if the switch has one.
     Shared,
-    /// What is left of the ingress queue's own, then everyone's.
+    /// The rest of the ingress queue's private buffer, then the shared pool.
     PrivateAndShared,
-    /// Beyond X_off.
+    /// Headroom, beyond X_off.
     Headroom,
 }
 
-/// What the switch knows of a packet that it holds.
+/// State of a packet in the buffer.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Descriptor {
-    /// When it was admitted.
+    /// Time of admission, ns.
     pub arrival_ns: Cell64,
-    /// Frame length.
+    /// Frame length, bytes.
     pub length: Cell32,
-    /// Port where it came in.
+    /// Ingress port.
     pub ingress_port: Cell32,
-    /// Port where it leaves.
+    /// Egress port.
     pub egress_port: Cell32,
-    /// Queue of the egress port.
+    /// Queue of the egress port, as a [`QueueId`]'s number.
     pub queue: Cell32,
-    /// What the scheme keeps of it.
+    /// The scheme's note about the packet.
     pub note: Cell32,
-    /// In the low half what the flow has left to send; then [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`],
-    /// [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`], and from bit 24 on the priority. The low half, because LLVM reads
-    /// two bytes that are shifted up as four, and the processor cannot forward them from the store that wrote two.
+    /// Low half: bytes that the flow has left to send, where LLVM's half-word load can be forwarded
+    /// from a half-word store. Above: [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`],
+    /// [`DESCRIPTOR_CONGESTED`] and [`DESCRIPTOR_FIRST_RTT`]. From bit 24: the priority.
     pub flags: Cell32,
 }
 
 impl Descriptor {
-    /// Its priority.
+    /// Returns the packet's priority.
     #[inline(always)]
     pub fn priority(&self) -> Priority {
         Priority::of_bits(self.flags.load() >> DESCRIPTOR_PRIORITY_AT)
     }
 
-    /// What its flow has left to send, as the packet says.
+    /// Returns the bytes that the packet's flow has left to send, as encoded in the packet.
     #[inline(always)]
     pub fn remaining(&self) -> RemainingSize {
         RemainingSize::from_wire(self.flags.load() as u16)
@@ -339,78 +339,78 @@ pub const DESCRIPTOR_IN_USE: u32 = 1 << 17;
 pub const DESCRIPTOR_CONGESTED: u32 = 1 << 18;
 /// The packet is of its flow's first round trip.
 pub const DESCRIPTOR_FIRST_RTT: u32 = 1 << 19;
-/// The bit of the flags from which on they have the priority.
+/// Position of the priority's lowest bit in the flags.
 pub const DESCRIPTOR_PRIORITY_AT: u32 = 24;
 
-/// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because sending a packet
-/// and auditing it read the same fields.
+/// One priority of an egress port: its pause state and its counters. Sending a packet and auditing
+/// it read the same fields, so they share a row.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct EgressClass {
-    /// What the neighbour allows.
+    /// Pauses by the neighbour.
     pub pause: PauseState,
-    /// What left.
+    /// Counts of the frames that left.
     pub audit: AuditCounters,
 }
 
-/// What a neighbour's PFC frames have told one (port, priority); see `pause_state`.
+/// Pauses of one (port, priority) by the neighbour's PFC frames; see `pause_state`.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct PauseState {
-    /// When the latest pause took effect: reception of its first PAUSE plus the port's response time.
+    /// Start of the latest pause, ns: reception of its first PAUSE plus the port's response time.
     pub binds_ns: Cell64,
-    /// When it ends, or ended: expiry, or reception of XON.
+    /// End of the latest pause, ns: expiry, or reception of XON.
     pub until_ns: Cell64,
-    /// The pause before that, for frames that were on the wire when a new one began.
+    /// Start of the pause before the latest, ns, for frames that were on the wire when the latest began.
     pub previous_binds_ns: Cell64,
-    /// Its end.
+    /// End of the pause before the latest, ns.
     pub previous_until_ns: Cell64,
 }
 
-/// One (port, priority) under the switch's watchdog; see `watchdog`. Counts go on from storm to storm.
+/// One (port, priority) under the switch's watchdog; see `watchdog`. The counts cover all storms.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Storm {
-    /// 1 while the watchdog acts on a storm of the neighbour's.
+    /// 1 while the watchdog acts on a storm of the neighbour.
     pub active: Cell64,
-    /// Packets of the priority that were to leave by the port and were dropped.
+    /// Dropped packets of the priority that were to leave by the port.
     pub egress_packets: Cell64,
-    /// Their bytes.
+    /// Bytes of the packets in `egress_packets`.
     pub egress_bytes: Cell64,
-    /// Packets of the priority that came in at the port and were dropped.
+    /// Dropped packets of the priority that came in at the port.
     pub ingress_packets: Cell64,
-    /// Their bytes.
+    /// Bytes of the packets in `ingress_packets`.
     pub ingress_bytes: Cell64,
 }
 
-/// State of the scheme that the switch runs, in cache lines; `crate::scheme::state` gives it its types.
+/// State of the switch's scheme, in cache lines; `crate::scheme::state` defines the types in it.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct SchemeLine(pub [Cell64; 8]);
 
-/// Look-up tables of the scheme that the switch runs, written by the control plane.
+/// Look-up tables of the switch's scheme, written by the control plane.
 #[repr(C, align(64))]
 #[derive(Debug, zerocopy::FromBytes)]
 pub struct SchemeBlock(pub [Cell32; SCHEME_BLOCK_WORDS]);
 
-/// Words of a [`SchemeBlock`].
+/// Number of words in a [`SchemeBlock`].
 pub const SCHEME_BLOCK_WORDS: usize = 512;
 
-/// What the auditor saw leave one (port, priority).
+/// The auditor's counts for one (port, priority).
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct AuditCounters {
-    /// Frames, PFC and link delay frames not counted.
+    /// Frames that left, without PFC and link delay frames.
     pub frames: Cell64,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub bytes: Cell64,
-    /// Frames whose transmission began while the priority was paused and the response time was over.
+    /// Frames whose transmission began while the priority was paused and after the response time.
     pub violations: Cell64,
     /// PFC and link delay frames (in the row of priority 0).
     pub mac_control_frames: Cell64,
 }
 
-/// A six-byte address as [`Port::address`] holds it.
+/// Packs a six-byte MAC address as in [`Port::address`].
 #[inline(always)]
 pub const fn address_to_u64(address: [u8; 6]) -> u64 {
     u64::from_le_bytes([
@@ -418,7 +418,7 @@ pub const fn address_to_u64(address: [u8; 6]) -> u64 {
     ])
 }
 
-/// The inverse of [`address_to_u64`].
+/// Unpacks an address that [`address_to_u64`] packed.
 #[inline(always)]
 pub const fn address_from_u64(value: u64) -> [u8; 6] {
     let bytes = value.to_le_bytes();
@@ -444,7 +444,7 @@ const _: () = {
 mod tests {
     use super::*;
 
-    /// The kernel's table of descriptors is allocated whole, and a smaller one would drop minimum-size frames.
+    /// The kernel allocates the table of descriptors whole; a smaller table would drop minimum-size frames.
     #[test]
     fn the_slots_hold_a_gigabyte_of_minimum_size_frames() {
         assert_eq!(MAX_SLOTS * crate::wire::ethernet::MINIMUM_FRAME_LENGTH, 1_006_632_960);

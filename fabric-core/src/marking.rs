@@ -1,10 +1,10 @@
-//! The congestion point of DCQCN: which packets are marked.
+//! The congestion point of DCQCN: selects the packets to mark.
 
 use crate::map_abi::{Port, SwitchState};
 
-/// Whether to mark a packet that leaves by `port` and whose egress queue holds `queue_bytes` besides it:
-/// never up to K_min, always above K_max, with a probability that rises to p_max between them (DCQCN,
-/// Section 3.1).
+/// True if a packet must be marked that leaves by `port` and finds `queue_bytes` in its egress
+/// queue: never up to K_min, always above K_max, with a probability that rises to p_max in between
+/// (DCQCN, Section 3.1).
 #[inline(always)]
 pub fn congested(port: &Port, switch: &SwitchState, queue_bytes: u64) -> bool {
     let kmin = u64::from(port.ecn_kmin_bytes.load());
@@ -18,7 +18,7 @@ pub fn congested(port: &Port, switch: &SwitchState, queue_bytes: u64) -> bool {
     random_q48(switch) < threshold
 }
 
-/// The slope for [`Port::ecn_slope_q48`]; `pmax` in millionths.
+/// Returns the slope for [`Port::ecn_slope_q48`]. `pmax` is in millionths.
 pub const fn slope_q48(kmin: u64, kmax: u64, pmax_millionths: u32) -> u64 {
     if kmax <= kmin {
         return 0;
@@ -26,7 +26,7 @@ pub const fn slope_q48(kmin: u64, kmax: u64, pmax_millionths: u32) -> u64 {
     (((pmax_millionths as u128) << 48) / (1_000_000 * (kmax - kmin) as u128)) as u64
 }
 
-/// The next 48 random bits of this switch (xorshift64*, Vigna 2016).
+/// Returns the switch's next 48 random bits (xorshift64*, Vigna 2016).
 #[inline(always)]
 pub(crate) fn random_q48(switch: &SwitchState) -> u64 {
     let mut state = switch.random.load();
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::cell::{Cell32, Cell64};
 
-    /// A port that marks from `kmin` to `kmax` with up to a fifth.
+    /// A port that marks between `kmin` and `kmax` with a probability of up to 0.2.
     fn port(kmin: u32, kmax: u32) -> Port {
         Port {
             ecn_kmin_bytes: Cell32::new(kmin),
@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// One byte above K_min, so that the slope is the threshold.
+    /// One byte above K_min, so that the slope equals the threshold.
     #[test]
     fn a_packet_is_marked_if_its_number_is_below_the_threshold() {
         for (above, expected) in [(0, false), (1, true)] {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!([slope_q48(1000, 1000, 500_000), slope_q48(1000, 999, 500_000)], [0, 0]);
     }
 
-    /// The numbers are those of xorshift64* from state 1, computed by a program of a few lines of Python.
+    /// Numbers of xorshift64* from state 1, computed by an independent Python program.
     #[test]
     fn which_packets_are_marked_follows_from_the_seed() {
         let port = port(100_000, 400_000);

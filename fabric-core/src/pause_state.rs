@@ -1,8 +1,8 @@
 //! Reception of PFC: from a neighbour's frames to "may this priority start a transmission now?".
 //!
-//! A PAUSE takes effect when the port's response time after its reception is over (IEEE 802.1Qbb allows up to
-//! 3840 byte times), and lasts until its quanta expire. A refresh only moves the expiry. XON ends the pause at
-//! once. The traffic manager and the egress auditor use the same function.
+//! A PAUSE takes effect one response time of the port after its reception (IEEE 802.1Qbb allows up
+//! to 3840 byte times), and lasts until its quanta expire. A refresh only moves the expiry. XON
+//! ends the pause at once. The traffic manager and the egress auditor use the same function.
 
 use units::Nanos;
 
@@ -15,18 +15,18 @@ use crate::watchdog;
 
 /// The span `[binds, until)` in which a pause forbids transmissions to start, in any unit of time.
 ///
-/// Switches keep it in cells of nanoseconds, hosts in picoseconds.
+/// Switches store it in cells, in ns; hosts use picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseWindow<T> {
-    /// When it takes effect.
+    /// Time at which the pause takes effect.
     pub binds: T,
-    /// When it ends, or ended.
+    /// Time at which the pause ends or has ended.
     pub until: T,
 }
 
 impl<T: Copy + PartialOrd> PauseWindow<T> {
-    /// Takes a PAUSE that is received at `now` and expires at `until`. If it is not a refresh, it takes effect at
-    /// `binds`, a response time later.
+    /// Applies a PAUSE that is received at `now` and expires at `until`. A PAUSE that is not a
+    /// refresh takes effect at `binds`, one response time later.
     #[inline(always)]
     pub fn pause(&mut self, now: T, binds: T, until: T) {
         if !self.is_running(now) {
@@ -35,7 +35,7 @@ impl<T: Copy + PartialOrd> PauseWindow<T> {
         self.until = until;
     }
 
-    /// Takes an XON that is received at `now`. Starts before `now` that it forbade stay forbidden.
+    /// Applies an XON received at `now`. Starts before `now` that the pause forbade stay forbidden.
     #[inline(always)]
     pub fn resume(&mut self, now: T) {
         if self.is_running(now) {
@@ -43,13 +43,13 @@ impl<T: Copy + PartialOrd> PauseWindow<T> {
         }
     }
 
-    /// Whether the pause has not ended at `now`; it need not have taken effect yet.
+    /// True if the pause has not ended at `now`. It need not have taken effect yet.
     #[inline(always)]
     pub fn is_running(&self, now: T) -> bool {
         self.until > now
     }
 
-    /// Whether a transmission may not start at `start`.
+    /// True if no transmission may start at `start`.
     #[inline(always)]
     pub fn forbids(&self, start: T) -> bool {
         start >= self.binds && start < self.until
@@ -57,7 +57,7 @@ impl<T: Copy + PartialOrd> PauseWindow<T> {
 }
 
 impl PauseState {
-    /// A PAUSE for `duration_ns` was received at `now`; 0 is XON. A first PAUSE takes effect `response_ns` later.
+    /// Applies a PAUSE for `duration_ns` (0: XON) received at `now`. A new pause takes effect `response_ns` later.
     #[inline(always)]
     pub fn receive(&self, now: Nanos, duration_ns: u64, response_ns: u64) {
         let before = self.window();
@@ -75,24 +75,24 @@ impl PauseState {
         self.until_ns.store(window.until.0);
     }
 
-    /// The latest pause.
+    /// Returns the latest pause.
     ///
-    /// The auditor may look while a PAUSE is being stored, its beginning first. So the end is read first: an old end
-    /// before a new beginning is no pause.
+    /// The auditor may read a PAUSE while it is being stored, beginning first. So the end is read
+    /// first: an old end before a new beginning forbids nothing.
     #[inline(always)]
     pub fn window(&self) -> PauseWindow<Nanos> {
         let until = Nanos(self.until_ns.load());
         PauseWindow { binds: Nanos(self.binds_ns.load()), until }
     }
 
-    /// Whether a transmission that starts at `start` would break the latest pause.
+    /// True if a transmission that starts at `start` would violate the latest pause.
     #[inline(always)]
     pub fn forbids(&self, start: Nanos) -> bool {
         self.window().forbids(start)
     }
 
-    /// Whether a transmission that started at `start` broke the latest pause or the one before: for frames that are
-    /// seen after they have left.
+    /// True if a transmission that started at `start` violated the latest pause or the one before
+    /// it. For frames that are audited after they have left.
     #[inline(always)]
     pub fn forbade(&self, start: Nanos) -> bool {
         self.forbids(start) || self.previous().forbids(start)
@@ -105,13 +105,13 @@ impl PauseState {
     }
 }
 
-/// How long `quanta` of a PFC frame that came in at `port` last, in nanoseconds.
+/// Duration of `quanta` of a PFC frame received at `port`, ns.
 #[inline(always)]
 pub fn duration_ns(port: &Port, quanta: u16) -> u64 {
     u64::from(quanta) * port.quantum_ps.load() / 1000
 }
 
-/// Applies a PFC frame that came in at `port`.
+/// Applies a PFC frame received at `port`.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "where it came in, and what it says")]
 pub fn receive<T: Tables>(
@@ -206,7 +206,7 @@ mod tests {
         assert!(!state.forbade(Nanos(6000)));
     }
 
-    /// Takes a PFC frame from a port without response time, at 1000 ns.
+    /// Applies a PFC frame at 1000 ns, at a port with response time 0.
     fn take(tables: &OwnedTables, class_enable: u8, quanta: u16) {
         let pfc = PfcFields { source: 1, class_enable, quanta: [quanta; 8] };
         let OwnedTables { config, switch, ports, .. } = tables;

@@ -1,6 +1,6 @@
-//! Which schemes a switch runs: constants in `.rodata`, so that the verifier removes the rest.
+//! Schemes of a switch, selected by constants in `.rodata`, so that the verifier removes all other code.
 
-/// How X_off is found.
+/// Computation of X_off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ThresholdScheme {
@@ -8,23 +8,23 @@ pub enum ThresholdScheme {
     Dynamic = 0,
     /// A constant.
     Static = 1,
-    /// What the control plane last wrote.
+    /// The value that the control plane stored last.
     Stored = 2,
 }
 
-/// Where ECN is marked.
+/// Point at which ECN is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MarkingScheme {
-    /// Nowhere.
+    /// ECN is never marked.
     Off = 0,
-    /// When a packet is admitted.
+    /// At admission of a packet.
     AtEnqueue = 1,
-    /// When a packet departs.
+    /// At departure of a packet.
     AtDequeue = 2,
 }
 
-/// Which [`Scheme`](crate::scheme::Scheme) a switch runs.
+/// The [`Scheme`](crate::scheme::Scheme) of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SchemeKind {
@@ -46,7 +46,7 @@ pub enum SchemeKind {
     Ofc = 7,
 }
 
-/// Which [buffer management](crate::lossy) the lossy priorities of a switch have.
+/// The [buffer management](crate::lossy) of a switch's lossy priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LossyKind {
@@ -64,19 +64,19 @@ pub enum LossyKind {
     Intelligent = 5,
 }
 
-/// What the watchdog of a switch does to a queue that a PFC storm holds.
+/// Action of a switch's watchdog on a queue in a PFC storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum StormAction {
-    /// Nothing: there is no watchdog, or it only tells.
+    /// No action: the switch has no watchdog, or the watchdog only reports storms.
     None = 0,
-    /// Drops the packets of the queue, and those of its priority that come in at its port.
+    /// Drops the packets of the queue, and packets of its priority that come in at its port.
     Drop = 1,
-    /// Sends in spite of the pause.
+    /// Sends packets in spite of the pause.
     Forward = 2,
 }
 
-/// The selection.
+/// Selection of a switch's schemes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -86,24 +86,24 @@ pub struct Policy {
     pub marking: u32,
     /// [`SchemeKind`] as a number.
     pub scheme: u32,
-    /// Options of the scheme; their meaning is the scheme's.
+    /// Options of the scheme, which defines their meaning.
     pub options: u32,
     /// [`StormAction`] as a number.
     pub storm_action: u32,
     /// [`LossyKind`] as a number.
     pub lossy: u32,
-    /// Options of the buffer management; their meaning is its own.
+    /// Options of the buffer management, which defines their meaning.
     pub lossy_options: u32,
 }
 
 impl Policy {
-    /// Its fields in their order in memory, as a loader writes them.
+    /// Returns the fields in their order in memory, as a loader writes them.
     pub const fn words(self) -> [u32; 7] {
         let Self { threshold, marking, scheme, options, storm_action, lossy, lossy_options } = self;
         [threshold, marking, scheme, options, storm_action, lossy, lossy_options]
     }
 
-    /// Thresholds and marking of a switch that runs PFC, and DT for lossy priorities.
+    /// Creates the policy of a switch with PFC for lossless and DT for lossy priorities.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
         let (threshold, marking) = (threshold as u32, marking as u32);
         let (scheme, storm_action) = (SchemeKind::Pfc as u32, StormAction::None as u32);
@@ -111,25 +111,25 @@ impl Policy {
         Self { threshold, marking, scheme, options: 0, storm_action, lossy, lossy_options: 0 }
     }
 
-    /// The same with another scheme and its options.
+    /// Replaces the scheme and its options.
     #[must_use]
     pub const fn with_scheme(self, scheme: SchemeKind, options: u32) -> Self {
         Self { scheme: scheme as u32, options, ..self }
     }
 
-    /// The same with a watchdog.
+    /// Replaces the watchdog's action.
     #[must_use]
     pub const fn with_storm_action(self, action: StormAction) -> Self {
         Self { storm_action: action as u32, ..self }
     }
 
-    /// The same with another buffer management and its options.
+    /// Replaces the buffer management and its options.
     #[must_use]
     pub const fn with_lossy(self, kind: LossyKind, options: u32) -> Self {
         Self { lossy: kind as u32, lossy_options: options, ..self }
     }
 
-    /// How X_off is found.
+    /// Returns the computation of X_off.
     #[inline(always)]
     pub const fn threshold(self) -> ThresholdScheme {
         match self.threshold {
@@ -139,7 +139,7 @@ impl Policy {
         }
     }
 
-    /// Where ECN is marked.
+    /// Returns the point at which ECN is marked.
     #[inline(always)]
     pub const fn marking(self) -> MarkingScheme {
         match self.marking {
@@ -149,7 +149,7 @@ impl Policy {
         }
     }
 
-    /// Which scheme runs.
+    /// Returns the scheme.
     #[inline(always)]
     pub const fn scheme(self) -> SchemeKind {
         match self.scheme {
@@ -164,7 +164,7 @@ impl Policy {
         }
     }
 
-    /// Which buffer management lossy priorities have.
+    /// Returns the buffer management of lossy priorities.
     #[inline(always)]
     pub const fn lossy(self) -> LossyKind {
         match self.lossy {
@@ -177,7 +177,7 @@ impl Policy {
         }
     }
 
-    /// What the watchdog does.
+    /// Returns the watchdog's action.
     #[inline(always)]
     pub const fn storm_action(self) -> StormAction {
         match self.storm_action {

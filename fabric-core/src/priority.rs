@@ -1,13 +1,13 @@
-//! Priorities of 802.1Q, which are the classes of PFC.
+//! Priorities of IEEE 802.1Q, which are also the classes of PFC.
 
 use crate::map_abi::PRIORITIES;
 
-/// A priority, 0 to 7: what a packet carries, and what a PFC frame names.
+/// Priority of a packet, or class of a PFC frame, 0 to 7.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
 
 impl Priority {
-    /// Priority `number`.
+    /// Creates priority `number`.
     ///
     /// # Panics
     /// If `number` is above 7.
@@ -16,31 +16,31 @@ impl Priority {
         Self(number)
     }
 
-    /// The priority in the low three bits of a word, as a header or a table holds it.
+    /// Returns the priority in the low three bits of a word from a header or table.
     #[inline(always)]
     pub const fn of_bits(bits: u32) -> Self {
         Self(bits as u8 & 7)
     }
 
-    /// 0 to 7.
+    /// Returns the number, 0 to 7.
     #[inline(always)]
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// Its place in an array of eight. The mask shows the bound to the verifier of Linux.
+    /// Returns the index in an array of eight. The mask shows the bound to Linux's verifier.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize & 7
     }
 
-    /// Its bit in a class-enable vector.
+    /// Returns the priority's bit in a class-enable vector.
     #[inline(always)]
     pub const fn bit(self) -> u8 {
         1 << self.index()
     }
 
-    /// Whether a class-enable vector names it.
+    /// True if the class-enable vector names the priority.
     #[inline(always)]
     pub const fn is_in(self, classes: u8) -> bool {
         classes >> self.index() & 1 != 0
@@ -53,12 +53,12 @@ impl core::fmt::Display for Priority {
     }
 }
 
-/// Every priority, lowest first.
+/// Returns all priorities, lowest first.
 pub fn all() -> impl Iterator<Item = Priority> {
     (0..PRIORITIES as u8).map(Priority)
 }
 
-/// The priorities of a set such as PFC's class-enable vector, lowest first.
+/// Returns the priorities of a set such as PFC's class-enable vector, lowest first.
 #[inline]
 pub fn of_mask(mut mask: u8) -> impl Iterator<Item = Priority> {
     core::iter::from_fn(move || {

@@ -1,11 +1,11 @@
-//! Egress queues of a port: up to 136 that carry data, and one for control ahead of them.
+//! Egress queues of a port: up to 136 data queues, and a control queue that is served first.
 //!
-//! A queue is not a priority. Each priority owns a range of queues, and a packet joins the one that its flow's
-//! hash selects ([`QueueRanges`]); with ranges of one queue this is plain PFC. A pause of a class stops all
-//! queues of its range; a pause of a queue stops only that queue.
+//! A queue is not a priority. Each priority has a range of queues, and a flow's hash selects one
+//! queue of the range ([`QueueRanges`]); with ranges of one queue this is plain PFC. A pause of a
+//! class stops all queues of its range; a pause of a queue stops only that queue.
 //!
-//! Where flows are spread over queues, these are numbers 0 to 127, which a neighbour can pause one by one, and a
-//! priority with one queue has a number behind them.
+//! A neighbour can pause queues 0 to 127 one by one: these are the queues of priorities whose flows
+//! are spread over several queues. A priority with one queue then has a number behind them.
 
 mod range;
 mod set;
@@ -15,13 +15,13 @@ use crate::map_abi::{PRIORITIES, QUEUE_ROWS};
 pub use range::{QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places};
 pub use set::QueueSet;
 
-/// Queues of a port that a neighbour can pause one by one, from number 0 on: the most that BFC is evaluated with
-/// (Section 6.3).
+/// Queues of a port that a neighbour can pause one by one, numbered from 0: the max number that BFC
+/// is evaluated with (Section 6.3).
 pub const FLOW_QUEUES: u8 = 128;
-/// Queues of a port that carry data: these, and one for each priority.
+/// Max data queues of a port: the flow queues, and one for each priority.
 pub const MAX_DATA_QUEUES: usize = FLOW_QUEUES as usize + PRIORITIES;
 
-/// Where a station address has a queue: in its third byte.
+/// Position of the queue in a MAC address: the third byte.
 const ADDRESS_SHIFT: u32 = 16;
 
 /// One egress queue of a port.
@@ -29,31 +29,31 @@ const ADDRESS_SHIFT: u32 = 16;
 pub struct QueueId(u8);
 
 impl QueueId {
-    /// The queue that is served before all others.
+    /// The control queue, which is served before all others.
     pub const CONTROL: Self = Self(u8::MAX);
 
-    /// Data queue `number`.
+    /// Creates data queue `number`.
     ///
     /// # Panics
-    /// If there is no data queue with this number.
+    /// If `number` is above 135.
     pub const fn data(number: u8) -> Self {
         assert!((number as usize) < MAX_DATA_QUEUES, "data queues are 0 to 135");
         Self(number)
     }
 
-    /// The queue that a table's word names.
+    /// Returns the queue in the low byte of a table's word.
     #[inline(always)]
     pub const fn of_bits(bits: u32) -> Self {
         Self(bits as u8)
     }
 
-    /// 0 to 135, or 255 of the control queue.
+    /// Returns the number: 0 to 135, or 255 for the control queue.
     #[inline(always)]
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// Its place among the queues of a port, the control queue first.
+    /// Returns the queue's position in a port's tables, in which the control queue is first.
     #[inline(always)]
     pub const fn place(self) -> usize {
         self.0.wrapping_add(1) as usize
@@ -65,9 +65,9 @@ impl QueueId {
         Self((place as u8).wrapping_sub(1))
     }
 
-    /// The queue in a station address, as [`Port::address`](crate::map_abi::Port::address) holds it. A switch that
-    /// tells its neighbour from which queue a packet comes puts the queue's place into the third byte of the source
-    /// address, which is 0 in the stations' own addresses. There 0 names no data queue.
+    /// Returns the queue's bits in a MAC address, in the form of [`Port::address`](crate::map_abi::Port::address). A
+    /// switch that sends each packet's queue to its neighbour puts the queue's place into the third byte of the source
+    /// address, which is 0 in the switches' real addresses. There 0 names no data queue.
     #[inline(always)]
     pub const fn in_address(self) -> u64 {
         (self.place() as u64) << ADDRESS_SHIFT
@@ -79,13 +79,13 @@ impl QueueId {
         Self::of_place((address >> ADDRESS_SHIFT & 0xff) as usize)
     }
 
-    /// Whether it carries data and a port can have it.
+    /// True if the queue is a data queue with a valid number.
     #[inline(always)]
     pub const fn is_data(self) -> bool {
         (self.0 as usize) < MAX_DATA_QUEUES
     }
 
-    /// Whether a neighbour can pause it by itself.
+    /// True if a neighbour can pause the queue separately.
     #[inline(always)]
     pub const fn is_flow_queue(self) -> bool {
         self.0 < FLOW_QUEUES

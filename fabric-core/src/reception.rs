@@ -1,19 +1,19 @@
-//! Whose frame it is that comes in at a port of a switch that stands alone: the switch's, or that of the kernel's stack,
-//! which has the same interface.
+//! Receiver of a frame that comes in at a port of a standalone switch: the switch, or the kernel's
+//! stack, which uses the same interface.
 //!
-//! The switch takes MAC control and xoff's own frames, and IPv4 packets that it can forward: addressed to the port, with time
-//! to live left, without options, and to a prefix that it has a route to. The stack gets everything else, so
-//! it answers ARP for the port's own IP address, and speaks IPv6, LLDP or SSH there as without a switch.
+//! The switch takes MAC control frames, xoff's own frames, and IPv4 packets that it can forward: addressed to the port,
+//! with time to live left, without options, and to a prefix that has a route. The stack receives everything else. So
+//! the host answers ARP for the port's own IP address, and IPv6, LLDP and SSH work there as without a switch.
 
 use crate::frame::FrameBytes;
 use crate::map_abi::address_to_u64;
 use crate::tables::Tables;
 use crate::wire::{ethernet, ipv4};
 
-/// Version 4, and a header of five words.
+/// IPv4 version 4 and a header of five words.
 const PLAIN_HEADER: u8 = 0x45;
 
-/// Whether the switch takes a frame that came in at `port`.
+/// True if the switch takes a frame received at `port`.
 #[inline(always)]
 pub fn is_for_switch<B: FrameBytes, T: Tables>(frame: &B, tables: &T, port: u32) -> bool {
     let Some(ether_type) = frame.read::<2>(ethernet::ETHER_TYPE_AT) else { return false };
@@ -51,7 +51,7 @@ mod tests {
     use crate::tables::owned::OwnedTables;
     use crate::wire::mac_control;
 
-    /// A packet to host 1 that came in at port 0.
+    /// A packet to host 1, received at port 0.
     fn packet(tables: &OwnedTables) -> Vec<u8> {
         let mut frame = vec![0; 60];
         frame[..6].copy_from_slice(&address_from_u64(tables.ports[0].address.load()));
@@ -91,7 +91,7 @@ mod tests {
         }
         let no_hosts = {
             let mut tables = OwnedTables::new(SwitchConfig::default(), 0);
-            // Its table of routes has a row, as one of eBPF may, whose size is another switch's.
+            // The table of routes has a row of another size, as eBPF's table may.
             tables.config.hosts = 1;
             tables
         };

@@ -1,4 +1,4 @@
-//! Records: what eBPF hands to user space through the ring, one for each frame that came in, and one
+//! Records that eBPF sends to user space through the ring: one for each received frame, and one
 //! more for each hop control frame that is due.
 
 use crate::arrival::{Outcome, Queued};
@@ -7,12 +7,12 @@ use crate::hop_control::{HopControl, Order, PauseLevel, Words};
 use crate::queue::QueueId;
 use crate::wire::link_delay;
 
-/// Longest frame that a record holds: 3072 bytes of payload, every RoCEv2 header, and telemetry of 8 hops. A native
-/// XDP frame on veth is linear up to about 3.5 kB.
+/// Max length of a frame in a record: 3072 bytes of payload, all RoCEv2 headers, and telemetry of 8
+/// hops. A native XDP frame on veth is linear up to about 3.5 kB.
 pub const MAX_FRAME: usize = 3232;
-/// Bytes before the frame.
+/// Length of a record's header, before the frame's bytes.
 pub const HEADER_LEN: usize = size_of::<Header>();
-/// A whole record.
+/// Max length of a record.
 pub const RECORD_LEN: usize = HEADER_LEN + MAX_FRAME;
 
 /// A packet is buffered; its bytes follow.
@@ -23,16 +23,16 @@ pub const KIND_CONTROL_RECEIVED: u32 = 2;
 pub const KIND_DROPPED: u32 = 3;
 /// A hop control frame to send; its bytes follow.
 pub const KIND_CONTROL: u32 = 4;
-/// A link delay frame; its bytes follow, without what comes after its [`link_delay::LEN`].
+/// A link delay frame. Its first [`link_delay::LEN`] bytes follow.
 pub const KIND_LINK_DELAY: u32 = 5;
-/// A frame that eBPF has left to user space, because it was not its turn: see `turn`. Its bytes follow, as they came in.
+/// A frame that eBPF left to user space because it did not get the turn: see `turn`. Its bytes follow unchanged.
 pub const KIND_LEFT_ALONE: u32 = 6;
 
-/// Set in `flags` of a queued packet that was marked.
+/// Flag of a queued packet that was marked.
 pub const FLAG_MARKED: u32 = 1;
-/// Set in `flags` of a hop control frame whose reason is the port's occupancy, not a queue's.
+/// Flag of a hop control frame whose reason is the port's occupancy, not a queue's.
 pub const FLAG_PORT_LEVEL: u32 = 2;
-/// Set in `flags` of a hop control frame if the queue or port turns ON.
+/// Flag of a hop control frame that is due because a queue or port turns ON.
 pub const FLAG_RESUMES: u32 = 4;
 
 /// The fixed part of a record.
@@ -41,25 +41,25 @@ pub const FLAG_RESUMES: u32 = 4;
 pub struct Header {
     /// One of the `KIND_` constants.
     pub kind: u32,
-    /// Port where the frame came in; of a hop control frame to send: where it goes out.
+    /// Port where the frame came in. For a hop control frame to send: port where it leaves.
     pub port: u32,
-    /// Emulated time.
+    /// Emulated time, ns.
     pub time_ns: u64,
-    /// Bytes that follow.
+    /// Number of bytes after the header.
     pub length: u32,
     /// `FLAG_` bits.
     pub flags: u32,
     /// Descriptor of a queued packet.
     pub slot: u32,
-    /// Where a queued packet leaves.
+    /// Port by which a queued packet leaves.
     pub egress_port: u32,
-    /// Its egress queue, as a [`QueueId`]'s number.
+    /// Egress queue of a queued packet, as a [`QueueId`]'s number.
     pub queue: u32,
-    /// Number of the [`DropReason`] of a dropped frame.
+    /// Number of a dropped frame's [`DropReason`].
     pub reason: u32,
     /// See [`Order::pause`].
     pub pause: u32,
-    /// Of a queued or dropped packet: how many [`KIND_CONTROL`] records follow.
+    /// Number of [`KIND_CONTROL`] records that follow a queued or dropped packet.
     pub orders: u32,
     /// The message of a hop control frame, sent or received.
     pub control: Words,
@@ -74,7 +74,7 @@ pub struct Header {
 const _: () = assert!(HEADER_LEN == 96);
 
 impl Header {
-    /// The record of a buffered packet of `length` bytes; the records of `orders` hop control frames follow it.
+    /// Creates the record of a buffered packet of `length` bytes. The records of `orders` hop control frames follow.
     #[inline(always)]
     pub fn of_queued(queued: &Queued, port: u32, time_ns: u64, length: u32, orders: u32) -> Self {
         let Queued { slot, egress_port, queue, marked } = queued;
@@ -92,14 +92,14 @@ impl Header {
         }
     }
 
-    /// The record of a hop control frame that was received.
+    /// Creates the record of a received hop control frame.
     #[inline(always)]
     pub fn of_control_received(control: &HopControl, port: u32, time_ns: u64) -> Self {
         let control = control.to_words();
         Self { kind: KIND_CONTROL_RECEIVED, port, time_ns, control, ..Self::default() }
     }
 
-    /// The record of a link delay frame that was received.
+    /// Creates the record of a received link delay frame.
     #[inline(always)]
     pub fn of_link_delay(port: u32, time_ns: u64) -> Self {
         Self {
@@ -111,19 +111,19 @@ impl Header {
         }
     }
 
-    /// The record of a dropped frame; the records of `orders` hop control frames follow it.
+    /// Creates the record of a dropped frame. The records of `orders` hop control frames follow.
     #[inline(always)]
     pub fn of_drop(reason: DropReason, port: u32, time_ns: u64, orders: u32) -> Self {
         Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, orders, ..Self::default() }
     }
 
-    /// The record of a frame of `length` bytes that is left to user space.
+    /// Creates the record of a frame of `length` bytes that is left to user space.
     #[inline(always)]
     pub fn of_left_alone(port: u32, time_ns: u64, length: u32) -> Self {
         Self { kind: KIND_LEFT_ALONE, port, time_ns, length, ..Self::default() }
     }
 
-    /// The record of a hop control frame to send out of `port`.
+    /// Creates the record of a hop control frame to send from `port`.
     #[inline(always)]
     pub fn of_order(order: &Order, port: u32, time_ns: u64, length: u32) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl Header {
         }
     }
 
-    /// The order in the record of a hop control frame; `None` if its message is not valid.
+    /// Returns the order in the record of a hop control frame. `None` if its message is not valid.
     pub fn order(&self) -> Option<Order> {
         let of_port = self.flags & FLAG_PORT_LEVEL != 0;
         Some(Order {
@@ -156,7 +156,7 @@ impl Header {
         })
     }
 
-    /// What became of the frame. `None` if the record is not about a frame that came in.
+    /// Returns the outcome of a received frame. `None` if the record is not about a received frame.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.kind {
             KIND_QUEUED => Some(Outcome::Queued(Queued {
@@ -174,11 +174,11 @@ impl Header {
         }
     }
 
-    /// Reads a header from the start of a record's bytes.
+    /// Reads a header from the start of a record.
     pub fn read(record: &[u8]) -> Option<Self> {
         let bytes = record.get(..HEADER_LEN)?;
-        // SAFETY: `Header` is plain integers without padding (96 bytes, asserted above), and `bytes`
-        // holds that many; `read_unaligned` asks for no alignment.
+        // SAFETY: `Header` is plain integers without padding (96 bytes, asserted above), and
+        // `bytes` has this length; `read_unaligned` requires no alignment.
         Some(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 }
@@ -199,7 +199,7 @@ mod tests {
         shared_free_bytes: 3 << 40,
     };
 
-    /// The record as user space reads it from the ring.
+    /// Reads a record as user space does after the ring.
     fn through_the_ring(header: Header) -> Header {
         // SAFETY: a header is plain integers without padding, HEADER_LEN bytes of them.
         let bytes = unsafe { core::mem::transmute::<Header, [u8; HEADER_LEN]>(header) };
@@ -207,7 +207,7 @@ mod tests {
         Header::read(&[&bytes[..], &[7; 60]].concat()).expect("it is whole")
     }
 
-    /// A packet with the longest headers, those of the first or only one of a message.
+    /// A packet with the longest headers: the first or only packet of a message.
     #[test]
     fn a_record_holds_its_header_and_the_longest_frame() {
         let headers = [ethernet::LEN, ipv4::LEN, udp::LEN, bth::LEN, reth::LEN, icrc::LEN];

@@ -1,7 +1,7 @@
 //! Routing: policy routes of flows and of pairs of hosts, host routes, and equal-cost multipath over the five-tuple.
 //!
-//! Policy routes lie in a hash table with linear probing, the same rows in eBPF and natively. The row of a key is
-//! one of [`PROBES`], from that of its hash on, and no row before it is empty.
+//! Policy routes lie in a hash table with linear probing, with the same rows in eBPF and natively. A key lies in one of
+//! [`PROBES`] rows, the first of which its hash selects, and no row before the key's row is empty.
 
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
@@ -18,7 +18,7 @@ pub(crate) const fn mix(mut value: u32) -> u32 {
     value ^ (value >> 16)
 }
 
-/// The hash of a flow's five-tuple under a seed.
+/// Returns the hash of a flow's five-tuple under `seed`.
 #[inline(always)]
 pub const fn key_hash(key: &FlowKey, seed: u32) -> u32 {
     let mut hash = mix(seed ^ key.source);
@@ -27,44 +27,44 @@ pub const fn key_hash(key: &FlowKey, seed: u32) -> u32 {
     mix(hash ^ key.protocol)
 }
 
-/// The hash of a packet's five-tuple under a switch's seed.
+/// Returns the hash of a packet's five-tuple under a switch's seed.
 #[inline(always)]
 pub const fn flow_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
     key_hash(&flow_key(fields), seed)
 }
 
-/// The hash that names a flow to a neighbour ([`HopControl::Flows`](crate::hop_control::HopControl::Flows)): the same at all
-/// switches and hosts.
+/// Returns the hash that names a flow to a neighbour ([`HopControl::Flows`](crate::hop_control::HopControl::Flows)).
+/// All switches and hosts compute the same hash.
 #[inline(always)]
 pub const fn key_name(key: &FlowKey) -> u32 {
     key_hash(key, NAME_SEED)
 }
 
-/// The name of a packet's flow.
+/// Returns the hash that names a packet's flow.
 #[inline(always)]
 pub const fn flow_name(fields: &Ipv4Fields) -> u32 {
     key_name(&flow_key(fields))
 }
 
-/// Another seed than a switch's own, whose hashes choose ports.
+/// Seed of flow names. It differs from the switches' own seeds, whose hashes choose ports.
 const NAME_SEED: u32 = 0x4f46_4331;
 
-/// A packet's five-tuple.
+/// Returns a packet's five-tuple.
 #[inline(always)]
 const fn flow_key(fields: &Ipv4Fields) -> FlowKey {
     let &Ipv4Fields { source, destination, ports, protocol, .. } = fields;
     FlowKey { source, destination, ports, protocol: protocol as u32 }
 }
 
-/// The hash by which a flow gets a queue of its priority. It differs from the one that chose the port; otherwise all
-/// flows of a port would share few of its queues.
+/// Returns the hash that selects a flow's queue within its priority. It differs from the hash that
+/// chose the port; otherwise all flows of a port would share few of its queues.
 #[inline(always)]
 pub const fn queue_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
     flow_hash(fields, seed ^ 0x9e37_79b9)
 }
 
-/// The port of an ECMP group that a flow takes. Computes the hash only if there is a choice, which most hops do not
-/// have.
+/// Returns the port of an ECMP group that a flow takes. Computes the hash only if there is a
+/// choice, because most hops have none.
 #[inline(always)]
 pub fn select<T: Tables>(tables: &T, route: Route, hash: impl FnOnce() -> u32) -> Option<u32> {
     match route.members {
@@ -77,17 +77,17 @@ pub fn select<T: Tables>(tables: &T, route: Route, hash: impl FnOnce() -> u32) -
     }
 }
 
-/// The position that a hash selects in a group of `count`: a multiply and a shift spread it evenly and
-/// need no division.
+/// Returns the position that a hash selects in a group of `count`. A multiply and a shift spread
+/// the hash evenly without a division.
 #[inline(always)]
 pub const fn member(hash: u32, count: u32) -> u32 {
     ((hash as u64 * count as u64) >> 32) as u32
 }
 
-/// Rows in which the route of a key may lie.
+/// Max number of rows in which the route of a key may lie.
 pub const PROBES: u32 = 8;
 
-/// The row of a key's route in a table of 2^`shift` rows, if the `probe` rows from that of its hash on are taken.
+/// Returns row `probe` of the rows that a key's route may occupy in a table of 2^`shift` rows.
 #[inline(always)]
 pub const fn policy_row(key: &FlowKey, shift: u8, probe: u32) -> u32 {
     key_hash(key, 0).wrapping_add(probe) & !(u32::MAX << (shift & 31))
@@ -109,8 +109,8 @@ fn policy_of<T: Tables>(tables: &T, config: &SwitchConfig, key: &FlowKey) -> Opt
     None
 }
 
-/// The route of a packet's flow, or else of its pair of hosts. Natively a call, so that switches without policy routes
-/// pay for a comparison only.
+/// Returns the policy route of a packet's flow, or else of its pair of hosts. Natively a call, so
+/// that switches without policy routes pay only for a comparison.
 #[cfg_attr(target_arch = "bpf", inline(always))]
 #[cfg_attr(not(target_arch = "bpf"), cold, inline(never))]
 fn policy<T: Tables>(tables: &T, config: &SwitchConfig, fields: &Ipv4Fields) -> Option<Route> {
@@ -126,7 +126,7 @@ fn policy<T: Tables>(tables: &T, config: &SwitchConfig, fields: &Ipv4Fields) -> 
     policy_of(tables, config, &FlowKey { ports: 0, protocol: 0, ..flow })
 }
 
-/// The egress port for a packet.
+/// Returns the egress port of a packet.
 #[inline(always)]
 pub fn route<T: Tables>(
     tables: &T,
@@ -142,7 +142,7 @@ pub fn route<T: Tables>(
         Some(route) => route,
         None => *tables.route(host).ok_or(DropReason::NoRoute)?,
     };
-    // Of a copy: a reference would keep the fields of every packet out of registers, and few are hashed.
+    // Captures a copy: a reference would keep the fields of every packet out of registers, and few are hashed.
     let hash = || flow_hash(&{ *fields }, config.ecmp_seed);
     if route.members == 0 {
         return Err(DropReason::Unreachable);
@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(select(&tables, beyond, || 0), None);
     }
 
-    /// The hash decides which links a flow takes: results depend on its every bit. MurmurHash3's finaliser
-    /// by an independent program.
+    /// The hash decides which links a flow takes, so results depend on every bit of it. The
+    /// expected values of MurmurHash3's finaliser are from an independent program.
     #[test]
     fn the_hash_stays_what_it_was() {
         assert_eq!([0, 1, 0x1234_5678].map(mix), [0, 0x514e_28b7, 0xe37c_d1bc]);
@@ -234,7 +234,7 @@ mod tests {
         };
         let all = POLICY_FLOWS | POLICY_PAIRS;
         assert_eq!(to(&tables, all, &fields), Ok(1), "an empty table");
-        // Both keys in the rows behind those of their hashes, where others lie.
+        // Both keys lie in the rows behind their hashes' rows, which other keys occupy.
         let taken = FlowKey { destination: 1, ..FlowKey::default() };
         tables.policy_routes.fill(PolicyRoute { key: taken, route: Route::default() });
         let row = |key: &FlowKey, probe| policy_row(key, 2, probe) as usize;

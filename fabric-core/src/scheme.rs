@@ -1,40 +1,40 @@
-//! Schemes: what decides admission, pausing, marking, queueing and dropping in a switch.
+//! Schemes: the decisions of a switch on admission, pausing, marking, queueing and dropping.
 //!
-//! # Which methods are called when
+//! # Order of calls
 //!
 //! | a packet | in this order | for lossy packets |
 //! | --- | --- | --- |
 //! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival), [`enqueued`](Scheme::enqueued) | `queue`, `enqueued` |
 //! | is chosen by the scheduler | [`at_departure`](Scheme::at_departure), [`release`](Scheme::release), [`after_departure`](Scheme::after_departure), [`dequeued`](Scheme::dequeued) | `at_departure`, `dequeued` |
 //!
-//! Whether a lossy packet is admitted is the [buffer management](crate::lossy)'s business, as is whether it is dropped at
-//! departure; in that case `at_departure` is not asked.
+//! The [buffer management](crate::lossy) decides whether to admit a lossy packet, and whether to
+//! drop it at departure; if it drops the packet, `at_departure` is not called.
 //!
-//! `queue` and `admit` change no state: the packet may still be dropped after them, for example because there is no
-//! free descriptor. The methods after them may count. If `at_departure` puts a packet into another queue, it is
-//! called again when the packet's turn comes there; until then the packet keeps the buffer that it holds.
+//! `queue` and `admit` change no state: the packet may still be dropped after these calls, for example for want of a
+//! free descriptor. The later methods may count. If `at_departure` moves a packet to another queue, it is called again
+//! when the packet's turn comes there; until then the packet keeps its buffer.
 //!
 //! # Adding a scheme
 //!
 //! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival`, `after_departure`
 //!    and `resume` have no default. They may call PFC's versions: [`pfc::admit`] and [`pfc::pause`], which take the
 //!    threshold as an argument (pass the scheme's own [`threshold`](Scheme::threshold)), and [`pfc::resume`].
-//! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
-//!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
-//!    Look-up tables are [`Tables::scheme_block`]s.
+//! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and for each struct a
+//!    function that finds it by [`Tables::scheme_line`]. [`room`](Scheme::room) returns the number
+//!    of lines. The lines start as zeros. Look-up tables are [`Tables::scheme_block`]s.
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
-//! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no policy.
-//!    `scheme/spfc.rs` has these four steps, and little else. A scheme whose ports may be victims of congestion elsewhere
-//!    needs no state of its own for that: [`victims`].
-//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
-//!    other arms in `scheme/selected.rs`. It does not ask for two things: the number in
-//!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (add it to the list in the
-//!    test of `policy.rs`, too), and the entry in [`SchemeSettings::every`], by which `xoff doctor` and the tests of
-//!    eBPF try the scheme.
-//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`, `BackpressureKeys`,
-//!    `ThresholdKeys` or `PauseRuleKeys`. For a kind of headroom the compiler asks for most of what it reserves
-//!    (`scenario/src/headroom/reserve.rs`; look at arms with a wildcard). It asks for no advice when a limit of the
-//!    scheme drops packets (`scenario/src/headroom/advice.rs`), nor for docs/scenarios.md's table of kinds.
+//! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no
+//!    policy. `scheme/spfc.rs` is an example of these four steps. A scheme whose ports may be
+//!    victims of congestion elsewhere uses the state in [`victims`].
+//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The
+//!    compiler reports the missing arms in `scheme/selected.rs`. It does not report two things: the
+//!    number in [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC
+//!    (add it to the list in the test of `policy.rs`, too), and the entry in
+//!    [`SchemeSettings::every`], by which `xoff doctor` and the tests of eBPF try the scheme.
+//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`,
+//!    `BackpressureKeys`, `ThresholdKeys` or `PauseRuleKeys`. For headroom the compiler reports most missing
+//!    reservations (`scenario/src/headroom/reserve.rs`; check wildcard arms). It reports neither the advice for drops
+//!    by a limit of the scheme (`scenario/src/headroom/advice.rs`), nor docs/scenarios.md's kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.
@@ -73,11 +73,11 @@ pub use crate::admission::Released;
 pub use ingress::{Arriving, Changes, FlowUse, Ingress, IngressState, Leaving, PortUse, Verdict};
 pub use selected::{SchemeSettings, Selected};
 
-/// One scheme. Every method is a decision that the pipeline asks for; time and state are arguments.
+/// One scheme. Each method is a decision of the pipeline; time and state are arguments.
 pub trait Scheme: Sized {
-    /// Runs the arrival pipeline under this scheme, whatever the policy names, and leaves in `outcome` what
-    /// [`arrival`](crate::arrival::arrival) returns. A call: inlined with the others, no scheme would have the registers
-    /// for itself.
+    /// Runs the arrival pipeline under this scheme, whatever the policy selects, and stores the
+    /// result of [`arrival`](crate::arrival::arrival) in `outcome`. A call: if all schemes were
+    /// inlined in one function, they would compete for its registers.
     #[inline(never)]
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,
@@ -90,8 +90,8 @@ pub trait Scheme: Sized {
         *outcome = arrival_under::<Self, F, T>(frame, tables, *policy, port, now, send);
     }
 
-    /// Runs the departure of a packet under this scheme; see [`departure`](crate::departure::departure). A call, as
-    /// [`arrive_to`](Self::arrive_to).
+    /// Runs the departure of a packet under this scheme; see [`departure`](crate::departure::departure). A call, for
+    /// the reason given at [`arrive_to`](Self::arrive_to).
     #[inline(never)]
     fn depart<T: Tables>(
         tables: &T,
@@ -103,8 +103,8 @@ pub trait Scheme: Sized {
         departure_under::<Self, T>(tables, *policy, slot, now, send)
     }
 
-    /// Drops a packet that waits, for a reason that is not the scheme's: `at_departure` is not asked, all that follows a
-    /// drop is as after one of the scheme's own.
+    /// Drops a waiting packet for a reason that is not the scheme's. `at_departure` is not called;
+    /// the other methods are called as after a drop by the scheme.
     fn discard<T: Tables>(
         tables: &T,
         policy: Policy,
@@ -116,20 +116,20 @@ pub trait Scheme: Sized {
         discard_under::<Self, T>(tables, policy, slot, now, reason, send)
     }
 
-    /// T(t): how many bytes of the shared pool an ingress queue may hold.
+    /// Returns T(t), the max bytes of an ingress queue in the shared pool.
     #[inline(always)]
     fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
         threshold::evaluate(at.policy, at.config, at.switch, at.port, at.queue)
     }
 
-    /// How far below T(t) the queue's X_off lies.
+    /// Returns T(t) minus X_off of the queue.
     #[inline(always)]
     fn margin<T: Tables>(_at: &Ingress<'_, T>) -> u64 {
         0
     }
 
-    /// The egress queue of a packet: by default the queue of its priority that the hash of its flow selects. Changes no
-    /// state.
+    /// Returns the egress queue of a packet. By default the flow's hash selects a queue of the
+    /// packet's priority. Changes no state.
     #[inline(always)]
     fn queue<T: Tables>(
         at: &Ingress<'_, T>,
@@ -140,28 +140,28 @@ pub trait Scheme: Sized {
         at.config.queues_of(at.priority).select(|| at.queue_hash(fields))
     }
 
-    /// The pool that takes a lossless packet, or why it is dropped. Changes no state.
+    /// Returns the pool that takes a lossless packet, or the reason to drop it. Changes no state.
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason>;
 
-    /// Updates the scheme's own counters for a lossless packet that was admitted to `pool` and counted there, `bytes`
-    /// of it not in the private pool unless that is the pool.
+    /// Updates the scheme's own counters for a lossless packet that was admitted to `pool` and
+    /// counted there. `bytes` is its length without any part split off to the private pool.
     #[inline(always)]
     fn charge<T: Tables>(_packet: &Arriving<'_, T>, _pool: Pool, _bytes: u64) {}
 
-    /// The same for a lossless packet that is sent or dropped and has given back what it held.
+    /// Updates the scheme's own counters for a lossless packet that is sent or dropped and has released its buffer.
     #[inline(always)]
     fn release<T: Tables>(_packet: &Leaving<'_, T>, _given_back: Released) {}
 
-    /// After a lossless packet was admitted to `pool`: hands `send` the orders that are due at the ingress port.
+    /// Called after a lossless packet was admitted to `pool`. Passes the orders due at the ingress port to `send`.
     fn after_arrival<T: Tables>(
         packet: &Arriving<'_, T>,
         pool: Pool,
         send: &mut impl FnMut(&Order),
     );
 
-    /// After [`admit`](Self::admit) has found no room for a lossless packet: hands `send` the orders that are due at the
-    /// ingress port. By default the same as if the packet had gone to headroom: its queue has crossed X_off, also if it
-    /// has no headroom. An empty queue pauses only if renewals test pauses, because no departure would end that pause.
+    /// Called after [`admit`](Self::admit) found no room for a lossless packet. Passes the orders due at the ingress
+    /// port to `send`. By default acts as if the packet had gone to headroom: the queue has crossed X_off, even without
+    /// headroom. An empty queue pauses only if renewals test pauses, because no departure would end that pause.
     #[inline(always)]
     fn refused<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {
         let Ingress { config, queue, .. } = packet.ingress;
@@ -170,15 +170,15 @@ pub trait Scheme: Sized {
         }
     }
 
-    /// What a frame's source address tells the neighbour of the egress queue that it leaves, to be added to the
-    /// port's: nothing, unless the neighbour pauses queues. See [`QueueId::in_address`].
+    /// Returns bits to add to the port's MAC address in a frame's source address, which name the frame's egress queue
+    /// to the neighbour. 0 unless the neighbour pauses single queues. See [`QueueId::in_address`].
     #[inline(always)]
     fn named_queue(_policy: Policy, _queue: QueueId) -> u64 {
         0
     }
 
-    /// After a packet, lossless or lossy, has joined its queue: hands `send` the orders that are due at the ingress
-    /// port. What it writes into the descriptor's note comes back as [`Leaving::note`].
+    /// Called after a packet, lossless or lossy, has joined its queue. Passes the orders due at the
+    /// ingress port to `send`. A note stored in the descriptor here returns as [`Leaving::note`].
     #[inline(always)]
     fn enqueued<T: Tables>(
         _packet: &Arriving<'_, T>,
@@ -187,31 +187,31 @@ pub trait Scheme: Sized {
     ) {
     }
 
-    /// After a packet, lossless or lossy, has left its queue to be sent or dropped: hands `send` the orders that are
-    /// due at its ingress port.
+    /// Called after a packet, lossless or lossy, has left its queue to be sent or dropped. Passes
+    /// the orders due at its ingress port to `send`.
     #[inline(always)]
     fn dequeued<T: Tables>(_packet: &Leaving<'_, T>, _send: &mut impl FnMut(&Order)) {}
 
-    /// What becomes of a packet whose turn it is. A scheme that counts departures, also of lossy packets, counts them
-    /// here, except those that it puts into other queues.
+    /// Decides about a packet whose turn it is. A scheme that counts departures, of lossy packets
+    /// too, counts them here, except packets that it moves to other queues.
     #[inline(always)]
     fn at_departure<T: Tables>(_packet: &Leaving<'_, T>) -> Verdict {
         Verdict::Send(Changes { mark: false })
     }
 
-    /// After [`at_departure`](Self::at_departure) has put a packet into another queue: may write the descriptor's note anew.
+    /// Called after [`at_departure`](Self::at_departure) moved a packet to another queue. May replace its note.
     #[inline(always)]
     fn requeued<T: Tables>(_packet: &Leaving<'_, T>, _descriptor: &Descriptor) {}
 
-    /// After a lossless packet gave back its buffer: hands `send` the orders that are due at its ingress port.
+    /// Called after a lossless packet has released its buffer. Passes the orders due at its ingress port to `send`.
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order));
 
-    /// Ends the pause of the queue `at`, if it is OFF and has fallen to its X_on: the order by which its class resumes.
+    /// Ends the pause of the queue `at` if it is OFF and at or below X_on. Returns the order to resume its class.
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order>;
 
-    /// The order for pause number `pause` of the queue `at`, or of its port, whose quanta are about to run out: renewed
-    /// or ended. `None` if it is over already, or another pause covers it. A queue's pause ends here only if the
-    /// switch tests pauses when it renews them ([`SwitchConfig`](crate::map_abi::SwitchConfig)).
+    /// Renews or ends pause number `pause` of the queue `at`, or of its port, whose quanta are about to run out.
+    /// Returns `None` if the pause is over or another pause covers it. A queue's pause ends here only if the switch
+    /// tests pauses at renewals ([`SwitchConfig`](crate::map_abi::SwitchConfig)).
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
@@ -224,9 +224,9 @@ pub trait Scheme: Sized {
         }
     }
 
-    /// Whether the pause of the queue `at`, or of its port, could end at a renewal, without a departure of its packets,
-    /// if of all others only what `stays` were left. `computed` is the policy by which the control plane computes
-    /// thresholds, if they are stored. Whether the switch tests pauses of queues at renewals does not matter here.
+    /// True if the pause of the queue `at`, or of its port, could end at a renewal without a departure of its packets,
+    /// once all other packets except `stays` have left. `computed` is the policy for stored thresholds, which the
+    /// control plane computes. The result does not depend on whether the switch tests the pauses of queues at renewals.
     fn may_resume<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
@@ -240,12 +240,12 @@ pub trait Scheme: Sized {
             && at.queue.shared_bytes.load() <= xon
     }
 
-    /// Called periodically by the control plane for each lossless ingress queue; by default stores T(t).
+    /// Called periodically by the control plane for each lossless ingress queue. Stores T(t) by default.
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
         at.queue.stored_threshold_bytes.store(Self::threshold(at));
     }
 
-    /// A hop control frame other than PFC came in at a port. By default that is an error of the neighbour's.
+    /// Applies a received hop control frame other than PFC. By default such a frame is the neighbour's error.
     #[inline(always)]
     fn receive<T: Tables>(
         _tables: &T,
@@ -257,7 +257,7 @@ pub trait Scheme: Sized {
         Err(DropReason::UnexpectedHopControl)
     }
 
-    /// The egress queues of a port that must not send, besides those of classes that PFC has paused.
+    /// Returns the egress queues of a port that must not send, without those of classes that PFC has paused.
     #[inline(always)]
     fn paused<T: Tables>(
         _tables: &T,
@@ -268,15 +268,15 @@ pub trait Scheme: Sized {
         None
     }
 
-    /// The first instant after `now` at which one of the queues that [`paused`](Self::paused) names may send, if time alone
-    /// allows it.
+    /// Returns the first time after `now` at which a queue that [`paused`](Self::paused) returned
+    /// may send, if it need only wait.
     fn reopens<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<Nanos> {
         None
     }
 
-    /// Hands `send` what the scheme tells the neighbour of a port periodically, so that lost hop control frames do no lasting
-    /// harm. May also forget what the neighbour has not repeated, so that queues which
-    /// [`paused`](Self::paused) has named may send.
+    /// Called periodically. Passes hop control frames for the neighbour of a port to `send`, so
+    /// that lost frames do no lasting harm. May also discard pauses that the neighbour has not
+    /// repeated, so that queues which [`paused`](Self::paused) returned may send.
     fn announce<T: Tables>(
         _tables: &T,
         _policy: Policy,
@@ -285,32 +285,32 @@ pub trait Scheme: Sized {
     ) {
     }
 
-    /// Follows the link of a port, which has gone down or come up: what its neighbour has paused, and would resume by a frame that is lost
-    /// with it, may send.
+    /// Called when the link of a port goes down or comes up. Discards the neighbour's pauses,
+    /// because the frame that ends such a pause may be lost with the link.
     fn relinked<T: Tables>(_tables: &T, _policy: Policy, _port: u32) {}
 
-    /// What a port holds, if the scheme counts by port.
+    /// Returns the bytes held by a port, if the scheme counts per port.
     fn port_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> PortUse {
         PortUse::default()
     }
 
-    /// Number of priorities of a port's neighbour that have the lowest rate that there is, if the scheme tells rates.
+    /// Returns the number of priorities with the min rate at a port's neighbour, if the scheme limits rates.
     fn slowest<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<u32> {
         None
     }
 
-    /// How flows are spread over the queues of a port, if the scheme gives flows queues.
+    /// Returns the distribution of flows over the queues of a port, if the scheme assigns queues to flows.
     fn flow_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<FlowUse> {
         None
     }
 
-    /// What has a state by which the scheme treats packets, if something has: each ingress port or each ingress queue.
+    /// Returns the level of the scheme's states: ingress ports or ingress queues. `None` without states.
     fn states(_policy: Policy) -> Option<PauseLevel> {
         None
     }
 
-    /// The state of an ingress queue, or of its port, if the scheme has [states](Self::states). It may be one of a
-    /// period that is over, until a packet or [`tick`](Self::tick) comes.
+    /// Returns the state of an ingress queue, or of its port, if the scheme has [states](Self::states). The state may
+    /// belong to a period that is over, until the next packet or [`tick`](Self::tick).
     fn state<T: Tables>(
         _tables: &T,
         _policy: Policy,
@@ -320,22 +320,22 @@ pub trait Scheme: Sized {
         None
     }
 
-    /// Brings such a state up to date where time alone has changed it.
+    /// Updates such a state after time has passed without packets.
     fn tick<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _priority: Priority, _now: Nanos) {
     }
 
-    /// Whether the scheme pauses whole ports.
+    /// True if the scheme pauses whole ports.
     fn pauses_ports(_policy: Policy) -> bool {
         false
     }
 
-    /// The size of its state for a switch with this many ports.
+    /// Returns the size of the scheme's state for a switch with `ports` ports.
     fn room(_policy: Policy, _ports: u32) -> Room {
         Room { lines: 1, blocks: 1 }
     }
 }
 
-/// [`Scheme::renewal`] of pause number `pause` of a queue.
+/// Implements [`Scheme::renewal`] for pause number `pause` of a queue.
 fn renew_queue<S: Scheme, T: Tables>(at: &Ingress<'_, T>, pause: u32) -> Option<Order> {
     if at.queue.off.load() == 0 || at.queue.pauses.load() != pause {
         return None;
@@ -344,13 +344,13 @@ fn renew_queue<S: Scheme, T: Tables>(at: &Ingress<'_, T>, pause: u32) -> Option<
     Some(end_renewed::<S, T>(at).unwrap_or_else(again))
 }
 
-/// Ends the pause of a queue that is due for renewal, if the switch tests these and it is over.
+/// Ends the pause of a queue that is due for renewal, if the pause is over and the switch tests pauses at renewals.
 fn end_renewed<S: Scheme, T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     (at.config.tests_renewed_pauses != 0).then(|| S::resume(at)).flatten()
 }
 
-/// The highest T(t) of an ingress queue as long as it and `stays` bytes of the shared pool do not move: a stored
-/// threshold may be older than what has left.
+/// Returns the max T(t) of an ingress queue while the queue and `stays` bytes of the shared pool do
+/// not move. A stored threshold may be older than the latest departures.
 fn highest_threshold<S: Scheme, T: Tables>(
     at: &Ingress<'_, T>,
     computed: Policy,
@@ -365,20 +365,20 @@ fn highest_threshold<S: Scheme, T: Tables>(
     }
 }
 
-/// What never leaves a switch's buffer, in bytes.
+/// Bytes that never leave a switch's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stays {
-    /// In the shared pool.
+    /// Bytes in the shared pool.
     pub in_pool: u64,
-    /// Of these, in the other lossless ingress queues of one's port.
+    /// Part of `in_pool` held by the other lossless ingress queues of the port.
     pub beside: u64,
 }
 
-/// How large the state of a scheme is.
+/// Size of a scheme's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Lines, at least 1, because a map cannot be empty.
+    /// Number of lines, at least 1, because a map cannot be empty.
     pub lines: u32,
-    /// Blocks, at least 1.
+    /// Number of blocks, at least 1.
     pub blocks: u32,
 }

@@ -1,18 +1,18 @@
-//! Slots of descriptors: a stack of the free ones, of which `slots_taken` is the pointer. Entries are as
-//! [`Tables::free_slot`] says.
+//! Slots of descriptors: a stack of the free slots, with `slots_taken` as its pointer.
+//! [`Tables::free_slot`] defines the encoding of its entries.
 
 use crate::drop_reason::DropReason;
 use crate::map_abi::{Descriptor, SwitchConfig, SwitchState};
 use crate::tables::Tables;
 
-/// Whether all slots are taken.
+/// True if all slots are taken.
 #[inline(always)]
 pub fn exhausted(switch: &SwitchState) -> bool {
     switch.slots_taken.load() >= switch.slots_limit.load()
 }
 
-/// Takes a slot with its descriptor. If a table lacks its row, the slot stays free. Another CPU may have taken the last one
-/// since [`exhausted`] was asked.
+/// Takes a slot and returns it with its descriptor. If a table lacks the slot's row, the slot stays
+/// free. Another CPU may have taken the last slot since [`exhausted`] returned false.
 #[inline(always)]
 pub fn take<'a, T: Tables>(
     tables: &'a T,
@@ -35,8 +35,8 @@ pub fn take<'a, T: Tables>(
     Err(DropReason::BrokenTable)
 }
 
-/// Frees a slot, so that the next packet takes it: its rows were used a moment ago and are in a cache. Only while no
-/// packet arrives: see `cell`.
+/// Frees a slot. The next packet takes this slot, because its rows were used recently and are in a
+/// cache. Call it only while no packet arrives: see `cell`.
 #[inline]
 pub fn give_back<T: Tables>(
     tables: &T,

@@ -1,4 +1,4 @@
-//! The state of one switch, wherever it lies: BPF maps, mapped memory or owned memory.
+//! Access to the state of one switch in BPF maps, mapped memory or owned memory.
 
 #[cfg(test)]
 pub mod owned;
@@ -10,8 +10,8 @@ use crate::map_abi::{
     Port, Route, SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState,
 };
 
-/// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
-/// index into the same `#[repr(C)]` structs.
+/// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it
+/// indexes the same `#[repr(C)]` structs.
 pub trait Tables: Sharing {
     /// The configuration.
     fn config(&self) -> Option<&SwitchConfig>;
@@ -19,16 +19,16 @@ pub trait Tables: Sharing {
     fn switch(&self) -> Option<&SwitchState>;
     /// Port `port`.
     fn port(&self, port: u32) -> Option<&Port>;
-    /// A row of the ingress queues; see [`class_row`](crate::map_abi::class_row).
+    /// Row `row` of the ingress queues; see [`class_row`](crate::map_abi::class_row).
     fn ingress_queue(&self, row: u32) -> Option<&IngressQueue>;
-    /// A row of the egress queues; see [`SwitchConfig::queue_row`].
+    /// Row `row` of the egress queues; see [`SwitchConfig::queue_row`].
     fn egress_queue(&self, row: u32) -> Option<&EgressQueue>;
-    /// A row of the egress ports' classes; see [`class_row`](crate::map_abi::class_row).
+    /// Row `row` of the egress ports' classes; see [`class_row`](crate::map_abi::class_row).
     fn egress_class(&self, row: u32) -> Option<&EgressClass>;
-    /// A row of what the watchdog does; see [`class_row`](crate::map_abi::class_row).
+    /// Row `row` of the watchdog's state; see [`class_row`](crate::map_abi::class_row).
     fn storm(&self, row: u32) -> Option<&Storm>;
-    /// The host that has an address, as [`route`](Self::route) takes it: any number beyond the last host, if none has. In
-    /// a fabric, addresses are consecutive; a switch that stands alone looks a prefix up.
+    /// The host with an address, as a key for [`route`](Self::route); a number beyond the last host if no host has the
+    /// address. A fabric's addresses are consecutive; a standalone switch looks up the longest prefix.
     #[inline(always)]
     fn host_of(&self, destination: u32) -> u32 {
         destination.wrapping_sub(FIRST_HOST_ADDRESS)
@@ -41,8 +41,8 @@ pub trait Tables: Sharing {
     fn policy_route(&self, index: u32) -> Option<&PolicyRoute>;
     /// The descriptor in slot `slot`.
     fn descriptor(&self, slot: u32) -> Option<&Descriptor>;
-    /// Entry `index` of the stack of free slots: the slot's number XOR `index`, so that a zeroed table holds
-    /// every slot once, and no memory is touched for slots that are never used.
+    /// Entry `index` of the stack of free slots: the slot's number XOR `index`. So a zeroed table
+    /// contains every slot once, and the rows of slots that are never used stay untouched memory.
     fn free_slot(&self, index: u32) -> Option<&Cell64>;
     /// The counter of drops for `reason`.
     fn drops(&self, reason: DropReason) -> Option<&Cell64>;
@@ -54,7 +54,7 @@ pub trait Tables: Sharing {
     fn scheme_block(&self, index: u32) -> Option<&SchemeBlock>;
 }
 
-/// Counts a drop and passes its reason on.
+/// Counts a drop and returns its reason.
 #[inline(always)]
 pub fn count_drop<T: Tables>(tables: &T, reason: DropReason) -> DropReason {
     if let Some(counter) = tables.drops(reason) {

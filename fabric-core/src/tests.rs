@@ -45,7 +45,7 @@ fn arrive(tables: &OwnedTables, policy: Policy, port: u32, mut frame: Vec<u8>) -
     arrival(&mut ByteFrame(frame.as_mut_slice()), tables, policy, port, NOW, &mut |_| {})
 }
 
-/// A packet from host 0 to host 1, and how many hop control frames it makes due.
+/// A packet from host 0 to host 1, and the number of hop control frames due.
 fn queued(tables: &OwnedTables, priority: u8, policy: Policy) -> (Queued, usize) {
     let (mut frame, mut due) = (packet(0, 1, priority, Ecn::Capable0), 0);
     let frame = &mut ByteFrame(frame.as_mut_slice());
@@ -55,7 +55,7 @@ fn queued(tables: &OwnedTables, priority: u8, policy: Policy) -> (Queued, usize)
     }
 }
 
-/// The packet in `slot` leaves, and how many hop control frames it makes due.
+/// Departure of the packet in `slot`, and the number of hop control frames due.
 fn left(tables: &OwnedTables, policy: Policy, slot: u32) -> Option<(Departure, usize)> {
     let mut due = 0;
     let left = departure(tables, policy, slot, NOW, &mut |_| due += 1);
@@ -166,7 +166,7 @@ fn control_frames_are_counted_and_take_no_buffer() {
     assert_eq!(tables.switch.buffer_max_bytes.load(), 0);
 }
 
-/// Both queues are OFF and hold next to nothing.
+/// Both queues are OFF and almost empty.
 #[test]
 fn only_a_lossless_queue_resumes() {
     for (priority, resumes) in [(LOSSLESS, true), (LOSSY, false)] {
@@ -188,7 +188,7 @@ fn only_a_lossless_queue_pauses() {
     }
 }
 
-/// Everything above 0 bytes is to be marked.
+/// All queues above 0 bytes are marked.
 #[test]
 fn only_what_is_capable_is_marked_and_only_where_the_policy_says() {
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};

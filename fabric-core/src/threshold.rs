@@ -1,16 +1,16 @@
-//! How much of the shared pool one ingress queue may hold: T(t), on which every X_off is built.
+//! T(t), the max bytes of the shared pool that one ingress queue may hold. Every X_off derives from T(t).
 
 use crate::map_abi::{IngressQueue, Port, SwitchConfig, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
 
-/// The threshold of shared occupancy for one ingress queue.
+/// Computes the threshold of shared occupancy of one ingress queue.
 pub trait Threshold {
-    /// T(t) in bytes; `port` is the queue's.
+    /// Returns T(t) in bytes. `port` is the queue's ingress port.
     fn bytes(config: &SwitchConfig, switch: &SwitchState, port: &Port, queue: &IngressQueue)
     -> u64;
 }
 
-/// DT (DSH, Eq. 2): T(t) = alpha * (B_s - sum of omega_s), alpha being the port's.
+/// DT (DSH, Eq. 2): T(t) = alpha * (B_s - sum of omega_s), with the alpha of the ingress port.
 #[derive(Debug)]
 pub struct DynamicThreshold;
 
@@ -43,7 +43,7 @@ impl Threshold for StaticThreshold {
     }
 }
 
-/// What the control plane last computed for this queue.
+/// The threshold that the control plane stored last for this queue.
 #[derive(Debug)]
 pub struct StoredThreshold;
 
@@ -59,7 +59,7 @@ impl Threshold for StoredThreshold {
     }
 }
 
-/// T(t) of `queue`, of ingress port `port`, under the policy's scheme.
+/// Returns T(t) of `queue` at ingress port `port` under the policy's threshold scheme.
 #[inline(always)]
 pub fn evaluate(
     policy: Policy,
@@ -75,13 +75,13 @@ pub fn evaluate(
     }
 }
 
-/// Bytes of the shared pool that nobody holds.
+/// Free bytes of the shared pool.
 #[inline(always)]
 pub fn shared_free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
     config.shared_pool_bytes.saturating_sub(switch.shared_bytes.load())
 }
 
-/// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0 and buffers below 1 GiB.
+/// Returns `alpha` times `bytes`, rounded down. Parsing ensures a denominator above 0 and buffers below 1 GiB.
 #[inline(always)]
 pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
     let product = bytes * numerator as u64;

@@ -1,24 +1,24 @@
-//! Turns at a switch that stands alone.
+//! Turns between eBPF and user space at a standalone switch.
 //!
-//! Cells lose no addition, but decisions rely on turns (`cell`). Under the virtual clock the engine makes them. Under the
-//! real clock frames arrive on any CPU at any time, so arrivals and departures exclude each other by a lock.
+//! Cells lose no addition, but decisions rely on turns (`cell`). Under the virtual clock the engine alternates the two
+//! sides. Under the real clock frames arrive on any CPU at any time, so a lock excludes departures during arrivals.
 //!
-//! eBPF must not wait, so it only tries. If it is not its turn, it leaves the frame alone: the frame goes through the ring
-//! as it came in, and user space runs the same pipeline on it when it has the turn. As long as such a frame lies in the
-//! ring, eBPF leaves all frames alone. So frames of a port are never overtaken, and a RESUME does not come before its
-//! PAUSE. User space waits for its turn: a pipeline takes about a microsecond.
+//! eBPF must not wait, so it only tries to take the turn. If it fails, it leaves the frame alone: the frame goes
+//! through the ring unchanged, and user space runs the pipeline on it in its own turn. As long as the ring holds such a
+//! frame, eBPF leaves all frames alone. So a port's frames stay in order, and a RESUME never precedes its PAUSE. User
+//! space waits for its turn, because a pipeline takes only about a microsecond.
 
 use crate::cell::Sharing;
 use crate::map_abi::Turn;
 
-/// Nobody's turn.
+/// The turn is free.
 const NOBODY: u64 = 0;
-/// An arrival in eBPF.
+/// An arrival in eBPF has the turn.
 const ARRIVAL: u64 = 1;
-/// User space.
+/// User space has the turn.
 const USER_SPACE: u64 = 2;
 
-/// Both sides count the frames that were left alone.
+/// Sharing mode of the count of frames left alone, which both sides change.
 enum BothSides {}
 
 impl Sharing for BothSides {
@@ -26,7 +26,7 @@ impl Sharing for BothSides {
 }
 
 impl Turn {
-    /// Begins an arrival in eBPF; false if the frame has to be left alone.
+    /// Begins an arrival in eBPF. Returns false if the frame must be left alone.
     #[inline(always)]
     pub fn begin_arrival(&self) -> bool {
         if !self.holder.exchange(NOBODY, ARRIVAL) {
@@ -39,31 +39,31 @@ impl Turn {
         false
     }
 
-    /// Ends the arrival that has begun.
+    /// Ends an arrival.
     #[inline(always)]
     pub fn end_arrival(&self) {
         self.holder.exchange(ARRIVAL, NOBODY);
     }
 
-    /// eBPF puts a frame into the ring that it leaves alone.
+    /// Counts a frame that eBPF puts into the ring and leaves alone.
     #[inline(always)]
     pub fn leave_alone(&self) {
         self.left_alone.add::<BothSides>(1);
     }
 
-    /// Tries to begin the turn of user space.
+    /// Tries to begin a turn of user space. Returns true on success.
     #[inline]
     pub fn try_begin(&self) -> bool {
         self.holder.exchange(NOBODY, USER_SPACE)
     }
 
-    /// Ends the turn of user space.
+    /// Ends a turn of user space.
     #[inline]
     pub fn end(&self) {
         self.holder.exchange(USER_SPACE, NOBODY);
     }
 
-    /// User space has run the pipeline on a frame that was left alone.
+    /// Counts a frame that was left alone and that user space has now handled.
     #[inline]
     pub fn catch_up(&self) {
         self.left_alone.sub::<BothSides>(1);
@@ -106,7 +106,7 @@ mod tests {
     fn two_threads_exclude_each_other() {
         const ROUNDS: u32 = if cfg!(miri) { 100 } else { 100_000 };
         let turn = Turn::default();
-        // Relaxed loads and stores that lose additions unless they are ordered by turns.
+        // Relaxed loads and stores lose additions unless turns order them.
         let count = crate::cell::Cell64::new(0);
         let work = |begin: fn(&Turn) -> bool, end: fn(&Turn)| {
             for _ in 0..ROUNDS {

@@ -1,7 +1,7 @@
-//! What the watchdog of a switch does to a (port, priority) that a PFC storm holds: a neighbour that pauses without end.
+//! Effect of the watchdog on a (port, priority) in a PFC storm: a neighbour that pauses it without end.
 //!
-//! When it begins and ends is decided in user space, which has timers; here is its effect, which arrivals and PFC frames
-//! meet. A switch without a watchdog has none of it: its policy is a constant.
+//! User space, which has timers, decides when the watchdog begins and ends. This module applies its action to arrivals
+//! and PFC frames. The policy of a switch without a watchdog is a constant, so it pays nothing for this module.
 
 use units::Nanos;
 
@@ -12,7 +12,7 @@ use crate::policy::{Policy, StormAction};
 use crate::priority::Priority;
 use crate::tables::Tables;
 
-/// The watchdog begins to act on (port, priority). What waits there is the caller's to drop.
+/// Activates the watchdog on (port, priority). The caller drops the packets that wait there.
 pub fn begin<T: Tables>(
     tables: &T,
     policy: Policy,
@@ -23,26 +23,26 @@ pub fn begin<T: Tables>(
     let row = class_row(port, priority);
     tables.storm(row)?.active.store(1);
     if policy.storm_action() == StormAction::Forward {
-        // As a RESUME would: the auditor and the scheduler see that the pause is over.
+        // Ends the pause as a RESUME would, for the auditor and the scheduler.
         tables.egress_class(row)?.pause.receive(now, 0, 0);
     }
     Some(())
 }
 
-/// The watchdog no longer acts on it.
+/// Deactivates the watchdog on (port, priority).
 pub fn end<T: Tables>(tables: &T, port: u32, priority: Priority) -> Option<()> {
     tables.storm(class_row(port, priority))?.active.store(0);
     Some(())
 }
 
-/// Whether a PAUSE of (port, priority) stops nothing, because the watchdog forwards in spite of it.
+/// True if a PAUSE of (port, priority) has no effect because the watchdog forwards in spite of it.
 #[inline(always)]
 pub fn ignores_pause<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority) -> bool {
     matches!(policy.storm_action(), StormAction::Forward)
         && tables.storm(class_row(port, priority)).is_some_and(is_active)
 }
 
-/// Why the watchdog drops a packet of a lossless priority that has come in, if it does; counts it.
+/// Counts and returns the reason if the watchdog drops an arriving packet of a lossless priority.
 #[inline(always)]
 pub fn drops<T: Tables>(
     tables: &T,
@@ -67,7 +67,7 @@ pub fn drops<T: Tables>(
     None
 }
 
-/// Counts a packet that waited at (port, priority) and is dropped.
+/// Counts a packet dropped from the queue of (port, priority).
 pub fn count_discarded<T: Tables>(
     tables: &T,
     port: u32,

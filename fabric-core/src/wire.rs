@@ -1,4 +1,4 @@
-//! Wire formats, one file each: byte layouts, checked parsing and emitting, nothing that decides.
+//! Wire formats, one file each: byte layouts, checked parsing and emitting, without any decisions.
 //!
 //! The files share one order: source and byte diagram, `#[repr(C)]` struct of byte arrays, `LEN`,
 //! accessors in host order, `parse` and `emit`, `Display`, vectors. Nothing here allocates, or
@@ -58,7 +58,7 @@ pub use tcp::Segment as TcpSegment;
 pub use telemetry::{Fields as TelemetryFields, Stamp as HopTelemetry};
 pub use udp::Header as UdpHeader;
 
-/// The header at the start of `bytes`, and what follows it.
+/// Returns the header at the start of `bytes` and the bytes after it.
 #[inline(always)]
 fn split<H>(bytes: &[u8], layer: Layer) -> Result<(&H, &[u8]), ParseError>
 where
@@ -71,7 +71,7 @@ where
     })
 }
 
-/// Writes `header` at the start of `buffer` and returns what follows it.
+/// Writes `header` at the start of `buffer` and returns the rest of `buffer`.
 #[inline(always)]
 fn put<'a, H>(header: H, buffer: &'a mut [u8]) -> Result<&'a mut [u8], EmitError>
 where
@@ -96,7 +96,7 @@ const fn write_u24(value: u32) -> [u8; 3] {
     [high, middle, low]
 }
 
-/// The bytes written as hexadecimal pairs, white space between them ignored.
+/// Decodes hexadecimal pairs; white space between them is ignored.
 #[cfg(test)]
 fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace()

@@ -1,8 +1,8 @@
-//! A packet's bytes, seen through the two pointers that the verifier follows.
+//! Bytes of a packet behind the two pointers that the verifier tracks.
 
 use fabric_core::frame::FrameBytes;
 
-/// Bytes at an even address, which are loaded two by two: BPF has no loads that may be unaligned.
+/// Bytes at an even address, loaded in pairs, because BPF has no unaligned loads.
 #[repr(C, align(2))]
 struct Halves<const N: usize>([u8; N]);
 
@@ -13,7 +13,7 @@ pub struct PacketBytes {
 }
 
 impl PacketBytes {
-    /// `data` and `data_end` of the program's context.
+    /// Creates a view from `data` and `data_end` of the program's context.
     #[inline(always)]
     pub fn new(data: usize, data_end: usize) -> Self {
         Self { data, data_end }

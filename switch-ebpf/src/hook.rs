@@ -1,4 +1,4 @@
-//! The two hooks at which a frame comes in at a switch port, and what differs between them.
+//! The two hooks at which a switch port receives a frame, and their differences.
 
 use core::ffi::c_void;
 
@@ -13,28 +13,28 @@ use crate::frame::PacketBytes;
 
 /// A program's context, at one of the hooks.
 pub trait Hook: EbpfContext {
-    /// Whether switches that stand alone use it. TC filters would outlive their processes, and a frame that is not prepared
-    /// may lie in several pieces there.
+    /// True if standalone switches may use the hook. TC filters would outlive the switch's process,
+    /// and a frame may consist of several pieces there before [`Self::prepare`].
     const MAY_STAND_ALONE: bool;
 
-    /// Index of the interface where the frame came in.
+    /// Returns the index of the interface that received the frame.
     fn interface(&self) -> u32;
 
-    /// Makes all of the frame readable and writable in one piece, or says why it is dropped instead.
+    /// Makes the whole frame readable and writable in one piece, or returns the reason to drop it.
     fn prepare(&self) -> Result<(), DropReason>;
 
-    /// The bytes of a frame that is prepared.
+    /// Returns the bytes of a prepared frame.
     fn bytes(&self) -> PacketBytes;
 
     /// Copies the frame's first `length` bytes to `target`.
     ///
     /// # Safety
-    /// There is room for them, and they are 1 to [`MAX_FRAME`]: the verifier looks at the bounds.
+    /// `target` has room for `length` bytes, and `length` is 1 to [`MAX_FRAME`]: the verifier checks the bounds.
     unsafe fn copy(&self, target: *mut u8, length: u32);
 }
 
-/// Native and generic XDP. The kernel refuses frames in several pieces for a program that does not say that it takes
-/// them, and generic XDP puts them together before.
+/// Native and generic XDP. The kernel rejects frames of several pieces for a program that does not
+/// declare support for them. Generic XDP joins the pieces first.
 impl Hook for XdpContext {
     const MAY_STAND_ALONE: bool = true;
 
@@ -61,7 +61,7 @@ impl Hook for XdpContext {
     }
 }
 
-/// TC ingress. Its context has no type in any signature: see `egress_auditor`.
+/// TC ingress. No signature names the type of its context: see `egress_auditor`.
 pub struct SkBuff(pub *mut c_void);
 
 impl SkBuff {
@@ -86,21 +86,21 @@ impl Hook for SkBuff {
         self.fields().ifindex
     }
 
-    /// A tap, such as tcpdump's, shares the frame's bytes, and a long frame may lie in several pieces.
+    /// A packet tap, such as tcpdump, shares the frame's bytes, and a long frame may consist of several pieces.
     #[inline(always)]
     fn prepare(&self) -> Result<(), DropReason> {
         let length = self.fields().len;
         if length as usize > MAX_FRAME {
             return Err(DropReason::TooLong);
         }
-        // Before this hook the kernel takes an 802.1Q tag out of the bytes; XDP sees it as an EtherType.
+        // Before this hook the kernel moves an 802.1Q tag out of the bytes. XDP finds the tag as an EtherType.
         if self.fields().vlan_present != 0 {
             return Err(DropReason::UnknownEtherType);
         }
         // SAFETY: the context is the program's own; pointers into the frame are read afterwards only.
         match unsafe { bpf_skb_pull_data(self.0.cast(), length) } {
             0 => Ok(()),
-            // No memory.
+            // Out of memory.
             _ => Err(DropReason::SubstrateLoss),
         }
     }

@@ -1,4 +1,4 @@
-//! The XDP and TC programs: bounds checks and map look-ups around `fabric-core`, nothing else.
+//! The XDP and TC programs: bounds checks and map look-ups around `fabric-core`.
 #![no_std]
 #![no_main]
 
@@ -24,9 +24,9 @@ use hook::SkBuff;
 use maps::{MapTables, SOCKETS, clock};
 use switch::{Taker, receive};
 
-/// Arrival at a switch port, by XDP, native or generic. What the switch takes is consumed, whatever became of it.
+/// Arrival at a switch port by native or generic XDP. Consumes every frame that the switch takes, dropped frames too.
 #[xdp]
-// Into the function that the macro makes: a frame of the stack less, of which Linux 6.1 counts 32 bytes at least.
+// Inlined into the macro's function to save a stack frame, of which Linux 6.1 counts at least 32 bytes.
 #[inline(always)]
 pub fn switch_port(context: XdpContext) -> u32 {
     match receive(&context) {
@@ -36,7 +36,7 @@ pub fn switch_port(context: XdpContext) -> u32 {
     }
 }
 
-/// The same by TC, in fabrics only. As the auditor's, its context has no type.
+/// Arrival at a switch port by TC, in fabrics only. Its context has no type, like the auditor's.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "classifier")]
 pub extern "C" fn switch_port_tc(context: *mut c_void) -> i32 {
@@ -47,12 +47,12 @@ pub extern "C" fn switch_port_tc(context: *mut c_void) -> i32 {
     }
 }
 
-/// Egress auditor at a switch port. The mark has the low half of the instant, in nanoseconds, at which the frame's
-/// transmission began. That is not after the switch's clock, and less than 4.29 s before it.
+/// Egress auditor at a switch port. The mark holds the low 32 bits of the time, in ns, at which the frame's
+/// transmission began. That time is at most the switch's clock, and less than 4.29 s earlier.
 ///
-/// `#[classifier]` would name `__sk_buff` in the signature, and so bring the two structs that it points
-/// at into the BTF as forward declarations. LLVM writes those in the order of their addresses in its
-/// memory (`FixupDerivedTypes` of BTFDebug), and one build in a few gave other bytes.
+/// `#[classifier]` would name `__sk_buff` in the signature, and so add forward declarations of the
+/// two structs behind its pointers to the BTF. LLVM writes these in the order of their addresses in
+/// its memory (`FixupDerivedTypes` of BTFDebug), so that a few builds would differ.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "classifier")]
 pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
@@ -73,8 +73,8 @@ pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
     TC_ACT_OK
 }
 
-/// A host's NIC: RoCE, the emulation's TCP, MAC control and link delay frames go to its AF_XDP socket, the rest to its kernel
-/// stack. One program serves every host of a fabric: their interfaces have consecutive indices.
+/// A host's NIC: RoCE, the emulation's TCP, MAC control and link delay frames go to its AF_XDP socket, all others to
+/// its kernel stack. One program serves all hosts of a fabric, whose interfaces have consecutive indices.
 #[xdp]
 pub fn host_port(context: XdpContext) -> u32 {
     let bytes = PacketBytes::new(context.data(), context.data_end());
@@ -89,13 +89,13 @@ pub fn host_port(context: XdpContext) -> u32 {
     if is_ours { to_socket(&context) } else { xdp_action::XDP_PASS }
 }
 
-/// A host's NIC whose kernel stack is behind its AF_XDP socket: every frame goes there.
+/// A host's NIC with a kernel stack behind its AF_XDP socket: every frame goes to the socket.
 #[xdp]
 pub fn whole_host_port(context: XdpContext) -> u32 {
     to_socket(&context)
 }
 
-/// Hands a frame to the socket of the host whose interface it came in at.
+/// Redirects a frame to the socket of the host whose interface received it.
 #[inline(always)]
 fn to_socket(context: &XdpContext) -> u32 {
     let Some(config) = MapTables.config() else { return xdp_action::XDP_ABORTED };
@@ -107,7 +107,7 @@ fn to_socket(context: &XdpContext) -> u32 {
     }
 }
 
-/// Whether an IPv4 packet is of RoCEv2, or of a TCP connection of the emulation.
+/// True if an IPv4 packet belongs to RoCEv2 or to a TCP connection of the emulation.
 #[inline(always)]
 fn is_our_packet(bytes: &PacketBytes) -> bool {
     let Some([protocol]) = bytes.read::<1>(ethernet::LEN + ipv4::PROTOCOL_AT) else {

@@ -1,5 +1,5 @@
-//! The maps, as `fabric_core::map_abi` lists them. Capacities that depend on the fabric are set by the
-//! loader; the numbers here are the least that loads.
+//! The maps, as listed in `fabric_core::map_abi`. The loader sets capacities that depend on the
+//! fabric; the numbers here are the min values that load.
 
 use aya_ebpf::helpers::bpf_ktime_get_ns;
 use aya_ebpf::macros::map;
@@ -64,35 +64,35 @@ static PORT_NUMBERS: HashMap<u32, u32> = HashMap::with_max_entries(1, 0);
 #[map]
 static PREFIXES: LpmTrie<[u8; 4], u32> = LpmTrie::with_max_entries(1, 0);
 
-/// Not 0 in a switch that stands alone.
+/// Not 0 at a standalone switch.
 #[unsafe(no_mangle)]
 static STANDALONE: u32 = 0;
 
 #[unsafe(no_mangle)]
 static POLICY: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
 
-/// The schemes that the loader selected.
+/// Returns the schemes that the loader selected.
 #[inline(always)]
 pub fn policy() -> Policy {
     // SAFETY: a static that is never written; volatile because the loader replaces its value.
     unsafe { core::ptr::read_volatile(&raw const POLICY) }
 }
 
-/// Whether the switch stands alone: on the real clock, and on interfaces of any index. The verifier knows the answer, and
-/// removes what the other kind of switch needs.
+/// True for a standalone switch: on the real clock, and on interfaces of any index. The verifier
+/// knows this constant, and removes the code of the other kind of switch.
 #[inline(always)]
 pub fn stands_alone() -> bool {
     // SAFETY: as above.
     unsafe { core::ptr::read_volatile(&raw const STANDALONE) != 0 }
 }
 
-/// The turns of a switch that stands alone.
+/// Returns the turn lock of a standalone switch.
 #[inline(always)]
 pub fn turn() -> Option<&'static Turn> {
     TURN.get(0)
 }
 
-/// The port that an interface is; of an interface that is none, a number that no port has.
+/// Returns the port number of an interface, or an invalid number if the interface is not a port.
 #[inline(always)]
 pub fn port_of(interface: u32, config: &SwitchConfig) -> u32 {
     if !stands_alone() {
@@ -102,7 +102,7 @@ pub fn port_of(interface: u32, config: &SwitchConfig) -> u32 {
     unsafe { PORT_NUMBERS.get(interface) }.map_or(u32::MAX, |port| *port)
 }
 
-/// Emulated nanoseconds.
+/// Returns the time of the switch, ns.
 #[inline(always)]
 pub fn clock() -> u64 {
     let now = CLOCK.get(0).map_or(0, |clock| clock.now_ns.load());
@@ -110,11 +110,11 @@ pub fn clock() -> u64 {
         return now;
     }
     let began = now;
-    // SAFETY: it takes nothing.
+    // SAFETY: the helper has no arguments.
     unsafe { bpf_ktime_get_ns() }.wrapping_sub(began)
 }
 
-/// How long a frame of `own` bytes counts.
+/// Returns the accounted length of a frame of `own` bytes.
 #[inline(always)]
 pub fn counted_length(own: u32) -> u32 {
     match CLOCK.get(0).map_or(0, |clock| clock.frame_length.load()) {
@@ -123,7 +123,7 @@ pub fn counted_length(own: u32) -> u32 {
     }
 }
 
-/// A switch's tables as map look-ups.
+/// Access to a switch's tables by map look-ups.
 pub struct MapTables;
 
 impl Sharing for MapTables {

@@ -1,4 +1,4 @@
-//! What a switch does with a frame that comes in, at whichever hook: the arrival pipeline, and its records.
+//! Reception of a frame by a switch, at either hook: the arrival pipeline and its records.
 
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::drop_reason::DropReason;
@@ -14,23 +14,23 @@ use units::Nanos;
 use crate::hook::Hook;
 use crate::maps::{EVENTS, MapTables, clock, counted_length, policy, port_of, stands_alone, turn};
 
-/// In a fabric user space looks into the ring after each frame that it sends; waking it would cost an interrupt a
-/// record, two thirds of the time that a frame takes.
+/// In a fabric user space polls the ring after each frame that it sends. A wake-up would cost an
+/// interrupt per record, two thirds of the time of a frame.
 const NO_WAKEUP: u64 = aya_ebpf::bindings::BPF_RB_NO_WAKEUP as u64;
 
-/// Who has a frame that came in.
+/// Receiver of a frame.
 pub enum Taker {
-    /// The switch: user space gets its bytes in a record.
+    /// The switch: user space receives the frame's bytes in a record.
     Switch,
-    /// The kernel's stack, at a switch that stands alone.
+    /// The kernel's stack, at a standalone switch.
     Stack,
-    /// A table of the switch is missing.
+    /// None, because a table of the switch is missing.
     Nobody,
 }
 
-/// Takes a frame in; what becomes of the frame itself is the entry's answer.
+/// Receives a frame. The caller translates the result into the hook's verdict.
 ///
-/// A switch that stands alone reads the frame before [`Hook::prepare`], because what goes on to the stack is not touched.
+/// A standalone switch reads the frame before [`Hook::prepare`], so that frames for the stack stay unchanged.
 #[inline(always)]
 pub fn receive<H: Hook>(context: &H) -> Taker {
     let tables = MapTables;
@@ -53,7 +53,7 @@ pub fn receive<H: Hook>(context: &H) -> Taker {
         }
     }
     arrive(context, &tables, port);
-    // Asked again, so that the pipeline is in the program once.
+    // The condition is repeated so that the program contains the pipeline only once.
     if H::MAY_STAND_ALONE
         && stands_alone()
         && let Some(turn) = turn()
@@ -63,7 +63,7 @@ pub fn receive<H: Hook>(context: &H) -> Taker {
     Taker::Switch
 }
 
-/// Runs the pipeline on a frame, and tells user space.
+/// Runs the pipeline on a frame, and writes its records.
 #[inline(always)]
 fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
     let now = clock();
@@ -89,8 +89,8 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
             orders += send_control(context, tables, order, port, now);
         })
     };
-    // Each arm writes its own record: merged, the compiler mixes pointers and numbers in one register,
-    // which the verifier refuses.
+    // Each arm writes its own record: if merged, the compiler would mix pointers and numbers in one
+    // register, which the verifier rejects.
     match outcome {
         Outcome::Queued(queued) => {
             write_header(target, &Header::of_queued(&queued, port, now, length, orders));
@@ -121,7 +121,7 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
     }
 }
 
-/// Hands a frame to user space as it came in.
+/// Passes a frame to user space unchanged.
 #[inline(always)]
 fn leave_alone(context: &impl Hook, tables: &MapTables, turn: &Turn, port: u32) {
     let now = clock();
@@ -142,7 +142,7 @@ fn leave_alone(context: &impl Hook, tables: &MapTables, turn: &Turn, port: u32) 
     record.submit(wake_up());
 }
 
-/// Whether user space is woken: it is at most once until it has caught up with the ring.
+/// Ring-buffer flags. A standalone switch wakes user space, at most once until it has caught up; a fabric polls.
 #[inline(always)]
 fn wake_up() -> u64 {
     if stands_alone() { 0 } else { NO_WAKEUP }
@@ -151,17 +151,17 @@ fn wake_up() -> u64 {
 /// Copies a frame of `length` bytes.
 ///
 /// # Safety
-/// There are `MAX_FRAME` bytes from `target` on.
+/// `target` has room for `MAX_FRAME` bytes.
 #[inline(always)]
 unsafe fn copy_frame(context: &impl Hook, target: *mut u8, length: u32) {
-    // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must see both bounds
-    // on the register that it takes: one comparison of the last byte's index and one addition give
-    // them. The volatile read keeps the compiler from comparing a copy.
+    // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must find both
+    // bounds on the register with the length: one comparison of the last byte's index and one
+    // addition show them. The volatile read keeps the compiler from comparing a copy.
     let last_byte = length.wrapping_sub(1);
     // SAFETY: `last_byte` is a local that was written.
     let last_byte = unsafe { core::ptr::read_volatile(&raw const last_byte) };
     if (last_byte as usize) < MAX_FRAME {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { context.copy(target, last_byte + 1) };
     }
 }
@@ -173,12 +173,12 @@ fn write_header(record: *mut u8, header: &Header) {
     unsafe { record.cast::<Header>().write(*header) };
 }
 
-/// Hands a whole hop control frame to the traffic manager, the MAC that sends it. Its place in the ring lies behind
-/// that of the frame's own record, which was reserved first.
+/// Passes a whole hop control frame to the traffic manager, the MAC that sends it. Its place in the
+/// ring is behind the frame's own record, which was reserved first.
 ///
-/// Returns how many frames it handed over: none if the ring is full.
+/// Returns the number of frames passed on: 0 if the ring is full.
 ///
-/// A function of its own, with a stack of its own: arrival calls it from one place for each scheme.
+/// A separate function with its own stack, because arrival calls it from one place for each scheme.
 #[inline(never)]
 fn send_control(
     context: &impl Hook,

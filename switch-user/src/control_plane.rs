@@ -1,4 +1,4 @@
-//! The control plane: configuration, routes and thresholds into the tables, counters out of them.
+//! The control plane: writes configuration, routes and thresholds to the tables, reads counters.
 
 mod counters;
 
@@ -17,47 +17,47 @@ use units::{BitsPerSecond, Bytes, Nanos};
 use crate::policy_table::PolicyTable;
 use crate::tables::SwitchTables;
 
-/// One port as the control plane configures it.
+/// Configuration of one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSettings {
     /// Line rate.
     pub rate: BitsPerSecond,
-    /// Headroom: of each lossless ingress queue, or of the port where the scheme reserves it by port.
+    /// Headroom of each lossless ingress queue, or of the port if the scheme reserves headroom per port.
     pub headroom: Bytes,
-    /// The headroom that a queue needs if it grows at line rate: Phi in DSH, Eq. 1.
+    /// Headroom needed by a queue that grows at line rate: Phi in DSH, Eq. 1.
     pub required_headroom: Bytes,
-    /// alpha in DT of its ingress queues: numerator and denominator.
+    /// alpha of the port's ingress queues in DT: numerator and denominator.
     pub alpha: [u32; 2],
-    /// Marking of its egress queues.
+    /// Marking in the port's egress queues.
     pub marking: Marking,
-    /// How long a received PAUSE may go unanswered.
+    /// Max delay until a received PAUSE takes effect.
     pub response: Nanos,
-    /// This port's address.
+    /// MAC address of this port.
     pub address: [u8; 6],
-    /// The neighbour's address.
+    /// MAC address of the neighbour.
     pub peer_address: [u8; 6],
 }
 
-/// When packets are marked, by the length of their egress queue; the default is for a policy without marking.
+/// Marking of packets by the length of their egress queue. The default is for a policy without marking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marking {
-    /// K_min in DCQCN: nothing is marked up to here.
+    /// K_min in DCQCN: queue length up to which no packet is marked.
     pub kmin: Bytes,
-    /// K_max in DCQCN: everything is marked above it. At least K_min, and less than 4 GiB.
+    /// K_max in DCQCN: queue length above which every packet is marked. At least K_min, and less than 4 GiB.
     pub kmax: Bytes,
     /// p_max in DCQCN: the probability at K_max.
     pub pmax_millionths: u32,
 }
 
-/// The entries that [`SwitchTables::install_routes`] needs for these groups, at least 1. Each group
-/// should be there once.
+/// Returns the number of entries that [`SwitchTables::install_routes`] needs for these groups, at
+/// least 1. Each group should occur once.
 pub fn next_hops_for(groups: &[Vec<u8>]) -> u32 {
     let members: usize = groups.iter().map(Vec::len).filter(|members| *members > 1).sum();
     members.max(1).try_into().expect("tables have fewer than 2^32 rows")
 }
 
 impl SwitchTables {
-    /// Puts a switch into its first state. Call once, before the first frame.
+    /// Initialises a switch. Call once, before the first frame.
     pub fn configure(
         &mut self,
         config: SwitchConfig,
@@ -88,16 +88,16 @@ impl SwitchTables {
         }
         let switch = &self.rows.switch[0];
         switch.slots_limit.store(self.rows.descriptors.len() as u64);
-        // xorshift has one state that it never leaves: zero.
+        // xorshift never leaves the state zero.
         switch.random.store(seed | 1);
     }
 
-    /// Installs the routes: the ports of each ECMP group, for each host the number of its group, and the routes that
-    /// go before those. The configuration has to announce the latter.
+    /// Installs the routes: the ports of each ECMP group, the number of each host's group, and the policy routes, which
+    /// override the hosts' routes. The configuration must announce the policy routes.
     ///
     /// # Panics
-    /// If there are more hosts, policy routes or members of groups than the tables have room for, or a group is not
-    /// among the groups.
+    /// If there are more hosts, policy routes or members of groups than rows in the tables, or a
+    /// route's group does not exist.
     pub fn install_routes(
         &mut self,
         groups: &[Vec<u8>],
@@ -127,8 +127,8 @@ impl SwitchTables {
         }
     }
 
-    /// Makes a configured switch one that stands alone: its ports have these addresses and neighbours that are not known
-    /// yet, and the rows of routes are of these groups.
+    /// Makes a configured switch a standalone one: sets the addresses of its ports and the groups
+    /// of its rows of routes. The neighbours' addresses are unknown at first.
     ///
     /// # Panics
     /// As [`install_routes`](Self::install_routes).
@@ -143,12 +143,12 @@ impl SwitchTables {
         self.install_routes(groups, rows.iter().copied(), &PolicyTable::new(&[]));
     }
 
-    /// Runs `observe` of `policy`'s scheme on every lossless ingress queue: for switches with periodic thresholds.
+    /// Runs `observe` of `policy`'s scheme on every lossless ingress queue, for switches with periodic thresholds.
     pub fn observe(&self, policy: Policy, now: Nanos) {
         self.observe_under::<Selected>(policy, now);
     }
 
-    /// The same under a scheme that need not be the policy's.
+    /// Runs [`observe`](Self::observe) under the scheme `S`, which need not be the policy's.
     pub fn observe_under<S: Scheme>(&self, policy: Policy, now: Nanos) {
         let config = &self.rows.config[0];
         for port in 0..config.ports {
@@ -159,14 +159,14 @@ impl SwitchTables {
         }
     }
 
-    /// Lets the buffer management of lossy priorities count what needs no packet.
+    /// Runs the periodic update of the lossy priorities' buffer management.
     pub fn update_lossy(&self, policy: Policy, now: Nanos) {
         lossy::Selected::update(self, policy, now);
     }
 
-    /// Gives each lossless ingress queue of `port` `wanted` bytes of headroom, or as near to that as is possible
-    /// now: no less than a queue holds, and no more than the shared pool has free bytes for. Freed headroom goes to
-    /// the shared pool. Only for schemes that reserve headroom by queue. Returns each queue's new headroom.
+    /// Sets the headroom of each lossless ingress queue of `port` to `wanted` bytes, or as near as possible now: at
+    /// least the bytes that a queue holds, and at most as the free bytes of the shared pool allow. Freed headroom
+    /// returns to the shared pool. Only for schemes that reserve headroom per queue. Returns each queue's new headroom.
     pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
         let mut config = self.rows.config[0];
         let lossless = priority::of_mask(config.lossless_classes);
@@ -185,7 +185,7 @@ impl SwitchTables {
         Bytes(after)
     }
 
-    /// Sets the address of a port's neighbour, for the frames to come.
+    /// Sets the MAC address of a port's neighbour for future frames.
     pub fn set_peer_address(&self, port: u32, address: [u8; 6]) {
         self.rows.ports[port as usize].peer_address.store(address_to_u64(address));
     }
@@ -204,7 +204,7 @@ pub(crate) mod tests {
 
     pub(crate) const CLASS: Priority = Priority::new(3);
 
-    /// DSH, whose state the tables have room for.
+    /// DSH, for whose state the tables have room.
     pub(crate) fn policy() -> Policy {
         let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
         plain.with_scheme(SchemeKind::Dsh, 0)
@@ -242,7 +242,7 @@ pub(crate) mod tests {
         tables
     }
 
-    /// Sets port 1's headroom: what it and the pools then are.
+    /// Sets port 1's headroom. Returns the headroom and the sizes of the pools.
     fn set(tables: &mut SwitchTables, wanted: u64) -> [u64; 3] {
         let set = tables.set_headroom(1, Bytes(wanted));
         assert_eq!(tables.rows.ports[1].headroom_bytes.load(), set.0);
@@ -285,7 +285,7 @@ pub(crate) mod tests {
         assert_eq!(set(&mut tables, u64::MAX), [10_000, 30_000, 40_000]);
     }
 
-    /// A queue that grows at line rate needs Phi, and one that is alone needs nothing.
+    /// A queue that grows at line rate needs Phi, and a queue that is alone needs no headroom.
     #[test]
     fn periodic_thresholds_store_tau() {
         let tables = tables();

@@ -1,4 +1,4 @@
-//! What a switch's program tells through aya-log, on standard error.
+//! Events that a switch's program logs through aya-log, on standard error.
 
 use aya_log::EbpfLogger;
 
@@ -25,7 +25,7 @@ impl log::Log for Lines {
 }
 
 impl EventLog {
-    /// The log of a loaded program.
+    /// Opens the log of a loaded program.
     pub fn of(program: &mut SwitchProgram, switch: &str) -> Result<Self, ProgramError> {
         let lines = Lines { switch: switch.to_owned() };
         EbpfLogger::init_with_logger(program.ebpf(), lines)
@@ -33,7 +33,7 @@ impl EventLog {
             .map_err(|_| ProgramError::Missing("AYA_LOGS"))
     }
 
-    /// Writes what has come in.
+    /// Writes the records received so far.
     pub fn flush(&mut self) {
         self.0.flush();
     }

@@ -1,11 +1,12 @@
-//! Where in the kernel a switch's ports hand frames to its program.
+//! Hooks in the kernel at which a switch's ports pass frames to its program.
 
 use aya::programs::XdpMode;
 
-/// A place on a frame's way in. The program decides the same at each; what a frame costs until it is there differs.
+/// A point on a frame's receive path. The program decides equally at each; the cost of a frame up to that point
+/// differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hook {
-    /// Native XDP: in the driver, before the kernel has looked at the frame.
+    /// Native XDP: in the driver, before the kernel's stack.
     #[default]
     Xdp,
     /// Generic XDP: in the stack, before packet taps, for drivers without XDP.
@@ -15,10 +16,10 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// Every hook, the default first.
+    /// All hooks, default first.
     pub const ALL: [Self; 3] = [Self::Xdp, Self::XdpGeneric, Self::Tc];
 
-    /// Which of XDP's it is; `None` at TC.
+    /// Returns the kind of XDP hook; `None` for TC.
     pub fn xdp(self) -> Option<XdpHook> {
         match self {
             Self::Xdp => Some(XdpHook::Native),
@@ -27,13 +28,13 @@ impl Hook {
         }
     }
 
-    /// What the hosts of a fabric use whose switches use this: AF_XDP sockets get their frames from XDP.
+    /// Returns the hosts' hook in a fabric whose switches use this hook: AF_XDP sockets receive their frames from XDP.
     pub fn of_hosts(self) -> XdpHook {
         self.xdp().unwrap_or_default()
     }
 }
 
-/// A hook of XDP. What stands alone has no other, because a TC program would stay at an interface after its process.
+/// A hook of XDP. Standalone programs use only XDP, because a TC program would stay attached after its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum XdpHook {
     /// [`Hook::Xdp`].
@@ -44,7 +45,7 @@ pub enum XdpHook {
 }
 
 impl XdpHook {
-    /// How programs are attached.
+    /// Returns the mode in which programs are attached.
     pub(crate) fn mode(self) -> XdpMode {
         match self {
             Self::Native => XdpMode::Driver,

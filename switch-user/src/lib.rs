@@ -1,13 +1,13 @@
 //! One switch in user space.
 //!
-//! `program` loads the eBPF side, attaches it at a `hook` and reads its ring (`refusal` shortens the verifier's log to its
-//! reason), [`tables`] are the maps as memory, [`control_plane`] configures, reads and checks them
-//! ([`policy_table`] lays out one of them, [`prefix_table`] another of a switch that stands alone),
-//! [`traffic_manager`] has the egress queues, [`link_delay`] measures a port's link, [`watchdog`] detects PFC storms, and
-//! `packet_socket` sends onto wires. [`switch`] joins the sans-I/O ones: it takes the outcomes of arrivals and says
-//! what its ports send.
-//! Only `program`, `region` and `packet_socket` touch the kernel. Without the feature `kernel` the switch
-//! runs in memory alone, on any Unix.
+//! `program` loads the eBPF side, attaches it at a `hook` and reads its ring (`refusal` shortens
+//! the verifier's log to its reason), [`tables`] are the maps as memory, [`control_plane`]
+//! configures, reads and checks them ([`policy_table`] lays out one of them, [`prefix_table`]
+//! another one of a standalone switch), [`traffic_manager`] contains the egress queues,
+//! [`link_delay`] measures a port's link, [`watchdog`] detects PFC storms, and `packet_socket`
+//! sends frames on wires. [`switch`] joins the sans-I/O modules: it takes the outcomes of arrivals
+//! and returns the frames that its ports send. Only `program`, `region` and `packet_socket` use the
+//! kernel. Without the feature `kernel` the switch runs only in memory, on any Unix.
 
 pub mod control_plane;
 #[cfg(feature = "log-events")]

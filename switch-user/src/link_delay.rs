@@ -1,53 +1,53 @@
-//! One port's exchanges with its neighbour, by which the control plane sizes headroom: sans-I/O, as the
-//! requester of the peer delay mechanism of IEEE 802.1AS. docs/link-delay.md has the protocol.
+//! One port's exchanges with its neighbour, by which the control plane sizes headroom: sans-I/O, like the requester of
+//! the peer delay mechanism of IEEE 802.1AS. docs/link-delay.md specifies the protocol.
 
 use fabric_core::headroom::LinkFrames;
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::Kind;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-/// Exchanges in a row that may stay without a response before a measurement is forgotten, as
-/// `allowedLostResponses` of IEEE 802.1AS has it by default in the edition of 2020.
+/// Max number of successive exchanges without a response before a measurement is discarded: the
+/// default of `allowedLostResponses` in IEEE 802.1AS-2020.
 pub const ALLOWED_LOST_RESPONSES: u32 = 9;
 
-/// Each of an exchange's four stamps is rounded down to a nanosecond, so that a round trip may come out
-/// shorter than it was by less than this.
+/// Max error of a round trip. Each of an exchange's four stamps is rounded down to 1 ns, so that a
+/// measured round trip may be too short by less than this.
 pub const ROUNDING: Nanos = Nanos(2);
 
-/// What an exchange told.
+/// Result of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
-    /// From this port to its neighbour and back, without the neighbour's own time: (t4 - t1) - (t3 - t2).
+    /// Time from this port to its neighbour and back, without the neighbour's own time: (t4 - t1) - (t3 - t2).
     pub round_trip: Nanos,
-    /// How long a PAUSE may go unanswered at the neighbour, as it declared.
+    /// Max delay until a PAUSE takes effect at the neighbour, as declared by it.
     pub response: Nanos,
 }
 
 impl Measurement {
-    /// The mean of both ways, rounded up.
+    /// Returns the mean of both directions, rounded up.
     pub const fn link_delay(&self) -> Nanos {
         Nanos(self.round_trip.0.div_ceil(2))
     }
 
-    /// The headroom that loses no frame of a neighbour that sends at `rate`.
+    /// Returns the headroom that loses no frame of a neighbour that sends at `rate`.
     pub const fn headroom(&self, rate: BitsPerSecond, frames: &LinkFrames) -> Bytes {
         frames.measured_headroom(rate, Nanos(self.round_trip.0 + ROUNDING.0), self.response)
     }
 }
 
-/// The requester of one port. One exchange is under way at a time.
+/// The requester of one port. Only one exchange is in progress at a time.
 #[derive(Clone, Debug, Default)]
 pub struct LinkDelayMeter {
-    /// Of the latest request.
+    /// Number of the latest request.
     sequence: u32,
-    /// Whether its response is still to come.
+    /// True if the response to the latest request is missing.
     waiting: bool,
-    /// Exchanges without a response since the latest measurement.
+    /// Number of exchanges without a response since the latest measurement.
     lost: u32,
 }
 
 impl LinkDelayMeter {
-    /// The next request of the station `source`. An exchange that is under way counts as lost.
+    /// Returns the next request, with the source address `source`. An exchange in progress counts as lost.
     pub fn request(&mut self, source: [u8; 6]) -> LinkDelayFrame {
         self.lost += u32::from(self.waiting);
         self.sequence = self.sequence.wrapping_add(1);
@@ -55,13 +55,13 @@ impl LinkDelayMeter {
         LinkDelayFrame::request(source, self.sequence)
     }
 
-    /// Whether so many exchanges in a row were lost that the last measurement may be that of another link.
+    /// True if so many successive exchanges were lost that the last measurement may be of another link.
     pub const fn is_out_of_date(&self) -> bool {
         self.lost > ALLOWED_LOST_RESPONSES
     }
 
-    /// Takes a response that came in at `received`. `None` if it is not that of the latest request, or
-    /// if its stamps contradict each other.
+    /// Handles a response that was received at `received`. Returns `None` if the response does not
+    /// belong to the latest request, or if its stamps contradict each other.
     pub fn receive(&mut self, response: &LinkDelayFrame, received: Nanos) -> Option<Measurement> {
         if response.kind != Kind::Response || !self.waiting || response.sequence != self.sequence {
             return None;
@@ -100,7 +100,7 @@ mod tests {
         let measured = meter.receive(&response, Nanos(700 + 2250)).unwrap();
         assert_eq!(measured, Measurement { round_trip: Nanos(2000), response: Nanos(100) });
         assert_eq!(measured.link_delay(), Nanos(1000));
-        // 2102 ns at 12.5 bytes a nanosecond, three frames and the PAUSE.
+        // 2102 ns at 12.5 bytes per ns, three frames and the PAUSE.
         let frames = LinkFrames {
             time: FrameTime { overhead: 24, whole_nanos: false },
             longest: Bytes(1074),

@@ -1,9 +1,9 @@
-//! The socket through which one switch puts frames on its wires.
+//! Socket through which a switch sends frames on its wires.
 //!
-//! One `AF_PACKET` socket serves every interface of a namespace: each message names its interface,
+//! One `AF_PACKET` socket serves all interfaces of a namespace: each message names its interface,
 //! and carries the mark that TC programs and auditors read as `skb->mark`. The queueing-discipline
-//! bypass (`PACKET_QDISC_BYPASS`) stays off, because it would go round TC egress. Protocol 0 makes
-//! the socket receive nothing.
+//! bypass (`PACKET_QDISC_BYPASS`) stays off, because it would bypass TC egress. With protocol 0 the
+//! socket receives no frames.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -14,14 +14,14 @@ const MARK_LENGTH: u32 = u32::BITS / 8;
 // SAFETY: pure arithmetic on a length.
 const MARK_SPACE: usize = unsafe { libc::CMSG_SPACE(MARK_LENGTH) } as usize;
 
-/// Why a frame was not sent.
+/// Reason why a frame was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The socket could not be created.
     #[error("cannot open an AF_PACKET socket: {0} (needs CAP_NET_RAW in this namespace)")]
     Open(#[source] io::Error),
-    /// The interface, its queue or a TC program dropped the frame. It was not sent again: a program
-    /// that counts frames on their way out has seen it.
+    /// The interface, its queue or a TC program dropped the frame. It was not sent again, because a
+    /// program that counts outgoing frames has counted it.
     #[error(
         "interface {interface_index} dropped a frame: its peer is down, or has no room in its ring, or TC refused it"
     )]
@@ -36,7 +36,7 @@ pub enum Error {
         interface_index: u32,
         /// Length of the frame in bytes.
         length: usize,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -46,8 +46,8 @@ pub struct PacketSocket {
     fd: OwnedFd,
 }
 
-/// The control message that sets one frame's mark, laid out as the kernel wants it: libraries differ in the type of the
-/// header's length, and so in the header's alignment.
+/// Control message that sets one frame's mark, in the kernel's layout. Libraries differ in the type
+/// of the header's length, and so in the header's alignment.
 #[repr(C, align(8))]
 struct MarkMessage {
     header: libc::cmsghdr,
@@ -58,8 +58,7 @@ struct MarkMessage {
 const _: () = assert!(size_of::<MarkMessage>() == MARK_SPACE);
 
 impl PacketSocket {
-    /// Opens a socket in the calling thread's network namespace, which it keeps wherever it is
-    /// used.
+    /// Opens a socket in the calling thread's network namespace, to which it stays bound.
     pub fn open() -> Result<Self, Error> {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: `socket` takes no pointers.
@@ -71,11 +70,11 @@ impl PacketSocket {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// Sends one frame with `skb->mark` set to `mark`. On return the peer's XDP program has run on
-    /// it.
+    /// Sends one frame with `skb->mark` set to `mark`. When it returns, the peer's XDP program has
+    /// run on the frame.
     ///
-    /// Of 600 ns for 1000 bytes over veth into an XDP program, the mark takes 30, and building the
-    /// message on the stack instead of keeping one 10.
+    /// Sending 1000 bytes over veth into an XDP program takes 600 ns. The mark takes 30 ns of
+    /// these, and building the message on the stack instead of reusing one takes 10 ns.
     pub fn send(&self, interface_index: u32, frame: &[u8], mark: u32) -> Result<(), Error> {
         // SAFETY: a struct of integers, for which zero is a value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

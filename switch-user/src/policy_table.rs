@@ -1,9 +1,9 @@
-//! The hash table of policy routes, laid out so that each look-up of `fabric_core::routing` ends soon.
+//! Hash table of policy routes, laid out for short look-ups in `fabric_core::routing`.
 
 use fabric_core::map_abi::{FlowKey, POLICY_FLOWS, POLICY_PAIRS, SwitchConfig};
 use fabric_core::routing::{PROBES, policy_row};
 
-/// Which row has which key, with the number of its ECMP group.
+/// Key of each row, with the number of its ECMP group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTable {
     rows: Vec<Option<(FlowKey, usize)>>,
@@ -12,9 +12,9 @@ pub struct PolicyTable {
 }
 
 impl PolicyTable {
-    /// A table of routes, each key once.
+    /// Creates a table of routes with unique keys.
     pub fn new(routes: &[(FlowKey, usize)]) -> Self {
-        // Half empty, so that most of the packets that have no policy route find an empty row at once.
+        // Half empty, so that most packets without a policy route find an empty row at once.
         let rows = (2 * routes.len()).next_power_of_two();
         let shift = u8::try_from(rows.trailing_zeros()).expect("an address has 64 bits");
         let rows = (shift..32).find_map(|shift| laid_out(routes, shift).map(|rows| (rows, shift)));
@@ -24,24 +24,24 @@ impl PolicyTable {
         Self { rows, shift, kinds: routes.iter().map(kind).fold(0, |kinds, kind| kinds | kind) }
     }
 
-    /// How many rows there are: a power of two, from 1 up.
+    /// Returns the number of rows: a power of two, at least 1.
     pub fn rows(&self) -> u32 {
         1 << self.shift
     }
 
-    /// Tells the data plane of the table.
+    /// Returns `config` with the parameters of this table, for the data plane.
     #[must_use]
     pub fn announced_in(&self, config: SwitchConfig) -> SwitchConfig {
         SwitchConfig { policies: self.kinds, policy_shift: self.shift, ..config }
     }
 
-    /// The rows in order.
+    /// Iterates over the rows in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<(FlowKey, usize)>> {
         self.rows.iter().copied()
     }
 }
 
-/// The rows of a table of 2^`shift`, if each key finds one.
+/// Returns the rows of a table of 2^`shift`. `None` if a key finds no row.
 fn laid_out(routes: &[(FlowKey, usize)], shift: u8) -> Option<Vec<Option<(FlowKey, usize)>>> {
     let mut rows = vec![None; 1 << shift];
     for &(key, group) in routes {

@@ -1,31 +1,31 @@
-//! IPv4 prefixes, and which row of the routes each has: how a switch that stands alone finds the route to an address. In a
-//! fabric addresses are consecutive, and none is looked up.
+//! IPv4 prefixes and their rows of routes, by which a standalone switch finds the route to an
+//! address. In a fabric addresses are consecutive and need no look-up.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// An IPv4 prefix: addresses with the same first bits.
+/// An IPv4 prefix: the addresses with common first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Prefix {
-    /// Its length in bits, 0 to 32.
+    /// Length in bits, 0 to 32.
     length: u8,
-    /// Its first address, in host order.
+    /// First address, in host order.
     address: u32,
 }
 
 impl Prefix {
-    /// The addresses that have the first `length` bits of `address`; `None` for more than 32 bits.
+    /// Creates the prefix of the first `length` bits of `address`. `None` for more than 32 bits.
     pub fn new(address: Ipv4Addr, length: u8) -> Option<Self> {
         (length <= 32).then(|| Self { length, address: address.to_bits() & mask(length) })
     }
 
-    /// Its first address.
+    /// Returns the first address.
     pub const fn address(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.address)
     }
 
-    /// Its length in bits.
+    /// Returns the length in bits.
     pub const fn length(self) -> u8 {
         self.length
     }
@@ -37,24 +37,24 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// The first `length` bits of an address.
+/// Mask of the first `length` bits of an address.
 fn mask(length: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
 }
 
-/// Rows of routes by prefixes; the longest prefix of an address counts.
+/// Rows of routes by prefix; the longest prefix of an address applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefixTable {
     rows: BTreeMap<Prefix, u32>,
-    /// The lengths that there are, the longest first.
+    /// Lengths of the prefixes, longest first.
     lengths: Vec<u8>,
 }
 
 impl PrefixTable {
-    /// A row for each prefix, in their order.
+    /// Creates a table with one row for each prefix, in their order.
     ///
     /// # Panics
-    /// If a prefix is there twice, or there are more than 2^32.
+    /// If a prefix occurs twice, or there are more than 2^32.
     pub fn new(prefixes: &[Prefix]) -> Self {
         let mut rows = BTreeMap::new();
         for (row, prefix) in prefixes.iter().enumerate() {
@@ -67,24 +67,24 @@ impl PrefixTable {
         Self { rows, lengths }
     }
 
-    /// The row of the longest prefix of an address, in host order.
+    /// Returns the row of the longest prefix of an address in host order.
     pub fn row_of(&self, address: u32) -> Option<u32> {
         self.lengths.iter().find_map(|&length| {
             self.rows.get(&Prefix { length, address: address & mask(length) }).copied()
         })
     }
 
-    /// The prefixes and their rows.
+    /// Iterates over the prefixes and their rows.
     pub fn iter(&self) -> impl Iterator<Item = (Prefix, u32)> + '_ {
         self.rows.iter().map(|(prefix, row)| (*prefix, *row))
     }
 
-    /// How many prefixes there are.
+    /// Returns the number of prefixes.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no prefixes.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The eBPF programs of one switch or host: loaded, attached, and their ring read.
+//! The eBPF programs of one switch or host: loading, attaching, and reading the ring.
 
 mod attachment;
 mod host;
@@ -32,14 +32,14 @@ use crate::refusal::Refusal;
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
 
-/// The object that `cargo xtask build-ebpf` makes of `switch-ebpf`.
+/// Object built from `switch-ebpf` by `cargo xtask build-ebpf`.
 #[cfg(not(feature = "log-events"))]
 pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff.bpf.o");
-/// The object with `aya-log` events: `cargo xtask build-ebpf --log-events` makes it.
+/// Object with `aya-log` events, built by `cargo xtask build-ebpf --log-events`.
 #[cfg(feature = "log-events")]
 pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../../target/ebpf/xoff.log-events.bpf.o");
 
-/// Why a program could not be used.
+/// Reason why a program cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The verifier refused a program.
@@ -53,12 +53,12 @@ pub enum ProgramError {
     Attach {
         /// Name of the program.
         program: &'static str,
-        /// What it was attached to.
+        /// Interface or map to which it was to be attached.
         target: String,
-        /// The refusal.
+        /// The error.
         source: Box<aya::programs::ProgramError>,
     },
-    /// The object lacks what this binary expects of it.
+    /// The object lacks a program or map that this binary expects.
     #[error("the eBPF object has no {0}; rebuild it with `cargo xtask build-ebpf`")]
     Missing(&'static str),
     /// A map could not be used.
@@ -66,13 +66,13 @@ pub enum ProgramError {
     Map {
         /// Name of the map.
         name: &'static str,
-        /// The refusal.
+        /// The error.
         source: Box<aya::maps::MapError>,
     },
     /// A map could not be mapped into memory.
     #[error("mapping the switch's tables into memory: {0}")]
     Mapping(#[from] io::Error),
-    /// A record made no sense.
+    /// A record is invalid.
     #[error("a record in the ring makes no sense: {0}")]
     BadRecord(&'static str),
 }
@@ -90,7 +90,7 @@ impl From<aya::EbpfError> for ProgramError {
 }
 
 impl ProgramError {
-    /// The verifier's log, if it was the verifier that refused.
+    /// Returns the verifier's log, if the verifier refused the program.
     pub fn verifier_log(&self) -> Option<&str> {
         match self {
             Self::Refused(refusal) => Some(refusal.log()),
@@ -104,25 +104,25 @@ pub struct SwitchProgram {
     ebpf: Ebpf,
     hook: Hook,
     ring: RingBuf<MapData>,
-    /// Records that lay in the ring between a frame's record and its hop control frames.
+    /// Records that were in the ring between a frame's record and its hop control frames.
     passed: VecDeque<Vec<u8>>,
     clock: Region<Clock>,
 }
 
-/// What one frame left in the ring.
+/// Records of one frame in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records {
-    /// What became of the frame.
+    /// Outcome of the frame.
     pub outcome: Outcome,
-    /// When, as eBPF read the clock.
+    /// Time of arrival, as read by eBPF.
     pub time_ns: u64,
-    /// Where it came in.
+    /// Port that received the frame.
     pub port: u32,
 }
 
 impl SwitchProgram {
-    /// Loads the programs of as many switches as there are `capacities`, with `policy` in `.rodata`, for ports that
-    /// use `hook`, and maps their tables. `ring_bytes` replaces the ring's size (a power of two).
+    /// Loads the programs of one switch per element of `capacities`, with `policy` in `.rodata`, for ports that use
+    /// `hook`, and maps their tables. `ring_bytes` replaces the ring's size (a power of two).
     pub fn load(
         capacities: &[Capacity],
         policy: Policy,
@@ -130,7 +130,7 @@ impl SwitchProgram {
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
         let words = policy.words();
-        // One loader for all: a new one reads the kernel's whole BTF first.
+        // One loader for all switches, because each new one reads the kernel's whole BTF.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);
         if let Some(bytes) = ring_bytes {
@@ -170,8 +170,8 @@ impl SwitchProgram {
         Ok((Self { ebpf, hook, ring, passed: VecDeque::new(), clock }, tables))
     }
 
-    /// Attaches the arrival program to a port's interface, from inside its namespace, until the interface or the program
-    /// goes. Without the auditor, for interfaces on which nothing is sent.
+    /// Attaches the arrival program to a port's interface, from inside its namespace, until the interface or the
+    /// program goes. Does not attach the auditor: for interfaces that send no frames.
     pub fn attach_arrival(&mut self, interface_index: u32) -> Result<(), ProgramError> {
         if let Some(hook) = self.hook.xdp() {
             return attach_xdp(&mut self.ebpf, SWITCH_PORT, interface_index, hook);
@@ -180,10 +180,10 @@ impl SwitchProgram {
         attach_classifier(&mut self.ebpf, SWITCH_PORT_TC, interface_index, TcAttachType::Ingress)
     }
 
-    /// Attaches the arrival program and the auditor to a port's interface, as [`Self::attach_arrival`] does.
+    /// Attaches the arrival program and the auditor to a port's interface, like [`Self::attach_arrival`].
     pub fn attach(&mut self, interface_index: u32) -> Result<(), ProgramError> {
         self.attach_arrival(interface_index)?;
-        // One for both directions.
+        // One clsact serves both directions.
         if self.hook != Hook::Tc {
             add_clsact(interface_index)?;
         }
@@ -196,15 +196,15 @@ impl SwitchProgram {
         self.clock[0].now_ns.store(now.0);
     }
 
-    /// Sets how long the next frame counts that arrives.
+    /// Sets the accounted length of the next frame.
     #[inline]
     pub fn set_frame_length(&self, length: u32) {
         self.clock[0].frame_length.store(length.into());
     }
 
-    /// Takes what one frame left in the ring: its record, and those of hop control frames that are due. Hands the
-    /// bytes of a queued packet or a link delay frame to `frame`, and each hop control frame to `control`, with the
-    /// order. `None` while the ring is empty.
+    /// Takes the records of one frame from the ring: its own, and those of hop control frames that
+    /// are due. Passes the bytes of a queued packet or a link delay frame to `frame`, and each hop
+    /// control frame with its order to `control`. Returns `None` if the ring is empty.
     pub fn take_records(
         &mut self,
         mut frame: impl FnMut(&Header, &[u8]),
@@ -215,7 +215,7 @@ impl SwitchProgram {
         Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
     }
 
-    /// The same, as the record's header.
+    /// Implements [`take_records`](Self::take_records). Returns the header of the frame's own record.
     fn take(
         &mut self,
         frame: &mut impl FnMut(&Header, &[u8]),
@@ -234,8 +234,8 @@ impl SwitchProgram {
         Ok(Some(header))
     }
 
-    /// Takes a hop control frame of the frame whose record was the last. At a switch that stands alone, other CPUs may
-    /// have put frames in between that they have left alone, and one of them may not be whole yet.
+    /// Takes one hop control frame of the last frame. At a standalone switch, other CPUs may have
+    /// put frames that they left alone in between, and such a record may not be complete yet.
     fn take_order(
         &mut self,
         control: &mut impl FnMut(&Header, &Order, &[u8]),
@@ -282,25 +282,25 @@ impl SwitchProgram {
         run.map_err(|source| attach_error(name, "a test run", source))
     }
 
-    /// What the kernel says of the arrival program.
+    /// Returns the kernel's information about the arrival program.
     pub fn arrival_info(&self) -> Result<ProgramInfo, ProgramError> {
         let name = arrival_name(self.hook);
         let program = self.ebpf.program(name).ok_or(ProgramError::Missing(name))?;
         program.info().map_err(|source| attach_error(name, "the kernel", source))
     }
 
-    /// How many instructions the verifier has followed to accept the arrival program, which is what its limit of a
-    /// million counts; `None` if the kernel does not say (before Linux 5.16).
+    /// Returns the number of instructions that the verifier followed to accept the arrival program; the verifier's
+    /// limit is a million. `None` if the kernel does not report it (before Linux 5.16).
     pub fn verified_instructions(&self) -> Option<u32> {
         self.arrival_info().ok()?.verified_instruction_count()
     }
 
-    /// The auditor, for `BPF_PROG_TEST_RUN`.
+    /// Returns the auditor, for `BPF_PROG_TEST_RUN`.
     pub fn auditor(&mut self) -> Result<&mut SchedClassifier, ProgramError> {
         classifier(&mut self.ebpf, EGRESS_AUDITOR)
     }
 
-    /// Everything that was loaded; event logging attaches to it.
+    /// Returns the whole loaded object; event logging attaches to it.
     pub fn ebpf(&mut self) -> &mut Ebpf {
         &mut self.ebpf
     }
@@ -309,10 +309,10 @@ impl SwitchProgram {
 const SWITCH_PORT: &str = "switch_port";
 const SWITCH_PORT_TC: &str = "switch_port_tc";
 const EGRESS_AUDITOR: &str = "egress_auditor";
-/// Looks for a hop control frame that follows. What other CPUs put before it is whole after microseconds.
+/// Max polls for a following hop control frame. Records of other CPUs before it are complete after microseconds.
 const PATIENCE: u32 = 1_000_000;
 
-/// The program that ports at this hook run.
+/// Returns the name of the program for ports at this hook.
 fn arrival_name(hook: Hook) -> &'static str {
     match hook {
         Hook::Xdp | Hook::XdpGeneric => SWITCH_PORT,
@@ -320,7 +320,7 @@ fn arrival_name(hook: Hook) -> &'static str {
     }
 }
 
-/// Gives the maps of one switch their sizes.
+/// Sets the sizes of one switch's maps.
 fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
     loader
         .map_max_entries(names::PORTS, capacity.ports)
@@ -338,7 +338,7 @@ fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
         .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
 }
 
-/// Reads a frame's record, and hands over its bytes if it has any.
+/// Reads a frame's record, and passes on its bytes if it has any.
 fn read_frame(
     record: &[u8],
     frame: &mut impl FnMut(&Header, &[u8]),
@@ -380,9 +380,9 @@ fn attach_xdp(
     attached.map(drop).map_err(|source| attach_error(name, &target(), source))
 }
 
-/// Gives an interface the queueing discipline that TC programs are attached to.
+/// Adds the queueing discipline to which TC programs are attached to an interface.
 ///
-/// By clsact and netlink: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
+/// Uses clsact and netlink: each TCX attachment waits for a grace period under the RTNL lock, 12 ms per port.
 pub fn add_clsact(interface_index: u32) -> Result<(), ProgramError> {
     let interface = interface_name(EGRESS_AUDITOR, interface_index)?;
     tc::qdisc_add_clsact(&interface)
@@ -402,8 +402,8 @@ fn attach_classifier(
         .attach_with_options(&interface, direction, by_netlink)
         .and_then(|link| program.take_link(link))
         .map_err(|source| lookup_error(name, &interface, source))?;
-    // It holds numbers only, and dropping it removes a filter at an interface of this index, in whatever namespace the
-    // thread is then: one of the machine's own. The filter goes with its interface.
+    // The link holds only numbers. Dropping it would remove a filter at the interface with this index in the thread's
+    // current namespace, possibly one of the machine's own. The filter goes with its interface.
     std::mem::forget(link);
     Ok(())
 }
@@ -426,8 +426,8 @@ fn attach_error(
     ProgramError::Attach { program, target: target.to_owned(), source: Box::new(source) }
 }
 
-/// As [`attach_error`], after a look-up of an interface's name or index. glibc answers ENOENT when it cannot
-/// open a socket for the look-up; at the limit on open files that is misleading.
+/// Like [`attach_error`], after a look-up of an interface's name or index. glibc returns ENOENT if
+/// it cannot open a socket for the look-up, which is misleading at the limit of open files.
 fn lookup_error(
     program: &'static str,
     target: &str,

@@ -1,28 +1,28 @@
-//! Refusals by the kernel's verifier. One line of its log says why; the thousands before it help only those who
-//! change the program.
+//! Refusals by the kernel's verifier. One line of its log gives the reason; the thousands of lines
+//! before it help only to change the program.
 
 use std::fmt;
 use std::io;
 
-/// The kernel would not load something.
+/// A refusal of the kernel to load an object.
 #[derive(Debug, thiserror::Error)]
 pub struct Refusal {
-    /// What it was.
+    /// Name of the refused object.
     what: String,
     /// The system call's error.
     #[source]
     error: io::Error,
-    /// What the verifier wrote, if it came to that.
+    /// Log of the verifier; empty if it did not run.
     log: String,
 }
 
 impl Refusal {
-    /// `what` was refused with `error`, and the verifier wrote `log`.
+    /// Creates a refusal of `what` with `error` and the verifier's `log`.
     pub fn new(what: String, error: io::Error, log: String) -> Self {
         Self { what, error, log }
     }
 
-    /// The verifier's whole log; empty if the kernel refused before it looked.
+    /// Returns the verifier's whole log; empty if the verifier did not run.
     pub fn log(&self) -> &str {
         &self.log
     }
@@ -43,7 +43,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The line of a verifier's log that says what is wrong: the last one before its statistics.
+/// Returns the reason in a verifier's log: the last line before its statistics.
 fn reason(log: &str) -> Option<&str> {
     const STATISTICS: [&str; 3] = ["processed ", "verification time ", "stack depth "];
     log.lines().map(str::trim).rfind(|line| {

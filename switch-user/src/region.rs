@@ -1,4 +1,4 @@
-//! Arrays of switch state: memory that a BPF array and user space share, or memory of our own.
+//! Arrays of switch state: memory shared by a BPF array and user space, or owned memory.
 
 use std::io;
 use std::marker::PhantomData;
@@ -14,13 +14,13 @@ use memmap2::MmapOptions;
 use memmap2::{MmapMut, MmapRaw};
 use zerocopy::FromBytes;
 
-/// Regions in memory of our own begin at multiples of this, a cache line. Mappings begin at pages, which are.
+/// Alignment of regions in owned memory: a cache line. Mappings begin at pages, which are multiples of it.
 const ALIGNMENT: usize = 64;
 
-/// A fixed array of `T` in memory that other writers may share; `T` is made of cells, or written only
-/// through [`Region::write`].
+/// A fixed array of `T` in memory that other writers may share. `T` must consist of cells, or be
+/// written only through [`Region::write`].
 ///
-/// The memory starts zeroed or holds what eBPF wrote, so every pattern of bits must be a `T`:
+/// The memory starts zeroed or with values written by eBPF, so every bit pattern must be a `T`:
 ///
 /// ```
 /// use fabric_core::map_abi::Port;
@@ -34,7 +34,7 @@ const ALIGNMENT: usize = 64;
 /// let boxes = switch_user::region::Region::<Box<u64>>::owned(1);
 /// ```
 ///
-/// And nothing in it is ever dropped:
+/// Values in a region are never dropped:
 ///
 /// ```compile_fail,E0080
 /// #[repr(transparent)]
@@ -60,7 +60,7 @@ unsafe impl<T: FromBytes + Send> Send for Region<T> {}
 // SAFETY: as above.
 unsafe impl<T: FromBytes + Sync> Sync for Region<T> {}
 
-/// Has the processor load what is needed soon into its cache. Does nothing where that is not known to work.
+/// Prefetches data that is needed soon into the processor's cache. Does nothing on other architectures than x86-64.
 #[inline(always)]
 pub fn prefetch<T>(needed: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -74,20 +74,20 @@ pub fn prefetch<T>(needed: &T) {
 }
 
 impl<T: FromBytes> Region<T> {
-    /// Zeroed memory of our own, in a mapping of its own and touched only where it is used.
+    /// Allocates zeroed memory in a separate mapping, which is touched only where used.
     pub fn owned(length: usize) -> io::Result<Self> {
         let memory = MmapMut::map_anon(Self::bytes(length)?)?;
         Ok(Self::at(&Arc::new(memory.into()), 0, length))
     }
 
-    /// The memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
+    /// Maps the memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
     #[cfg(feature = "kernel")]
     pub fn of_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
         let memory = MmapOptions::new().len(Self::bytes(length)?).map_raw(map.as_raw_fd())?;
         Ok(Self::at(&Arc::new(memory), 0, length))
     }
 
-    /// `length` entries from byte `first` of a mapping on: a part of it that no other region has.
+    /// Creates a region of `length` entries from byte `first` of a mapping. Regions must not overlap.
     fn at(memory: &Arc<MmapRaw>, first: usize, length: usize) -> Self {
         let available = memory.len().checked_sub(first);
         let fits = available.is_some_and(|bytes| length <= bytes / size_of::<T>());
@@ -113,35 +113,35 @@ impl<T: FromBytes> Region<T> {
         bytes.ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// The entry at `index`, if there is one.
+    /// Returns the entry at `index`. `None` if there is no such entry.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        // Read here, it is known not to be null. Read in the branch, each use of the entry would test that as well.
+        // Read here, the pointer is known not to be null. Read in the branch, each use of the entry would test it.
         let start = self.start;
         // SAFETY: the entry is inside the mapping, which lives as long as `self`, and aligned; any bytes are a `T`.
         (index < self.length).then(|| unsafe { start.add(index).as_ref() })
     }
 
-    /// Replaces an entry that is not made of cells, before anyone else reads it or between frames.
+    /// Replaces an entry that does not consist of cells. Call before other readers exist, or between frames.
     pub fn write(&mut self, index: usize, value: T) {
         assert!(index < self.length, "entry {index} of {}", self.length);
         // SAFETY: inside the mapping; `&mut self` excludes other references from here.
         unsafe { self.start.add(index).write(value) };
     }
 
-    /// Makes all bytes zero, as they were in the beginning, before anyone else reads them or between frames.
+    /// Zeroes all bytes, as in a new region. Call before other readers exist, or between frames.
     pub fn clear(&mut self) {
         // SAFETY: all entries are inside the mapping; `&mut self` excludes other references from here; and any bytes are
         // a `T`.
         unsafe { self.start.write_bytes(0, self.length) };
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -160,20 +160,20 @@ impl<T: FromBytes> Index<usize> for Region<T> {
     }
 }
 
-/// Memory of our own for many regions side by side. In mappings of their own, small regions would take more entries of
-/// the processor's TLB, and compete for the same lines of its cache, since all would begin at a page.
+/// Owned memory for many adjacent regions. In separate mappings, small regions would use more entries of the
+/// processor's TLB, and compete for the same lines of its cache, because each would begin at a page.
 #[derive(Debug, Default)]
 pub struct Arena {
-    /// The mapping that has room, if there is one yet.
+    /// The mapping that still has room, if any.
     memory: Option<Arc<MmapRaw>>,
     used: usize,
 }
 
 impl Arena {
-    /// Bytes of a mapping. A larger region gets one of its own size.
+    /// Size of a mapping, bytes. A larger region gets a mapping of its size.
     const MAPPING: usize = 1 << 20;
 
-    /// The next region: zeroed memory, touched only where it is used.
+    /// Allocates the next region: zeroed memory, touched only where used.
     pub fn region<T: FromBytes>(&mut self, length: usize) -> io::Result<Region<T>> {
         let bytes = Region::<T>::bytes(length)?;
         let memory = match self.memory.take() {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use fabric_core::cell::Cell64;
 
-    /// As many regions as fill several mappings, of all sizes, one of them larger than a mapping.
+    /// Regions of all sizes that fill several mappings, one of them larger than a mapping.
     #[test]
     fn regions_start_zeroed_and_end_at_their_lengths() {
         let mut arena = Arena::default();
@@ -203,7 +203,7 @@ mod tests {
             [1000, 0, 9, Arena::MAPPING / 8, 8, 70_000, 70_000, Arena::MAPPING / 8 + 1, 0, 1];
         let regions = lengths.map(|length| arena.region::<Cell64>(length).expect("memory"));
         drop(arena);
-        // Miri takes a microsecond for a cell.
+        // Miri takes a microsecond per cell.
         let numbered = |length| (0..length).step_by(if cfg!(miri) { 997 } else { 1 }).zip(1..);
         for (region, length) in regions.iter().zip(lengths) {
             assert_eq!((region.len(), region.is_empty()), (length, length == 0));

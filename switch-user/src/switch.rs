@@ -1,13 +1,13 @@
-//! One switch without I/O: the peer of `host_agent::Host`.
+//! One switch without I/O: the counterpart of `host_agent::Host`.
 //!
-//! Its driver runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
-//! hands the outcome to [`Switch::on_arrival`], or what was queued to [`Switch::on_queued`]. After every call that names a port, it asks
-//! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. With FIFOs
-//! below the egress queues, [`Switch::poll_staged`] fills them first, and a free port sends what
-//! [`Switch::poll_device_queue`] returns. The driver calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The
-//! switch tells an [`Observer`] what happens.
+//! The driver runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and passes the
+//! outcome to [`Switch::on_arrival`], or a queued packet to [`Switch::on_queued`]. After every call that names a port,
+//! it calls [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free.
+//! With FIFOs below the egress queues, [`Switch::poll_staged`] fills them first, and a free port sends the result of
+//! [`Switch::poll_device_queue`]. The driver calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch
+//! reports events to an [`Observer`].
 //!
-//! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
+//! `F` represents a frame that the driver stores: the switch moves it and never reads it.
 
 mod config;
 mod device_queue;
@@ -58,43 +58,43 @@ use storms::Storms;
 pub use storms::{Storm, StormHistory, Traffic};
 use timers::{Timer, Timers};
 
-/// Length of the frames that a switch makes itself.
+/// Length of frames that the switch originates, bytes.
 pub const CONTROL_FRAME_LENGTH: u32 = 60;
 const _: () = {
     let length = CONTROL_FRAME_LENGTH as usize;
     assert!(pfc::LEN == length && hop_control::LEN == length && link_delay::LEN == length);
 };
 
-/// One switch, under the scheme that its policy names, or under a scheme of a test.
+/// One switch, under the scheme that its policy selects, or under a scheme of a test.
 ///
-/// The fields that every packet needs come first, so that they share cache lines.
+/// The fields needed for every packet come first, so that they share cache lines.
 #[repr(C)]
 pub struct Switch<F, S = Selected> {
     queues: TrafficManager<F>,
     ports: Ports<F>,
-    /// What is below `queues`, if something is.
+    /// FIFOs below `queues`, if configured.
     device_queues: Option<Box<DeviceQueues<F>>>,
     /// Orders of the last departure; a field so that its memory is reused.
     orders: Vec<Order>,
-    /// Ports that have something to send since a packet departed.
+    /// Ports that may send since a packet departed.
     woken: VecDeque<u16>,
-    /// Frames that are not needed any more.
+    /// Frames that the driver can discard.
     discarded: VecDeque<Discarded<F>>,
     tables: SwitchTables,
     config: SwitchConfig,
     timers: Timers,
-    /// By port: the instant of the last timer for queues that the scheme keeps back.
+    /// Indexed by port: time of the last timer for queues that the scheme holds back.
     reopenings: Vec<Picos>,
     states: States,
-    /// By port; empty until one has sent a PFC frame.
+    /// Indexed by port; empty until one has sent a PFC frame.
     pfc_sent: Vec<PfcSent>,
-    /// If there is a watchdog.
+    /// The watchdog and its storms, if configured.
     storms: Option<Box<Storms>>,
     scheme: PhantomData<S>,
 }
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// A switch that holds nothing, on its configured tables.
+    /// Creates an empty switch on its configured tables.
     pub fn new(config: SwitchConfig, tables: SwitchTables) -> Self {
         let queues = std::iter::repeat_n(config.queues, config.ports.len());
         Self {
@@ -117,109 +117,109 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// Leaves its tables behind, as they are.
+    /// Returns the tables, unchanged.
     pub fn into_tables(self) -> SwitchTables {
         self.tables
     }
 
-    /// Its tables.
+    /// Returns the tables.
     #[inline]
     pub fn tables(&self) -> &SwitchTables {
         &self.tables
     }
 
-    /// The same for the control plane, while no frame is being handed to the switch.
+    /// Returns the tables for the control plane. Call only while no frame is passed to the switch.
     pub fn tables_mut(&mut self) -> &mut SwitchTables {
         &mut self.tables
     }
 
-    /// Its egress queues.
+    /// Returns the egress queues.
     #[inline]
     pub fn queues(&self) -> &TrafficManager<F> {
         &self.queues
     }
 
-    /// The queues of a port that the scheme, not PFC, keeps from starting a transmission at `now`.
+    /// Returns the queues of a port that the scheme, not PFC, forbids to start a transmission at `now`.
     pub fn paused_queues(&self, port: u16, now: Picos) -> QueueSet {
         let paused = S::paused(&self.tables, self.config.policy, port.into(), now.to_nanos());
         paused.unwrap_or(QueueSet::EMPTY)
     }
 
-    /// The frames that wait in a queue of a port, the first to leave first.
+    /// Iterates over the frames in a queue of a port, first to leave first.
     pub fn waiting(&self, port: u16, queue: QueueId) -> impl Iterator<Item = &F> {
         self.queues.waiting(port.into(), queue).map(|packet| &packet.frame)
     }
 
-    /// Its egress queues, for tests that queue packets without an arrival.
+    /// Returns the egress queues, for tests that queue packets without an arrival.
     #[doc(hidden)]
     pub fn queues_mut(&mut self) -> &mut TrafficManager<F> {
         &mut self.queues
     }
 
-    /// The schemes that it runs.
+    /// Returns the schemes of the switch.
     #[inline]
     pub fn policy(&self) -> Policy {
         self.config.policy
     }
 
-    /// The schemes by which its control plane computes thresholds.
+    /// Returns the schemes by which the control plane computes thresholds.
     pub fn computed_policy(&self) -> Policy {
         self.config.computed
     }
 
-    /// What a port holds, if the scheme counts by port.
+    /// Returns the bytes held by a port, if the scheme counts per port.
     pub fn port_use(&self, port: u16) -> PortUse {
         S::port_use(&self.tables, self.config.policy, port.into())
     }
 
-    /// Number of priorities of a port's neighbour that have the lowest rate that there is, if the scheme tells rates.
+    /// Returns the number of priorities with the min rate at a port's neighbour, if the scheme limits rates.
     pub fn slowest(&self, port: u16) -> Option<u32> {
         S::slowest(&self.tables, self.config.policy, port.into())
     }
 
-    /// How flows are spread over the queues of a port, if the scheme gives flows queues.
+    /// Returns the distribution of flows over the queues of a port, if the scheme assigns queues to flows.
     pub fn flow_use(&self, port: u16) -> Option<FlowUse> {
         S::flow_use(&self.tables, self.config.policy, port.into())
     }
 
-    /// The link of a port has gone down or come up.
+    /// Handles that the link of a port has gone down or come up.
     pub fn relinked(&mut self, port: u16) {
         S::relinked(&self.tables, self.config.policy, port.into());
     }
 
-    /// When the next timer is due.
+    /// Returns the time of the next timer.
     #[inline]
     pub fn next_deadline(&self) -> Option<Picos> {
         self.timers.next()
     }
 
-    /// A frame that the driver can discard: a superseded hop control frame, or a packet that was dropped when its
-    /// turn came.
+    /// Returns a frame that the driver can discard: a superseded hop control frame, or a packet
+    /// that was dropped when its turn came.
     #[inline]
     pub fn poll_discarded(&mut self) -> Option<Discarded<F>> {
         self.discarded.pop_front()
     }
 
-    /// A port at which the last [`poll_transmit`](Self::poll_transmit) queued a hop control frame; it may be the port
-    /// that was polled.
+    /// Returns a port at which the last [`poll_transmit`](Self::poll_transmit) queued a hop control
+    /// frame, possibly the polled port.
     #[inline]
     pub fn poll_woken(&mut self) -> Option<u16> {
         self.woken.pop_front()
     }
 
-    /// Whether [`poll_woken`](Self::poll_woken) or [`poll_discarded`](Self::poll_discarded) returns something.
+    /// True if [`poll_woken`](Self::poll_woken) or [`poll_discarded`](Self::poll_discarded) has a result.
     #[inline]
     pub fn has_news(&self) -> bool {
         !self.woken.is_empty() || !self.discarded.is_empty()
     }
 
-    /// How long the frames count that it makes itself.
+    /// Returns the accounted length of frames that the switch originates, bytes.
     #[inline]
     pub const fn control_length(&self) -> u32 {
         self.config.frames.hop_control
     }
 
-    /// Whether a port has nothing to send, paused or not.
+    /// True if a port has no frames to send, paused or not.
     #[inline]
     pub fn is_idle(&self, port: u16) -> bool {
         self.ports.is_idle(port)
@@ -227,12 +227,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             && self.device_queues.as_ref().is_none_or(|device| device.is_empty(port))
     }
 
-    /// Whether hop control frames or messages about the link wait at a port.
+    /// True if hop control frames or link delay frames wait at a port.
     pub fn has_control(&self, port: u16) -> bool {
         !self.ports.is_idle(port)
     }
 
-    /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
+    /// Prefetches the data of the packet that a port is likely to send next. Returns its frame.
     #[inline]
     pub fn prefetch_next(&self, port: u16) -> Option<F> {
         let Waiting { slot, frame, .. } = self.queues.prefetch_next(usize::from(port))?;
@@ -242,7 +242,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Some(*frame)
     }
 
-    /// Takes a frame whose last bit has come in at `port`.
+    /// Handles a frame whose last bit has been received at `port`.
     #[inline(always)]
     pub fn on_arrival<O: Observer>(
         &mut self,
@@ -279,7 +279,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// The same of a packet that was queued. Returns the ports that may have something to send, in this order.
+    /// Handles a packet that the pipeline has queued. Returns the ports that may have frames to send, in this order.
     #[inline(always)]
     pub fn on_queued<O: Observer>(
         &mut self,
@@ -308,8 +308,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(wake)
     }
 
-    /// What a port that is free at `now` sends ahead of its packets: a hop control frame or one that measures the
-    /// link, if one waits.
+    /// Returns a waiting hop control or link delay frame, which a port that is free at `now` sends
+    /// ahead of its packets.
     #[inline]
     pub fn poll_control(&mut self, now: Picos, port: u16) -> Option<ControlTransmission<F>> {
         if self.ports.is_idle(port) {
@@ -318,15 +318,15 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.transmit_control(now, port)
     }
 
-    /// For a driver that is late: frames that came in after `heard` are still to be handed over. So the watchdog knows
-    /// pauses up to there, and that is the instant at which it looks. `None`: all were handed over.
+    /// Sets the backlog of a driver that is late: frames received after `heard` are not yet passed to the switch. So
+    /// the watchdog knows pauses up to `heard`, and uses this as its time. `None`: no backlog.
     pub fn set_backlog(&mut self, heard: Option<Picos>) {
         if let Some(storms) = &mut self.storms {
             storms.set_backlog(heard);
         }
     }
 
-    /// Runs the next timer that is due at `now`; `None` if no timer is due.
+    /// Runs the next timer that is due at `now`. Returns `None` if no timer is due.
     pub fn handle_deadline<O: Observer>(
         &mut self,
         now: Picos,
@@ -355,7 +355,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// What the scheduler orders a packet by: what its flow has left to send.
+    /// Returns the scheduler's sort key of a packet: the bytes that its flow has left to send.
     #[inline]
     fn rank(&self, slot: u32) -> u16 {
         if self.config.queues.scheduler != Scheduler::ShortestRemaining {
@@ -364,7 +364,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.tables.descriptor(slot).map_or(0, |descriptor| descriptor.remaining().to_wire())
     }
 
-    /// The priority of a packet.
+    /// Returns the priority of a packet.
     fn priority(&self, slot: u32) -> Priority {
         let descriptor = self.tables.descriptor(slot);
         descriptor.expect("a queued slot has a descriptor").priority()
@@ -391,12 +391,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     }
 }
 
-/// What becomes of hop control frames that later ones supersede.
+/// Returns a function that discards superseded hop control frames.
 fn superseded<F>(discarded: &mut VecDeque<Discarded<F>>) -> impl FnMut(F) {
     |frame| discarded.push_back(Discarded { frame, dropped: None })
 }
 
-/// A port's number as results have it. A switch has at most 256.
+/// Converts a port's number to the type in results. A switch has at most 256 ports.
 #[inline]
 fn port_number(port: u32) -> u16 {
     debug_assert!(port <= u16::MAX.into());

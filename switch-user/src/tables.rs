@@ -19,69 +19,69 @@ use zerocopy::FromBytes;
 use crate::prefix_table::PrefixTable;
 use crate::region::{Arena, Region};
 
-/// Priorities, as tables count rows.
+/// Number of priorities, in the type of row numbers.
 const CLASSES: u32 = 8;
 const _: () = assert!(CLASSES as usize == PRIORITIES);
 
-/// How large the tables are.
+/// Sizes of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Ports in use.
+    /// Number of ports in use.
     pub ports: u32,
-    /// Hosts that have routes.
+    /// Number of hosts with routes.
     pub hosts: u32,
-    /// Descriptors, at least 1.
+    /// Number of descriptors, at least 1.
     pub slots: u32,
     /// Egress queues of a port, the control queue included: see [`fabric_core::queue::places`].
     pub queues: u32,
-    /// Members of all ECMP groups, at least 1.
+    /// Number of members of all ECMP groups, at least 1.
     pub next_hops: u32,
     /// Rows of policy routes, at least 1: see [`PolicyTable::rows`](crate::policy_table::PolicyTable::rows).
     pub policies: u32,
-    /// The size of the scheme's state.
+    /// Size of the scheme's state.
     pub scheme: Room,
     /// Lines of the buffer management's flow table: see [`fabric_core::lossy::Settings::flow_lines`].
     pub lossy_flow_lines: u32,
 }
 
 impl Capacity {
-    /// For a switch with a queue for each priority, at most one port towards each host, and a scheme without
-    /// state of its own.
+    /// Returns the sizes for a switch with one queue for each priority, at most one port towards
+    /// each host, and a scheme without state.
     pub const fn new(ports: u32, hosts: u32, slots: u32) -> Self {
         let scheme = Room { lines: 1, blocks: 1 };
         let queues = 1 + CLASSES;
         Self { ports, hosts, slots, queues, next_hops: 1, policies: 1, scheme, lossy_flow_lines: 0 }
     }
 
-    /// Rows of tables with one for each (port, priority).
+    /// Returns the number of rows in tables with one for each (port, priority).
     pub const fn class_rows(&self) -> u32 {
         CLASSES * self.ports
     }
 
-    /// Rows of tables with one for each (port, queue).
+    /// Returns the number of rows in tables with one for each (port, queue).
     pub const fn queue_rows(&self) -> u32 {
         self.queues << port_shift(self.ports)
     }
 
-    /// Lines of the buffer management.
+    /// Returns the number of lines of the buffer management.
     pub const fn lossy_lines(&self) -> u32 {
         lossy::lines(self.queue_rows(), self.lossy_flow_lines)
     }
 }
 
-/// One switch's tables. As [`Tables`] they are shared with eBPF, whose arrivals may change them at any time;
-/// [`unshared`](Self::unshared) they are not.
+/// Tables of one switch. As [`Tables`] they are shared with eBPF, whose arrivals may change them at
+/// any time; as [`unshared`](Self::unshared) tables they are not.
 #[derive(Debug)]
 pub struct SwitchTables {
-    /// Whether eBPF works on them.
+    /// True if eBPF works on the tables.
     is_mapped: bool,
-    /// By which a switch that stands alone finds routes.
+    /// Prefixes by which a standalone switch finds routes.
     prefixes: Option<PrefixTable>,
     pub(crate) rows: Rows,
 }
 
-/// The tables of a switch as [`Tables`] that one thread has for itself: counting in them takes no locked instruction.
-/// See [`SwitchTables::unshared`].
+/// Tables of a switch as [`Tables`] of a single thread: counting in them needs no locked
+/// instruction. See [`SwitchTables::unshared`].
 #[derive(Debug)]
 pub struct Rows {
     pub(crate) config: Region<SwitchConfig>,
@@ -102,12 +102,12 @@ pub struct Rows {
     pub(crate) scheme_blocks: Region<SchemeBlock>,
 }
 
-/// Where the memory of tables comes from.
+/// Source of the tables' memory.
 trait Source {
-    /// The memory of the map `name`, which has `rows` rows.
+    /// Returns the memory of the map `name` with `rows` rows.
     fn region<T: FromBytes>(&mut self, name: &'static str, rows: usize) -> io::Result<Region<T>>;
 
-    /// The same for a map with a row for each slot: large, and little of it is ever used.
+    /// Returns the memory of a map with a row for each slot: large, and mostly unused.
     fn slots<T: FromBytes>(&mut self, name: &'static str, rows: usize) -> io::Result<Region<T>> {
         self.region(name, rows)
     }
@@ -123,7 +123,7 @@ impl Source for Arena {
     }
 }
 
-/// The maps of a loaded program: a function that finds one by its name.
+/// Maps of a loaded program: a function that finds a map by its name.
 #[cfg(feature = "kernel")]
 struct Maps<F>(F);
 
@@ -166,17 +166,17 @@ impl Rows {
 }
 
 impl SwitchTables {
-    /// Memory of our own: the switch runs natively.
+    /// Allocates owned memory, for a switch that runs natively.
     pub fn owned(capacity: Capacity) -> io::Result<Self> {
         Self::owned_in(&mut Arena::default(), capacity)
     }
 
-    /// The same in an arena, whose memory the switches of a fabric share.
+    /// Allocates the tables in an arena, which the switches of a fabric share.
     pub fn owned_in(arena: &mut Arena, capacity: Capacity) -> io::Result<Self> {
         Ok(Self { is_mapped: false, prefixes: None, rows: Rows::of(arena, capacity)? })
     }
 
-    /// The memory of a loaded program's maps; `map` finds one by its name.
+    /// Maps the memory of a loaded program's maps; `map` finds a map by its name.
     #[cfg(feature = "kernel")]
     pub fn mapped<'a>(
         capacity: Capacity,
@@ -185,18 +185,18 @@ impl SwitchTables {
         Ok(Self { is_mapped: true, prefixes: None, rows: Rows::of(&mut Maps(map), capacity)? })
     }
 
-    /// The same tables, with routes to these prefixes instead of consecutive addresses.
+    /// Returns the tables with routes to these prefixes instead of consecutive addresses.
     #[must_use]
     pub fn with_prefixes(self, prefixes: PrefixTable) -> Self {
         Self { prefixes: Some(prefixes), ..self }
     }
 
-    /// Whether eBPF works on them, too.
+    /// True if eBPF works on the tables, too.
     pub fn is_mapped(&self) -> bool {
         self.is_mapped
     }
 
-    /// Makes all tables as empty as they were when they were made. Nothing may work on them meanwhile.
+    /// Empties all tables to their initial state. No other thread may work on them meanwhile.
     pub fn clear(&mut self) {
         let Rows {
             config,
@@ -234,10 +234,10 @@ impl SwitchTables {
         scheme_blocks.clear();
     }
 
-    /// The same tables for a thread that works on them alone.
+    /// Returns the tables for a thread that works on them alone.
     ///
     /// # Panics
-    /// In debug builds, if they are mapped.
+    /// In debug builds, if the tables are mapped.
     #[inline]
     pub fn unshared(&self) -> &Rows {
         debug_assert!(!self.is_mapped, "eBPF works on these tables, too");

@@ -1,22 +1,20 @@
-//! The traffic manager of one switch: egress queues, and the scheduler that empties them onto
-//! ports.
+//! The traffic manager of one switch: egress queues, and the scheduler that sends their packets.
 //!
-//! Sans-I/O and without time: packets go in by [`TrafficManager::enqueue`], and
-//! [`TrafficManager::select`] names what a port sends next whenever the caller finds the port free.
-//! A packet is the number of its descriptor's slot, and is in one queue at a time; its frame, of any type `F`, is kept for the
-//! caller, and what else is known of it stays in the descriptor. The caller knows which queues are paused and says so at
-//! each selection, so that a pause of a class and one of a queue are the same to this module.
+//! Sans-I/O and without time: packets enter by [`TrafficManager::enqueue`], and [`TrafficManager::select`] returns a
+//! port's next packet whenever the caller finds the port free. A packet is represented by the number of its
+//! descriptor's slot, and is in one queue at a time; its frame, of any type `F`, is stored for the caller, and all
+//! other data stays in the descriptor. The caller passes the paused queues to each selection, so that this module does
+//! not distinguish pauses of classes and of queues.
 //!
-//! The order at a port: the control queue, then the scheduler's choice among the data queues
+//! The order at a port is: the control queue, then the scheduler's choice among the data queues
 //! ([`Scheduler`]).
 //!
-//! # What the schemes build on it
-//! - Which queue a packet joins is decided before `enqueue`; which flow holds which queue is not known
-//!   here.
-//! - A departure verdict that drops a selected packet simply does not send it, and selects again. One
-//!   that moves it to another queue enqueues the slot again: a selected slot is free for use. Both times
-//!   the queue it left was charged for the packet, as if it had been sent, and can be given that back.
-//! - Queue lengths are exact at every instant, so thresholds and backlogs can be read from
+//! # Use by the schemes
+//! - The queue of a packet is decided before `enqueue`; this module does not know flows.
+//! - If the verdict at departure drops a selected packet, it is not sent, and the caller selects again. If the verdict
+//!   moves it to another queue, the caller enqueues the slot again: a selected slot is free for use. In both cases the
+//!   queue that it left was charged for the packet, as if sent, and the charge can be refunded.
+//! - Queue lengths are exact at all times, so thresholds and backlogs can use
 //!   [`TrafficManager::queue_bytes`] and [`TrafficManager::non_empty`].
 
 mod fifo;
@@ -32,36 +30,36 @@ pub use fifo::Waiting;
 use fifo::{Fifo, Links};
 use port::Port;
 
-/// How a port chooses among its queues that hold packets and are not paused.
+/// Choice of a port among its queues with packets that are not paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// The queues of the highest priority first; among the queues of one priority as under [`Dwrr`](Self::Dwrr) (BFC,
-    /// Appendix A.3).
+    /// The queues of the highest priority first; among the queues of one priority like
+    /// [`Dwrr`](Self::Dwrr) (BFC, Appendix A.3).
     Strict {
-        /// Bytes that a queue may send per round among those of its priority.
+        /// Bytes that a queue may send per round among the queues of its priority.
         quantum: u32,
     },
     /// Deficit weighted round robin, all weights equal, in the order of the queue numbers.
     ///
     /// Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", with a rule for
-    /// pauses: a queue keeps its deficit while it is paused, gets no quantum for the rounds it
-    /// missed, and gets none on its return if what it kept pays for its first packet. So a deficit
-    /// stays below one quantum and one packet, however a queue is paused.
+    /// pauses: a queue keeps its deficit while it is paused, gets no quantum for missed rounds, and
+    /// gets none on its return if its deficit pays for its first packet. So a deficit stays below
+    /// one quantum plus one packet, however a queue is paused.
     Dwrr {
-        /// Bytes a queue may send per round. At least the longest frame, or else a selection takes
-        /// several rounds; not zero.
+        /// Bytes that a queue may send per round. Not zero. At least the longest frame, otherwise a
+        /// selection takes several rounds.
         quantum: u32,
     },
     /// One packet of each queue in turn, whatever its length, in the order of the queue numbers. A queue that is paused
-    /// or empty when its turn comes loses it (ns-3 simulator of ABM, Addanki et al., SIGCOMM 2022).
+    /// or empty at its turn loses the turn (ns-3 simulator of ABM, Addanki et al., SIGCOMM 2022).
     RoundRobin,
-    /// The queue first whose first packet has the lowest rank: shortest remaining flow first, if ranks are what flows have
-    /// left to send (BFC, Appendix A.2). Of queues with equal ranks the one with the lowest number.
+    /// The queue whose first packet has the lowest rank: shortest remaining flow first, if the rank is the number of
+    /// bytes that the flow has left to send (BFC, Appendix A.2). Of queues with equal ranks, the lowest number.
     ShortestRemaining,
 }
 
 impl Scheduler {
-    /// The default quantum in bytes: one frame of Ethernet's usual MTU.
+    /// Default quantum in bytes: one frame of Ethernet's usual MTU.
     pub const DEFAULT_QUANTUM: u32 = 1600;
 }
 
@@ -76,14 +74,14 @@ impl Default for Scheduler {
 pub struct PortQueues {
     /// Number of data queues, 1 to [`MAX_DATA_QUEUES`](fabric_core::queue::MAX_DATA_QUEUES).
     pub data_queues: usize,
-    /// How they are served.
+    /// Scheduler of the queues.
     pub scheduler: Scheduler,
-    /// Those of each priority: what is strict in [`Scheduler::Strict`].
+    /// Queues of each priority, for [`Scheduler::Strict`].
     pub ranges: QueueRanges,
 }
 
 impl Default for PortQueues {
-    /// A queue for each priority, served by DWRR.
+    /// One queue for each priority, under DWRR.
     fn default() -> Self {
         Self {
             data_queues: PRIORITIES,
@@ -93,16 +91,16 @@ impl Default for PortQueues {
     }
 }
 
-/// The packet that a port sends next. It has left its queue.
+/// The packet that a port sends next, already removed from its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection<F> {
     /// Slot of its descriptor.
     pub slot: u32,
-    /// Its frame.
+    /// Frame of the packet.
     pub frame: F,
-    /// Queue that held it.
+    /// Queue of the packet.
     pub queue: QueueId,
-    /// Length in bytes that it was enqueued with.
+    /// Length given at `enqueue`, bytes.
     pub length: u32,
 }
 
@@ -124,7 +122,7 @@ pub struct TrafficManager<F> {
 }
 
 impl<F: Copy + Default> TrafficManager<F> {
-    /// A traffic manager for packets in slots `0..slots`, with all queues empty.
+    /// Creates a traffic manager for packets in slots `0..slots`, with empty queues.
     ///
     /// # Panics
     /// If a port's number of queues or quantum is out of its range.
@@ -141,11 +139,11 @@ impl<F: Copy + Default> TrafficManager<F> {
         Self { links: Links::new(slots), ports, queues, packets: 0 }
     }
 
-    /// Appends a packet to a queue. Its slot is in no queue.
+    /// Appends a packet to a queue. The packet's slot must be in no queue.
     ///
     /// # Panics
-    /// If port or queue is out of range. With debug assertions also if the slot is, or is in a queue; without, this is
-    /// noticed when such a queue empties.
+    /// If port or queue is out of range. With debug assertions also if the slot is out of range or
+    /// in a queue; without, this panics when such a queue empties.
     #[inline(always)]
     pub fn enqueue(&mut self, port: usize, queue: QueueId, packet: Waiting<F>) {
         let number = port;
@@ -156,8 +154,8 @@ impl<F: Copy + Default> TrafficManager<F> {
         self.packets += 1;
     }
 
-    /// Takes the packet that a free port sends next. Never `None` while a queue that is not in `paused` has a
-    /// packet.
+    /// Removes and returns the packet that a free port sends next. Never `None` while a queue
+    /// outside `paused` has a packet.
     #[inline(always)]
     pub fn select(&mut self, port: usize, paused: Option<QueueSet>) -> Option<Selection<F>> {
         let port = &mut self.ports[port];
@@ -172,14 +170,15 @@ impl<F: Copy + Default> TrafficManager<F> {
         Some(Selection::new(packet, queue))
     }
 
-    /// Gives a queue back what [`select`](Self::select) has charged it for a packet that was dropped or moved then: DWRR shares out
-    /// what is sent. Where a queue has no packets left, it has no deficit either.
+    /// Refunds the charge of [`select`](Self::select) to a queue for a packet that was dropped or
+    /// moved, because DWRR shares sent bytes. An empty queue has no deficit.
     pub fn refund(&mut self, port: usize, queue: QueueId, length: u32) {
         let index = self.index(port, queue);
         self.ports[port].refund(&mut self.queues[index], queue, length);
     }
 
-    /// Takes the first packet of a queue, paused or not and whosever turn it is: to be dropped. Nobody is charged for it.
+    /// Removes the first packet of a queue to drop it, whether paused or not, and whichever queue's turn it is. Charges
+    /// no queue.
     pub fn take_first(&mut self, port: usize, queue: QueueId) -> Option<Selection<F>> {
         let index = self.index(port, queue);
         let fifo = &mut self.queues[index];
@@ -195,8 +194,8 @@ impl<F: Copy + Default> TrafficManager<F> {
         Some(Selection::new(packet, queue))
     }
 
-    /// The packet that a port sends next, unless pauses or later packets change that. Has the processor load what follows
-    /// it in its queue.
+    /// Returns the packet that a port sends next, unless pauses or later packets change that.
+    /// Prefetches the packet behind it in its queue.
     #[inline]
     pub fn prefetch_next(&self, port: usize) -> Option<&Waiting<F>> {
         let port = &self.ports[port];
@@ -207,33 +206,33 @@ impl<F: Copy + Default> TrafficManager<F> {
         Some(first)
     }
 
-    /// Bytes in a queue.
+    /// Returns the number of bytes in a queue.
     pub fn queue_bytes(&self, port: usize, queue: QueueId) -> u64 {
         self.queues[self.index(port, queue)].bytes()
     }
 
-    /// Packets in a queue.
+    /// Returns the number of packets in a queue.
     pub fn queue_packets(&self, port: usize, queue: QueueId) -> u32 {
         self.queues[self.index(port, queue)].packets()
     }
 
-    /// The packets in a queue, the first to leave first.
+    /// Iterates over the packets in a queue, first to leave first.
     pub fn waiting(&self, port: usize, queue: QueueId) -> impl Iterator<Item = &Waiting<F>> {
         self.queues[self.index(port, queue)].iter(&self.links)
     }
 
-    /// Their slots.
+    /// Iterates over the slots of the packets in a queue, first to leave first.
     pub fn slots(&self, port: usize, queue: QueueId) -> impl Iterator<Item = u32> {
         self.waiting(port, queue).map(|packet| packet.slot)
     }
 
-    /// The queues of a port that hold packets.
+    /// Returns the queues of a port that hold packets.
     #[inline]
     pub fn non_empty(&self, port: usize) -> QueueSet {
         self.ports[port].non_empty()
     }
 
-    /// Packets in all queues of all ports.
+    /// Returns the number of packets in all queues of all ports.
     pub fn total_packets(&self) -> usize {
         self.packets
     }

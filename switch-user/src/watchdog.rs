@@ -1,11 +1,12 @@
-//! The PFC watchdog of a switch: when a (port, priority) is taken to be held by a storm, and when it no longer is.
+//! The PFC watchdog of a switch: detects the beginning and end of a storm at a (port, priority).
 //!
-//! It looks periodically. A storm is detected if the queue was paused and had packets at each look for the
-//! detection time, and sent nothing: one pause lasted from the first look to the last. It is over if no pause was in force
-//! for the restoration time. The times of looks are multiples of the poll interval, so they depend on nothing else; there
-//! are none while no queue is paused.
+//! Polls periodically. A storm is detected if the queue was paused and had packets at each poll for
+//! the detection time, and sent none: one pause lasted from the first poll to the last. The storm
+//! is over if no pause was in force for the restoration time. The times of polls are multiples of
+//! the poll interval, and nothing else affects them. There are no polls while no queue is paused.
 //!
-//! The watchdog hears what PFC frames say, and not whether the switch obeys: under [`StormAction::Forward`] it does not.
+//! The watchdog uses the content of PFC frames, not the switch's reaction: under [`StormAction::Forward`] the switch
+//! ignores them.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +15,20 @@ use fabric_core::policy::StormAction;
 use fabric_core::priority::Priority;
 use units::Picos;
 
-/// How a switch deals with storms.
+/// Settings of a switch's watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogConfig {
-    /// What it does in a storm.
+    /// Action during a storm.
     pub action: StormAction,
-    /// How long a queue is held until that counts as a storm.
+    /// Time for which a queue is held until this counts as a storm.
     pub detection: Picos,
-    /// How long no pause is in force until a storm is over.
+    /// Time without a pause in force until a storm is over.
     pub restoration: Picos,
-    /// The time from one look to the next; above zero.
+    /// Time between polls, above zero.
     pub poll_interval: Picos,
 }
 
-/// What a look has found.
+/// Change found by a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The neighbour's pauses are a storm.
@@ -36,12 +37,12 @@ pub enum Change {
     Restored,
 }
 
-/// What is known of one (port, priority).
+/// State of one (port, priority).
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
-    /// When the latest pause took effect.
+    /// Start of the latest pause.
     binds: Picos,
-    /// When it ends, or ended.
+    /// End of the latest pause.
     until: Picos,
     state: State,
 }
@@ -56,37 +57,37 @@ impl Watched {
 enum State {
     #[default]
     Calm,
-    /// The pause that took effect at `binds` holds packets, as seen first at `since`.
+    /// The pause that took effect at `binds` holds packets, first found at `since`.
     Held { since: Picos, binds: Picos },
-    /// The watchdog acts.
+    /// The watchdog acts on a storm.
     Storm,
 }
 
-/// See the module.
+/// The watchdog of one switch; see the module.
 #[derive(Debug)]
 pub struct Watchdog {
     config: WatchdogConfig,
-    /// By [`class_row`].
+    /// Indexed by [`class_row`].
     watched: Box<[Watched]>,
-    /// Those that the next look is for.
+    /// Ports and priorities that the next poll checks.
     suspects: BTreeSet<(u16, Priority)>,
-    /// Whether a look is due some time.
+    /// True if a poll is scheduled.
     looks: bool,
 }
 
 impl Watchdog {
-    /// No queue of a switch with so many ports is paused.
+    /// Creates the watchdog of a switch with `ports` ports, none of whose queues is paused.
     ///
     /// # Panics
-    /// If it would look all the time.
+    /// If the poll interval is zero.
     pub fn new(config: WatchdogConfig, ports: usize) -> Self {
         assert!(config.poll_interval > Picos::ZERO, "looks have a distance in time");
         let watched = vec![Watched::default(); ports * PRIORITIES].into();
         Self { config, watched, suspects: BTreeSet::new(), looks: false }
     }
 
-    /// A PFC frame came in at `now` after which (port, priority) is paused from `binds` to `until`; a RESUME: until `now`.
-    /// A pause that runs goes on from where it began. To be followed by [`look_again`](Self::look_again).
+    /// Records a PFC frame received at `now`, after which (port, priority) is paused from `binds` to `until`; for a
+    /// RESUME `until` is `now`. A running pause keeps its start. Call [`look_again`](Self::look_again) afterwards.
     pub fn hear(&mut self, now: Picos, port: u16, priority: Priority, binds: Picos, until: Picos) {
         let watched = &mut self.watched[class_row(port.into(), priority) as usize];
         let was_running = watched.until > now;
@@ -100,13 +101,13 @@ impl Watchdog {
         self.suspects.insert((port, priority));
     }
 
-    /// Whether a pause of (port, priority) is in force.
+    /// True if a pause of (port, priority) is in force.
     pub fn pauses(&self, now: Picos, port: u16, priority: Priority) -> bool {
         self.watched[class_row(port.into(), priority) as usize].is_in_force(now)
     }
 
-    /// When to look next, if there is a reason to and it is not settled. To be asked after each look, and when a PFC frame
-    /// has come in.
+    /// Schedules the next poll and returns its time, if one is needed and none is scheduled. Call
+    /// it after each poll, and after a PFC frame was received.
     pub fn look_again(&mut self, now: Picos) -> Option<Picos> {
         if self.looks || self.suspects.is_empty() {
             return None;
@@ -116,8 +117,8 @@ impl Watchdog {
         Some(Picos((now.0 / interval + 1) * interval))
     }
 
-    /// Looks at all queues for which there is a reason; `holds` says whether packets of (port, priority) wait. Tells of
-    /// changes, in the order of ports and priorities.
+    /// Polls all queues that need it; `holds` returns true if packets of (port, priority) wait.
+    /// Returns the changes, in the order of ports and priorities.
     pub fn look(
         &mut self,
         now: Picos,
@@ -154,7 +155,7 @@ impl Watchdog {
         changes
     }
 
-    /// What it does in a storm.
+    /// Returns the action during a storm.
     pub const fn action(&self) -> StormAction {
         self.config.action
     }
@@ -177,15 +178,15 @@ mod tests {
         Watchdog::new(CONFIG, 2)
     }
 
-    /// A frame for port 1.
+    /// Receives a frame at port 1.
     fn hear(watchdog: &mut Watchdog, now: u64, until: Picos) -> Option<u64> {
         let at = Picos(now);
         watchdog.hear(at, 1, CLASS, Picos(now + 10), until);
         watchdog.look_again(at).map(|at| at.0)
     }
 
-    /// Looks at the instants of polls from the first to the last, and says what changed when. Packets wait at those that
-    /// `holds` accepts.
+    /// Polls from the first time to the last, and returns the changes with their times. Packets
+    /// wait at the polls that `holds` accepts.
     fn looks(
         watchdog: &mut Watchdog,
         (first, last): (u64, u64),
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(looks(&mut watchdog, (400, 1000), |_| true), [(400, Change::Detected)]);
     }
 
-    /// An instant is the first of a pause, not the last.
+    /// A pause includes its first instant and excludes its last.
     #[test]
     fn a_pause_takes_effect_at_an_instant_and_ends_before_one() {
         let mut watchdog = watchdog();
@@ -270,7 +271,7 @@ mod tests {
         let mut watchdog = watchdog();
         hear(&mut watchdog, 50, FOREVER);
         assert_eq!(looks(&mut watchdog, (100, 900), |_| true), [(400, Change::Detected)]);
-        // Ended by a RESUME, begun again, and run out between two looks.
+        // Ended by a RESUME, begun again, and expired between two polls.
         hear(&mut watchdog, 950, Picos(950));
         assert_eq!(looks(&mut watchdog, (1000, 1100), |_| false), []);
         hear(&mut watchdog, 1110, Picos(1140));

@@ -16,7 +16,7 @@ const CLASS: u32 = 3;
 /// ECT(0) and CE.
 const CAPABLE: u8 = 2;
 const CONGESTED: u8 = 3;
-/// Where packets come in, and where they leave.
+/// Ingress and egress port of the packets.
 const IN: u32 = 0;
 const OUT: u32 = 1;
 
@@ -72,7 +72,7 @@ impl Packet {
     }
 }
 
-/// Tables of which one lacks the row that a step looks for.
+/// Tables of which one lacks the row that a step reads.
 struct Lacking<'a>(&'a OwnedTables, Step);
 
 impl Lacking<'_> {
@@ -213,7 +213,7 @@ fn a_packet_that_nothing_refuses_takes_a_slot_and_is_marked() {
     assert_eq!((tables.switch.slots_taken.load(), tables.switch.ecn_marked.load()), (3, 1));
 }
 
-/// Two CPUs find a slot free, and it is the last.
+/// Two CPUs find one free slot, the last.
 #[test]
 fn slots_that_are_shared_are_taken_once() {
     let tables = tables();
@@ -225,7 +225,7 @@ fn slots_that_are_shared_are_taken_once() {
     assert_eq!(tables.switch.slots_taken.load(), 4);
 }
 
-/// K_min is 1000 bytes, K_max 2000, and nothing is marked at random between them.
+/// K_min is 1000 bytes, K_max 2000, and no packet is marked at random in between.
 #[test]
 fn a_packet_is_marked_for_what_is_ahead_of_it() {
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtEnqueue);
@@ -244,7 +244,7 @@ fn a_packet_is_marked_for_what_is_ahead_of_it() {
     }
 }
 
-/// The congestion point marks it again, which changes nothing, and another switch has counted it.
+/// Marking the packet again changes nothing, and another switch has counted it.
 #[test]
 fn a_packet_that_arrives_marked_is_not_counted_again() {
     for (ecn, counted) in [(CAPABLE, 1), (CONGESTED, 0)] {

@@ -3,7 +3,7 @@ use crate::tables::owned::packet;
 use crate::wire::roce::{Ecn, RocePacket, UDP_PORT};
 use crate::wire::{LinkDelayFrame, PfcFrame, pfc};
 
-/// A packet to host 1 that comes in at port 0, changed, its IPv4 checksum made right afterwards.
+/// A packet to host 1, received at port 0, with a change and a correct IPv4 checksum.
 fn altered(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut frame = packet(0, 1, 3, Ecn::Capable0);
     change(&mut frame);
@@ -169,7 +169,7 @@ fn a_link_delay_frame_is_for_the_control_plane_if_it_is_one() {
     }
 }
 
-/// The parser of hosts takes no packet with a wrong checksum.
+/// The hosts' parser rejects packets with a wrong checksum.
 #[test]
 fn a_packet_that_is_forwarded_marked_or_both_is_one_that_hosts_take() {
     let (source, destination) = ([2, 1, 0, 0, 0, 9], [2, 2, 0, 0, 0, 8]);

@@ -1,11 +1,11 @@
-//! ABM, Active Buffer Management (Addanki et al., SIGCOMM 2022): DT whose threshold is divided by the congested queues of the
-//! priority and multiplied with the queue's drain rate,
-//! `T = alpha_p / n_p * mu / b * (B - Q(t))`, b being the port's rate.
+//! ABM, Active Buffer Management (Addanki et al., SIGCOMM 2022): DT with a threshold that is
+//! divided by the number of congested queues of the priority and multiplied by the queue's drain
+//! rate, `T = alpha_p / n_p * mu / b * (B - Q(t))`, b being the port's rate.
 //!
-//! `n_p` and mu are computed once in a period. mu is what the queue sent in the last period; the simulator of the paper's
-//! authors takes it as the whole rate where that is less than an equal share of the port's queues, or more than its rate, so
-//! that a queue that had nothing to send may begin, and so does this. Packets of a flow's first round trip have an alpha of
-//! their own, by marks of hosts ([`FIRST_RTT`](crate::wire::ipv4::FIRST_RTT)).
+//! `n_p` and mu are computed once per period. mu is the queue's rate in the last period. If that is less than an equal
+//! share of the port's queues, or more than the port's rate, mu is the whole rate, so that a queue that had no packets
+//! can start; the simulator of the paper's authors does the same. Packets of a flow's first round trip have a separate
+//! alpha; hosts mark such packets ([`FIRST_RTT`](crate::wire::ipv4::FIRST_RTT)).
 
 use super::state::{ONE_QUEUE, WHOLE_RATE};
 use super::{BufferManagement, Egress, congestion, state};
@@ -73,7 +73,7 @@ fn measure<T: Tables>(tables: &T, policy: Policy, now: Nanos) -> Option<()> {
     Some(())
 }
 
-/// `bytes` in `span` nanoseconds as a part of `rate`, in units of [`WHOLE_RATE`].
+/// Rate of `bytes` in `span` nanoseconds as a fraction of `rate`, in units of 1 / [`WHOLE_RATE`].
 fn share_of(bytes: u64, span: u64, rate: u64) -> u64 {
     let most = u128::from(span) * u128::from(rate);
     let sent = u128::from(bytes) * 8_000_000_000 * u128::from(WHOLE_RATE);

@@ -1,12 +1,12 @@
-//! BSHARE (Agarwal et al., "BSHARE: Packet Queuing Delay-Driven Buffer Sharing for Datacenter Switches"): buffer is given
-//! away as long as there is some, and a packet that has waited theta or longer is dropped when its turn comes.
+//! BSHARE (Agarwal et al., "BSHARE: Packet Queuing Delay-Driven Buffer Sharing for Datacenter Switches"): admits
+//! packets while any buffer is free, and drops a packet that has waited theta or longer when its turn comes.
 //!
-//! theta = `alpha_p` (B - Q(t)) / (`c_p` C) (Eq. 1), evaluated at each departure ("Threshold update", Section III-B). `c_p` is
-//! counted once in a period, which the paper has at a round-trip time. Algorithm 1 looks at a queue after it has taken the
-//! packet out, so `MinBytes` is compared with what is behind the packet.
+//! theta = `alpha_p` (B - Q(t)) / (`c_p` C) (Eq. 1), evaluated at each departure ("Threshold update", Section III-B).
+//! `c_p` is counted once per period, which is a round-trip time in the paper. Algorithm 1 reads the queue length after
+//! the packet has left the queue, so `MinBytes` is compared with the bytes behind the packet.
 //!
-//! A packet of its flow's first round trip has an alpha of its own ("via a larger alpha"); the paper does not say how a
-//! switch knows. Here hosts mark such packets, as in ABM ([`FIRST_RTT`](crate::wire::ipv4::FIRST_RTT)).
+//! A packet of its flow's first round trip has a separate alpha ("via a larger alpha"). The paper does not say how a
+//! switch detects such packets; here hosts mark them, as in ABM ([`FIRST_RTT`](crate::wire::ipv4::FIRST_RTT)).
 
 use super::state::ONE_QUEUE;
 use super::{BufferManagement, Egress, congestion, state};
@@ -20,7 +20,7 @@ use units::Nanos;
 #[derive(Debug)]
 pub struct Bshare;
 
-/// theta times C: how much a queue may send before a packet has waited too long (Eq. 10).
+/// theta times C: bytes that a queue may send before a packet has waited too long (Eq. 10).
 #[inline(always)]
 fn limit<T: Tables>(at: &Egress<'_, T>, first_rtt: bool) -> Option<u64> {
     let line = state::priority(at.tables, at.priority)?;

@@ -1,8 +1,9 @@
 //! CoDel, Controlled Delay (RFC 8289): an AQM at departure, on top of a buffer management.
 //!
-//! The RFC's `dequeue` takes packets until it has one to send. Here each packet is asked when its turn comes, so what the RFC does
-//! with the next packet of the loop is done with the next packet of the queue, by the queue's [state](CodelLine::state).
-//! `maxpacket` is the longest packet that has left the queue so far, and `sqrt` has 16 bits behind the point.
+//! The RFC's `dequeue` takes packets from the queue until it finds one to send. Here one packet is
+//! tested per call, when its turn comes, so the RFC's next loop iteration is the call for the
+//! queue's next packet, by the queue's [state](CodelLine::state). `maxpacket` is the longest packet
+//! that has left the queue so far, and `sqrt` has 16 fractional bits.
 
 use super::state::{self, CodelLine, Parameters};
 use crate::drop_reason::DropReason;
@@ -14,15 +15,15 @@ use units::Nanos;
 const IDLE: u32 = 0;
 /// In drop state.
 const DROPPING: u32 = 1;
-/// In drop state since the packet before, which was dropped: the next is sent.
+/// In drop state since the last packet, which was dropped: the next packet is sent.
 const ENTERED: u32 = 2;
-/// In drop state, and the packet before was dropped: the next drop's time is to be set.
+/// In drop state, and the last packet was dropped: the time of the next drop must be set.
 const DROPPED: u32 = 3;
 
-/// `maxpacket` of a queue that has let no packet go: the RFC's minimum MTU.
+/// `maxpacket` of a queue that no packet has left yet: the RFC's minimum MTU.
 const SHORTEST: u64 = 512;
 
-/// A packet that is not sent or dropped by a scheme: why it is dropped, if it is.
+/// Returns the reason to drop a packet that the scheme sends. `None`: the packet is sent.
 #[inline]
 pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Option<DropReason> {
     let Leaving { ingress, egress_port, queue, .. } = *packet;
@@ -62,7 +63,7 @@ fn is_dropped<T: Tables>(
             drops
         }
         _ if may_drop => {
-            // If it was in drop state recently, it begins at the rate that controlled the queue then.
+            // After a recent drop state, starts at the drop rate that controlled the queue then.
             let dropped = line.count.load().wrapping_sub(line.last_count.load());
             let is_recent = now.0.saturating_sub(line.drop_next_ns.load()) < 16 * interval;
             line.count.store(if dropped > 1 && is_recent { dropped } else { 1 });

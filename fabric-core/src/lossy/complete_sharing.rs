@@ -1,4 +1,4 @@
-//! CS, complete sharing: a queue may hold all that is free of the buffer.
+//! CS, complete sharing: a queue may use all free buffer.
 
 use super::{BufferManagement, Egress};
 use crate::tables::Tables;

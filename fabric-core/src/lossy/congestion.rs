@@ -1,9 +1,9 @@
-//! When a queue is congested, and how many queues of a priority are: `c_p` in BSHARE, `n_p` in ABM.
+//! Congested queues of a priority, the definition and the count: `c_p` in BSHARE, `n_p` in ABM.
 //!
-//! BSHARE's Section III-A says both "when its length nears its threshold" and "when its length reaches at least 90% of the
-//! overall buffer space"; the second can be true of one queue at a time only. ABM's paper says 0.9 of the threshold. The
-//! public simulator of ABM's authors counts each queue as the part that it holds of 28,000 bytes, at most 1. All three are
-//! here.
+//! BSHARE's Section III-A says both "when its length nears its threshold" and "when its length reaches at least 90% of
+//! the overall buffer space"; only one queue at a time can meet the second condition. ABM's paper says 0.9 of the
+//! threshold. In the public simulator of ABM's authors a queue counts in proportion to its bytes, up to 1 at 28,000
+//! bytes. All three definitions are implemented.
 
 use super::state::{self, ONE_QUEUE};
 use super::{Egress, buffer};
@@ -12,14 +12,14 @@ use crate::policy::Policy;
 use crate::priority;
 use crate::tables::Tables;
 
-/// When a queue counts as congested.
+/// Definition of a congested queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// From this part of its threshold on.
+    /// A queue counts if it holds at least this fraction of its threshold.
     OfThreshold(super::Ratio),
-    /// From this part of the lossy buffer on.
+    /// A queue counts if it holds at least this fraction of the lossy buffer.
     OfBuffer(super::Ratio),
-    /// By the part that it holds of so many bytes, above zero, at most one queue.
+    /// A queue counts in proportion to its bytes, up to 1 at this number of bytes, above 0.
     Bytes(u32),
 }
 
@@ -40,7 +40,7 @@ impl Congestion {
     }
 }
 
-/// How congested a queue is that holds `bytes` and may hold `threshold`: at most [`ONE_QUEUE`].
+/// Returns the congestion of a queue with `bytes` and max `threshold`: 0 to [`ONE_QUEUE`].
 fn congested(
     parameters: &state::Parameters,
     config: &SwitchConfig,
@@ -66,7 +66,7 @@ fn congested(
     }
 }
 
-/// Counts the congested queues of each lossy priority. `threshold` says how many bytes a queue may hold.
+/// Counts the congested queues of each lossy priority. `threshold` returns the max bytes of a queue.
 pub(super) fn count<T: Tables>(
     tables: &T,
     policy: Policy,

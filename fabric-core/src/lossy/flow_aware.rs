@@ -1,11 +1,11 @@
-//! FAB, Flow-Aware Buffer (Apostolaki, Vanbever and Ghobadi, ACM Workshop on Buffer Sizing, 2019): DT with a larger alpha for
-//! packets of flows that have sent little.
+//! FAB, Flow-Aware Buffer (Apostolaki, Vanbever and Ghobadi, ACM Workshop on Buffer Sizing, 2019):
+//! DT with a larger alpha for packets of flows that have sent few bytes.
 //!
 //! As in the simulator of ABM's authors, a flow is short until it has sent
-//! [`short_bytes`](super::Kind::FlowAware::short_bytes) since it was last silent, the packet in question included; what it
-//! sends is counted when it arrives, also where it is then dropped; and marks of hosts are not looked at. There the table is
-//! one of each port and has no end; here it is one of the switch, of a [fixed size](super::flow_table). (A flow leaves a
-//! switch by one port.)
+//! [`short_bytes`](super::Kind::FlowAware::short_bytes) since it was last silent, including the
+//! current packet. Packets count at arrival, even if dropped, and marks of hosts are ignored. The
+//! simulator has an unbounded table for each port; here each switch has one table of a [fixed
+//! size](super::flow_table). (A flow leaves a switch by one port.)
 
 use super::{BufferManagement, Egress, flow_table, state};
 use crate::drop_reason::DropReason;

@@ -1,11 +1,11 @@
-//! What flows have sent, in a table of a fixed size behind the lines of the queues.
+//! Bytes and packets that flows have sent, in a table of fixed size behind the lines of the queues.
 //!
-//! A flow is known by 32 bits of one hash of its five-tuple, and lies in one of the [`FLOWS_IN_A_SET`] entries of the set
-//! that another hash selects. A new flow gets the entry of that set that has been silent for longest, in which case what
-//! the other had sent is forgotten: if it was not [silent](FlowParameters::idle_ns), that is
-//! [counted](FlowParameters::replaced).
+//! A flow is identified by 32 bits of a hash of its five-tuple, and lies in one of the
+//! [`FLOWS_IN_A_SET`] entries of the set that another hash selects. A new flow takes the set's
+//! entry that has been silent for longest, and the counts of the flow in it are lost. If that flow
+//! was not [silent](FlowParameters::idle_ns), the loss is [counted](FlowParameters::replaced).
 //!
-//! Two flows of a set that have the same 32 bits, one in 2^32 pairs, count as one.
+//! Two flows of a set with equal 32 bits, one in 2^32 pairs, count as one flow.
 
 use zerocopy::FromBytes;
 
@@ -19,33 +19,33 @@ use crate::scheme::state::Line;
 use crate::tables::Tables;
 use units::Nanos;
 
-/// Entries of a line.
+/// Number of entries in a line.
 pub const FLOWS_IN_A_LINE: u32 = 2;
-/// Entries in which a flow may lie.
+/// Number of entries in which a flow may lie.
 pub const FLOWS_IN_A_SET: u32 = 4;
 const LINES_IN_A_SET: u32 = FLOWS_IN_A_SET / FLOWS_IN_A_LINE;
 
-/// They differ from those of routing and of queues, or the flows that came this way would share few sets.
+/// Differ from the salts of routing and queues; otherwise the flows of one path would share few sets.
 const SET_SALT: u32 = 0x85eb_ca77;
 const TAG_SALT: u32 = 0xc2b2_ae3d;
 
-/// One flow; zeros where there is none.
+/// One flow; all zeros if the entry is empty.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct FlowEntry {
-    /// When its last packet came.
+    /// Arrival of its last packet, ns.
     pub seen_ns: Cell64,
-    /// The hash that it is known by, with the lowest bit set.
+    /// Hash that identifies the flow, with the lowest bit set.
     pub tag: Cell32,
-    /// What it has sent since it was last silent, at most 4 GiB.
+    /// Bytes sent since the flow was last silent, at most 4 GiB.
     pub bytes: Cell32,
-    /// The packets of that.
+    /// Packets sent since the flow was last silent.
     pub packets: Cell32,
-    /// IB: the window of its queue in which it was last counted.
+    /// IB: number of its queue's window in which the flow was last counted.
     pub window: Cell32,
-    /// What it has sent in that window.
+    /// Bytes sent in that window.
     pub arrived_bytes: Cell32,
-    /// What it had sent in the window before.
+    /// Bytes sent in the window before.
     pub arrived_before: Cell32,
 }
 
@@ -56,7 +56,7 @@ struct FlowLine([FlowEntry; FLOWS_IN_A_LINE as usize]);
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for FlowLine {}
 
-/// Where a packet's flow is looked for.
+/// The set and the tag of a packet's flow.
 struct Place<'a> {
     lines: [&'a FlowLine; LINES_IN_A_SET as usize],
     tag: u32,
@@ -79,7 +79,7 @@ fn place<'a, T: Tables>(
     Some(Place { lines, tag: flow_hash(fields, seed ^ TAG_SALT) | 1 })
 }
 
-/// Packets that a packet's flow has sent since it was last silent; counts nothing.
+/// Returns the packets that a packet's flow has sent since it was last silent. Counts nothing.
 #[inline(always)]
 pub fn packets_before<T: Tables>(
     at: &Ingress<'_, T>,
@@ -100,7 +100,7 @@ pub fn packets_before<T: Tables>(
     Some(packets)
 }
 
-/// Counts a packet of `length` bytes for its flow, and finds the flow an entry if it has none.
+/// Counts a packet of `length` bytes for its flow, and assigns an entry to the flow if it has none.
 #[inline(always)]
 pub fn count<'a, T: Tables>(
     at: &Ingress<'a, T>,
@@ -131,7 +131,7 @@ pub fn count<'a, T: Tables>(
     Some(entry)
 }
 
-/// The flow's entry, or else an empty one, or else the one that has been silent for longest, the first of several.
+/// Returns the flow's entry, else an empty entry, else the first of the entries with the longest silence.
 #[inline(always)]
 fn entry_of(lines: [&FlowLine; LINES_IN_A_SET as usize], tag: u32) -> &FlowEntry {
     let [FlowLine([first, second]), FlowLine([third, fourth])] = lines;
@@ -144,13 +144,13 @@ fn entry_of(lines: [&FlowLine; LINES_IN_A_SET as usize], tag: u32) -> &FlowEntry
     best
 }
 
-/// When an entry was last used, counted from 1; 0 if it is empty.
+/// Time of an entry's last use, plus 1; 0 if the entry is empty.
 #[inline(always)]
 fn age(entry: &FlowEntry) -> u64 {
     if entry.tag.load() == 0 { 0 } else { entry.seen_ns.load() + 1 }
 }
 
-/// How often a flow has lost its entry while it was not silent: what was counted of it is too little.
+/// Returns how often an active flow has lost its entry, so that its counts are too low.
 pub fn replaced_flows<T: Tables>(tables: &T) -> u64 {
     state::flow_parameters(tables).map_or(0, |line| line.replaced.load())
 }

@@ -1,24 +1,24 @@
-//! IB, Cisco's Intelligent Buffer management (Cisco, "Intelligent Buffer Management on Cisco Nexus 9000 Series Switches"): DT
-//! with approximate fair dropping (AFD) and dynamic packet prioritisation (DPP), each an option.
+//! IB, Cisco's Intelligent Buffer management (Cisco, "Intelligent Buffer Management on Cisco Nexus 9000 Series
+//! Switches"): DT with approximate fair dropping (AFD) and dynamic packet prioritisation (DPP), each an option.
 //!
-//! Parameters and equations are those of the simulator of ABM's authors.
+//! Parameters and equations are from the simulator of ABM's authors.
 //!
 //! # AFD
 //!
-//! What arrives is counted in windows. A window ends with the first arrival after its length; then `M`, the bytes of the window
-//! that ended times [`windows`](super::settings::FairDropping::windows), and `M_fair` are computed,
-//! `M_fair = M_fair - fall (Q - Q_ref) + rise (Q_before - Q_ref)`, Q being what the egress queue holds then and `Q_before`
-//! what it held one window earlier, and not below zero. A packet of an egress queue that holds more than
+//! Arriving bytes are counted in windows. A window ends with the first arrival after its length. Then two values are
+//! computed: `M`, the bytes of the ended window times [`windows`](super::settings::FairDropping::windows), and `M_fair
+//! = M_fair - fall (Q - Q_ref) + rise (Q_before - Q_ref)`, at least 0. Q is the length of the egress queue at that time
+//! and `Q_before` its length one window earlier. A packet of an egress queue longer than
 //! [`least_bytes`](super::settings::FairDropping::least_bytes) is dropped with probability `1 - min(M, M_fair) / M`.
 //!
-//! `M` is that of the whole queue, as in the simulator, or that of the packet's flow, as Cisco has it. By flow, only elephants
-//! are counted and dropped: flows that have sent much since they were last silent (in Cisco's switches 1,048,555 bytes,
-//! "ETRAP").
+//! `M` is counted for the whole queue, as in the simulator, or for the packet's flow, as in Cisco's
+//! description. Per flow, only elephants are counted and dropped: flows that have sent many bytes
+//! since they were last silent (in Cisco's switches 1,048,555 bytes, "ETRAP").
 //!
 //! # DPP
 //!
-//! The first packets of a flow join the queue of another priority, whose alpha and AFD are theirs there. A flow's first
-//! packets may so overtake or be overtaken by those behind them. They are of no elephant.
+//! The first packets of a flow join the queue of another priority, whose alpha and AFD apply to them. So a flow's first
+//! packets may overtake later packets or be overtaken. They never count for an elephant.
 
 use super::state::{FairParameters, FairQueueLine};
 use super::{BufferManagement, Egress, flow_table, state};
@@ -33,13 +33,13 @@ use crate::scheme::{Arriving, Ingress};
 use crate::tables::Tables;
 use units::Nanos;
 
-/// AFD by queue.
+/// Flag of AFD by queue.
 pub const OPTION_FAIR_QUEUES: u32 = 1;
-/// AFD by flow.
+/// Flag of AFD by flow.
 pub const OPTION_FAIR_FLOWS: u32 = 2;
-/// DPP.
+/// Flag of DPP.
 pub const OPTION_PRIORITISES: u32 = 4;
-/// Those that need a flow table.
+/// Options that need a flow table.
 pub(super) const OPTIONS_OF_FLOWS: u32 = OPTION_FAIR_FLOWS | OPTION_PRIORITISES;
 
 /// The scheme.
@@ -75,7 +75,7 @@ impl BufferManagement for Intelligent {
     }
 }
 
-/// The priority that a packet of its flow's first ones gets; `None` if it is not one of them.
+/// Returns the priority of a packet among its flow's first packets; `None` for later packets.
 #[inline(always)]
 fn first_packets<T: Tables>(
     at: &Ingress<'_, T>,
@@ -87,7 +87,7 @@ fn first_packets<T: Tables>(
     (before < parameters.packets.load()).then(|| Priority::of_bits(parameters.priority.load()))
 }
 
-/// What an egress queue may hold with packets of a priority.
+/// Returns the max bytes of an egress queue for packets of `priority`.
 #[inline(always)]
 fn threshold<T: Tables>(at: &Egress<'_, T>, priority: Priority) -> u64 {
     state::priority(at.tables, priority).map_or(0, |line| line.scaled(at.free(), false))
@@ -153,7 +153,7 @@ fn add(cell: &Cell32, bytes: u64) {
     cell.store(cell.load().saturating_add(bytes as u32));
 }
 
-/// Ends the running window of a queue if it is over.
+/// Ends the current window of a queue if its time is over.
 #[inline(always)]
 fn roll(parameters: &FairParameters, line: &FairQueueLine, queue_bytes: u64, now: Nanos) {
     if now.0.saturating_sub(line.began_ns.load()) < parameters.window_ns.load() {
@@ -164,7 +164,7 @@ fn roll(parameters: &FairParameters, line: &FairQueueLine, queue_bytes: u64, now
         crate::threshold::scaled(bytes, numerator.load(), denominator.load())
     };
     let before = u64::from(line.queue_before.load());
-    // All that is added, and then all that is taken away: never below zero in between.
+    // Adds all terms before it subtracts any, so that no intermediate value is below zero.
     let more = times(before, &parameters.rise) + times(desired, &parameters.fall);
     let less = times(queue_bytes, &parameters.fall) + times(desired, &parameters.rise);
     line.share_bytes.store(line.share_bytes.load().saturating_add(more).saturating_sub(less));
@@ -175,11 +175,11 @@ fn roll(parameters: &FairParameters, line: &FairQueueLine, queue_bytes: u64, now
     line.began_ns.store(now.0);
 }
 
-/// Draws whether a packet is dropped of which `arrived` bytes, `windows` times, came in the last window and a fair `share`
-/// should have. Draws no number where the answer is certain.
+/// Draws whether to drop a packet. `arrived` times `windows` bytes came in the last window, of
+/// which `share` are fair. Draws no random number if the result is certain.
 #[inline(always)]
 fn is_drawn(switch: &SwitchState, arrived: u32, windows: u32, share: u64) -> bool {
-    // At most 2^32 x 1000 bytes: parsing sees to that.
+    // At most 2^32 x 1000 bytes; parsing ensures this.
     let arrived = u64::from(arrived) * u64::from(windows);
     if arrived <= share {
         return false;

@@ -1,4 +1,4 @@
-//! The one place that knows all schemes: each call goes to the scheme that the policy names.
+//! Dispatch to the scheme that the policy selects; the only file that knows all schemes.
 
 use super::active::Active;
 use super::bshare::Bshare;
@@ -15,8 +15,8 @@ use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 use units::Nanos;
 
-/// Calls `$body` with `$scheme` being the type of the scheme that `$policy` names. In eBPF the policy is a constant, and the
-/// verifier removes the other arms.
+/// Evaluates `$body` with `$scheme` as the type of the scheme that `$policy` selects. In eBPF the
+/// policy is a constant, and the verifier removes the other arms.
 macro_rules! select {
     ($policy:expr, $scheme:ident => $body:expr) => {
         match $policy.lossy() {
@@ -48,14 +48,14 @@ macro_rules! select {
     };
 }
 
-/// The scheme that the policy names.
+/// The scheme that the policy selects.
 ///
-/// Schemes get copies (`&{ *packet }`). A reference that is passed to a function which is not inlined would force the original
-/// to memory for every packet, lossless ones too.
+/// Schemes receive copies (`&{ *packet }`). A reference passed to a function that is not inlined
+/// would force the original into memory for every packet, lossless packets too.
 #[derive(Debug)]
 pub struct Selected;
 
-// A method that is missing here would be the default's for every scheme.
+// A method that is missing here would run the default for every scheme.
 #[deny(clippy::missing_trait_methods)]
 impl BufferManagement for Selected {
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The configuration of the buffer management.
+//! Settings of the buffer management.
 
 use super::congestion::Congestion;
 use super::flow_table::{FLOWS_IN_A_LINE, FLOWS_IN_A_SET};
@@ -11,7 +11,7 @@ use crate::queue::{QueueId, places};
 use crate::tables::Tables;
 use units::{Bytes, Nanos};
 
-/// The largest alpha.
+/// Max alpha.
 pub const LARGEST_ALPHA: u32 = 1 << 16;
 
 /// A fraction.
@@ -28,53 +28,53 @@ impl Ratio {
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 }
 
-/// The table in which a switch counts what flows send.
+/// Table in which a switch counts the bytes and packets of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTable {
-    /// Flows that it has room for: a power of two, at least [`FLOWS_IN_A_SET`].
+    /// Max number of flows: a power of two, at least [`FLOWS_IN_A_SET`].
     pub flows: u32,
-    /// A flow that sends nothing for longer than this begins anew.
+    /// Silence after which a flow's counts start again from zero.
     pub idle: Nanos,
 }
 
 impl FlowTable {
-    /// Room for 4096 flows, and 5 ms, which is what the simulator of ABM's authors has.
+    /// 4096 flows and 5 ms. The 5 ms are from the simulator of ABM's authors.
     pub const DEFAULT: Self = Self { flows: 4096, idle: Nanos(5_000_000) };
 }
 
-/// Who has a fair share in IB.
+/// Owner of a fair share in IB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairShares {
-    /// All flows of an egress queue together: the simulator of ABM's authors.
+    /// All flows of an egress queue together, as in the simulator of ABM's authors.
     Queues,
-    /// Each flow that has sent so many bytes since it was last silent, which makes it an elephant: Cisco. Others are not
-    /// dropped.
+    /// Each elephant: a flow that has sent this number of bytes since it was last silent, as in
+    /// Cisco's switches. Packets of other flows are not dropped.
     Elephants(Bytes),
 }
 
 /// Approximate fair dropping of IB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FairDropping {
-    /// Who has a fair share.
+    /// Owner of a fair share.
     pub shares: FairShares,
-    /// How long arrivals are counted, above zero.
+    /// Length of a window, above zero.
     pub window: Nanos,
-    /// What arrives in one window times this is what is compared with the fair share.
+    /// Factor of a window's bytes before they are compared with the fair share.
     pub windows: u32,
     /// `M_fair` before the first window.
     pub first_share: Bytes,
-    /// The queue length that is aimed at: `Q_ref`, below 4 GiB.
+    /// Target of the queue length, `Q_ref`, below 4 GiB.
     pub desired: Bytes,
-    /// How far `M_fair` falls for each byte of the queue above `Q_ref` now.
+    /// Decrease of `M_fair` for each byte of the queue above `Q_ref` now.
     pub fall: Ratio,
-    /// How far it rises for each byte of the queue above `Q_ref` one window ago.
+    /// Increase of `M_fair` for each byte of the queue above `Q_ref` one window ago.
     pub rise: Ratio,
-    /// Nothing is dropped of a queue that holds no more than this; below 4 GiB.
+    /// Queue length up to which no packet is dropped, below 4 GiB.
     pub least_bytes: Bytes,
 }
 
 impl FairDropping {
-    /// What the simulator of ABM's authors has, for ports of 10 Gbit/s.
+    /// Values of the simulator of ABM's authors, for ports of 10 Gbit/s.
     pub const DEFAULT: Self = Self {
         shares: FairShares::Queues,
         window: Nanos(50_000),
@@ -90,22 +90,22 @@ impl FairDropping {
 /// Dynamic packet prioritisation of IB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prioritisation {
-    /// How many packets of a flow, since it was last silent, are prioritised.
+    /// Number of prioritised packets of a flow since it was last silent.
     pub packets: u32,
-    /// The priority whose queue and alpha they get: a lossy one.
+    /// The lossy priority whose queue and alpha these packets use.
     pub priority: Priority,
 }
 
 /// [CoDel](super::codel) at departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDel {
-    /// The sojourn time that is aimed at.
+    /// Target sojourn time.
     pub target: Nanos,
-    /// How long it may be exceeded, above zero and below 2^40 ns.
+    /// Max time above the target before a drop, above zero and below 2^40 ns.
     pub interval: Nanos,
 }
 
-/// A scheme and what it alone needs.
+/// A scheme and its specific settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// [DT](super::dynamic_threshold).
@@ -117,31 +117,31 @@ pub enum Kind {
     Active(Congestion),
     /// [BSHARE](super::bshare).
     Bshare {
-        /// When a queue is congested.
+        /// Definition of a congested queue.
         congestion: Congestion,
-        /// `MinBytes`.
+        /// `MinBytes`: queue length below which no packet is dropped at departure.
         least_bytes: Bytes,
     },
     /// [FAB](super::flow_aware).
     FlowAware {
-        /// A flow is short until it has sent so many bytes.
+        /// Bytes that a flow sends until it is no longer short.
         short_bytes: Bytes,
-        /// Where that is counted.
+        /// Table in which flows are counted.
         flows: FlowTable,
     },
-    /// [IB](super::intelligent); DT if it has neither of the first two.
+    /// [IB](super::intelligent). Equal to DT without `fair_dropping` and `prioritisation`.
     Intelligent {
         /// Approximate fair dropping (AFD).
         fair_dropping: Option<FairDropping>,
         /// Dynamic packet prioritisation (DPP).
         prioritisation: Option<Prioritisation>,
-        /// Where flows are counted, if one of the two needs that.
+        /// Table in which flows are counted, if either option needs it.
         flows: FlowTable,
     },
 }
 
 impl Kind {
-    /// One of each that a program can be built for.
+    /// One kind for each program that can be built.
     pub const EVERY: [Self; 10] = [
         Self::DynamicThreshold,
         Self::CompleteSharing,
@@ -158,7 +158,7 @@ impl Kind {
         Self::intelligent(None, true),
     ];
 
-    /// IB with priority 0 for the first 72 packets of flows, if it prioritises.
+    /// IB with priority 0 for the first 72 packets of flows, if `prioritises`.
     const fn intelligent(shares: Option<FairShares>, prioritises: bool) -> Self {
         let fair_dropping = match shares {
             Some(shares) => Some(FairDropping { shares, ..FairDropping::DEFAULT }),
@@ -180,7 +180,7 @@ impl Kind {
         }
     }
 
-    /// Options of the policy.
+    /// Returns the options of the policy.
     const fn options(&self) -> u32 {
         let Self::Intelligent { fair_dropping, prioritisation, .. } = self else { return 0 };
         let fair = match fair_dropping {
@@ -196,7 +196,7 @@ impl Kind {
         fair | first
     }
 
-    /// The flow table, if there is one.
+    /// Returns the flow table, if the scheme uses one.
     pub const fn flow_table(&self) -> Option<FlowTable> {
         match self {
             Self::FlowAware { flows, .. } => Some(*flows),
@@ -217,9 +217,9 @@ pub struct Settings {
     pub kind: Kind,
     /// alpha of each priority, at most [`LARGEST_ALPHA`].
     pub alphas: [Ratio; PRIORITIES],
-    /// The same of packets at the start of their flow: of its first round trip in ABM and BSHARE, of a short flow in FAB.
+    /// alpha for packets at the start of their flow: of the first round trip in ABM and BSHARE, of a short flow in FAB.
     pub first_alphas: [Ratio; PRIORITIES],
-    /// How often congested queues are counted and rates are measured, if they are.
+    /// Interval at which congested queues are counted and rates are measured. `None` for schemes that need neither.
     pub period: Option<Nanos>,
     /// CoDel on top of the scheme.
     pub codel: Option<CoDel>,
@@ -233,12 +233,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// One of each scheme that a program can be built for.
+    /// Default settings with each kind of [`Kind::EVERY`].
     pub fn every() -> impl Iterator<Item = Self> {
         Kind::EVERY.into_iter().map(|kind| Self { kind, ..Self::default() })
     }
 
-    /// Lines of the flow table, if the scheme has one.
+    /// Number of lines of the flow table; 0 without a table.
     pub const fn flow_lines(&self) -> u32 {
         match self.kind.flow_table() {
             Some(FlowTable { flows, .. }) => flows / FLOWS_IN_A_LINE,
@@ -246,17 +246,17 @@ impl Settings {
         }
     }
 
-    /// `policy` with this buffer management.
+    /// Returns `policy` with this buffer management.
     pub const fn select(&self, policy: Policy) -> Policy {
         let codel = if self.codel.is_some() { OPTION_CODEL } else { 0 };
         policy.with_lossy(self.kind.lossy_kind(), self.kind.options() | codel)
     }
 
-    /// Writes the settings into the tables of a switch, whose configuration is there already.
+    /// Writes the settings into a switch's tables. Write the switch's configuration first.
     ///
     /// # Panics
-    /// If the tables have too few lines, the flow table's size is not one that it may have, or packets are to be prioritised
-    /// in a lossless priority.
+    /// If the tables have too few lines, the size of the flow table is invalid, or the priority of
+    /// prioritised packets is lossless.
     pub fn write<T: Tables>(&self, tables: &T) {
         self.try_write(tables)
             .expect("the tables have room for the state of the buffer management");
@@ -312,7 +312,7 @@ impl Settings {
     }
 }
 
-/// The rows of all egress queues of lossy priorities.
+/// Returns the rows of all egress queues of lossy priorities.
 fn lossy_queue_rows<T: Tables>(tables: &T) -> Option<impl Iterator<Item = u32>> {
     let config = *tables.config()?;
     let queues = priority::of_mask(!config.lossless_classes)

@@ -1,5 +1,5 @@
-//! The state of the buffer management in `LOSSY_LINES`: a line for each priority, three of parameters, one for each egress
-//! queue, and a [flow table](super::flow_table), if the scheme has one.
+//! State of the buffer management in `LOSSY_LINES`: a line for each priority, three lines of parameters, a line for
+//! each egress queue, and a [flow table](super::flow_table) if the scheme uses one.
 
 use zerocopy::FromBytes;
 
@@ -10,21 +10,21 @@ use crate::scheme::state::Line;
 use crate::tables::Tables;
 use crate::threshold::scaled;
 
-/// The line of parameters that concern all queues.
+/// Line of the parameters for all queues.
 const PARAMETERS_AT: u32 = PRIORITIES as u32;
-/// The line of parameters that concern flows.
+/// Line of the parameters for flows.
 const FLOW_PARAMETERS_AT: u32 = PARAMETERS_AT + 1;
-/// The line of parameters of approximate fair dropping.
+/// Line of the parameters of approximate fair dropping.
 const FAIR_PARAMETERS_AT: u32 = FLOW_PARAMETERS_AT + 1;
-/// The line of the first egress queue; that of row n ([`queue_row`](crate::map_abi::SwitchConfig::queue_row)) is n lines on.
+/// Line of the first egress queue; row n ([`queue_row`](crate::map_abi::SwitchConfig::queue_row)) has line n + this.
 pub const QUEUES_AT: u32 = FAIR_PARAMETERS_AT + 1;
 
-/// One congested queue in [`PriorityLine::congested`], which counts parts of queues, too.
+/// One congested queue in [`PriorityLine::congested`], a fixed-point number.
 pub const ONE_QUEUE: u32 = 1 << 16;
-/// The rate of the port in [`QueueLine::drain_rate`].
+/// The port's whole rate in [`QueueLine::drain_rate`], a fixed-point number.
 pub const WHOLE_RATE: u32 = 1 << 16;
 
-/// One priority.
+/// State of one priority.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct PriorityLine {
@@ -34,11 +34,11 @@ pub struct PriorityLine {
     pub alpha_denominator: Cell32,
     /// alpha of packets at the start of their flow, numerator.
     pub first_alpha_numerator: Cell32,
-    /// The same, denominator.
+    /// alpha of packets at the start of their flow, denominator.
     pub first_alpha_denominator: Cell32,
-    /// Congested queues of the priority as last counted, in units of [`ONE_QUEUE`]. Less than one counts as one.
+    /// Congested queues at the last count, in units of 1 / [`ONE_QUEUE`]. Less than one queue counts as one.
     pub congested: Cell32,
-    /// To the end of the line.
+    /// Padding to the end of the line.
     pub unused: [Cell32; 11],
 }
 
@@ -46,8 +46,8 @@ pub struct PriorityLine {
 unsafe impl Line for PriorityLine {}
 
 impl PriorityLine {
-    /// alpha times `bytes`, rounded down. Buffers are below 2^30 bytes and alpha is at most
-    /// [2^16](super::settings::LARGEST_ALPHA), so that there is room for 16 bits more.
+    /// Returns alpha times `bytes`, rounded down. Buffers are below 2^30 bytes and alpha is at most
+    /// [2^16](super::settings::LARGEST_ALPHA), so 16 bits more fit the result.
     #[inline(always)]
     pub fn scaled(&self, bytes: u64, first: bool) -> u64 {
         let (numerator, denominator) = if first {
@@ -58,184 +58,184 @@ impl PriorityLine {
         scaled(bytes, numerator.load(), denominator.load())
     }
 
-    /// Congested queues, at least one, in units of [`ONE_QUEUE`].
+    /// Returns the congested queues, at least one, in units of 1 / [`ONE_QUEUE`].
     #[inline(always)]
     pub fn congested(&self) -> u64 {
         u64::from(self.congested.load().max(ONE_QUEUE))
     }
 }
 
-/// What concerns all queues.
+/// Parameters for all queues.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct Parameters {
-    /// `MinBytes` of BSHARE: a queue that holds less drops nothing at departure.
+    /// `MinBytes` of BSHARE: a queue with fewer bytes drops no packet at departure.
     pub least_bytes: Cell64,
-    /// When the running period began.
+    /// Start of the current period, ns.
     pub period_began_ns: Cell64,
-    /// The sojourn time that CoDel aims at.
+    /// CoDel's target sojourn time, ns.
     pub codel_target_ns: Cell64,
-    /// How long it may be exceeded.
+    /// Max time above CoDel's target before a drop, ns.
     pub codel_interval_ns: Cell64,
-    /// How the congestion of a queue is judged; see [`congestion`](super::congestion).
+    /// Definition of a congested queue; see [`congestion`](super::congestion).
     pub congestion_form: Cell32,
-    /// Of a part: its numerator. Of bytes: how many.
+    /// Numerator of a fraction, or a number of bytes.
     pub congestion_numerator: Cell32,
-    /// Of a part: its denominator.
+    /// Denominator of a fraction.
     pub congestion_denominator: Cell32,
-    /// To the end of the line.
+    /// Padding to the end of the line.
     pub unused: [Cell32; 5],
 }
 
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for Parameters {}
 
-/// What concerns flows.
+/// Parameters for flows.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct FlowParameters {
-    /// After how long a silence a flow begins anew.
+    /// Silence after which a flow's counts start again from zero, ns.
     pub idle_ns: Cell64,
-    /// FAB: what a short flow has not sent yet. IB: what makes a flow an elephant.
+    /// FAB: bytes at which a flow is no longer short. IB: bytes that make a flow an elephant.
     pub bytes: Cell64,
-    /// How often a flow has got the entry of another that was not silent for [`idle_ns`](Self::idle_ns).
+    /// Times that a new flow took the entry of a flow that was not silent for [`idle_ns`](Self::idle_ns).
     pub replaced: Cell64,
-    /// Where the flow table begins.
+    /// First line of the flow table.
     pub first_line: Cell32,
-    /// The number of its last set: one less than a power of two.
+    /// Index of the last set: a power of two minus 1.
     pub last_set: Cell32,
-    /// How many packets of a flow are prioritised.
+    /// Number of prioritised packets of a flow.
     pub packets: Cell32,
-    /// The priority that they get.
+    /// Priority of these packets.
     pub priority: Cell32,
-    /// To the end of the line.
+    /// Padding to the end of the line.
     pub unused: [Cell32; 6],
 }
 
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for FlowParameters {}
 
-/// Approximate fair dropping: see [`FairDropping`](super::settings::FairDropping).
+/// Parameters of approximate fair dropping; see [`FairDropping`](super::settings::FairDropping).
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct FairParameters {
-    /// How long arrivals are counted.
+    /// Length of a window, ns.
     pub window_ns: Cell64,
     /// `Q_ref`.
     pub desired_bytes: Cell64,
-    /// Nothing is dropped of a queue that holds no more than this.
+    /// Queue length up to which no packet is dropped.
     pub least_bytes: Cell64,
-    /// What arrives in one window counts so many times.
+    /// Factor of a window's bytes before they are compared with the fair share.
     pub windows: Cell32,
-    /// How far `M_fair` falls for each byte above `Q_ref` now: numerator and denominator.
+    /// Decrease of `M_fair` for each byte above `Q_ref` now: numerator and denominator.
     pub fall: [Cell32; 2],
-    /// How far it rises for each byte above `Q_ref` before.
+    /// Increase of `M_fair` for each byte above `Q_ref` one window ago: numerator and denominator.
     pub rise: [Cell32; 2],
-    /// To the end of the line.
+    /// Padding to the end of the line.
     pub unused: [Cell32; 5],
 }
 
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for FairParameters {}
 
-/// One egress queue in ABM. The schemes' views of a queue's line take its first half, CoDel's takes the second.
+/// State of one egress queue in ABM. Schemes use the first half of a queue's line, CoDel the second.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct QueueLine {
-    /// Bytes that have left the queue, dropped ones not counted.
+    /// Bytes that have left the queue, without dropped packets.
     pub sent_bytes: Cell64,
-    /// What that was when the running period began.
+    /// Value of `sent_bytes` at the start of the current period.
     pub sent_before: Cell64,
-    /// What part of its port's rate the queue had in the last period, in units of [`WHOLE_RATE`].
+    /// Rate of the queue in the last period as a fraction of its port's rate, in units of 1 / [`WHOLE_RATE`].
     pub drain_rate: Cell32,
-    /// To the end of the first half.
+    /// Padding to the end of the first half.
     pub unused: [Cell32; 3],
 }
 
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for QueueLine {}
 
-/// One egress queue in IB.
+/// State of one egress queue in IB.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct FairQueueLine {
-    /// When the running window began.
+    /// Start of the current window, ns.
     pub began_ns: Cell64,
     /// `M_fair`.
     pub share_bytes: Cell64,
-    /// The number of the running window.
+    /// Number of the current window.
     pub window: Cell32,
-    /// What has arrived in it.
+    /// Bytes that have arrived in the current window.
     pub arrived_bytes: Cell32,
-    /// What had arrived in the window before.
+    /// Bytes that arrived in the window before.
     pub arrived_before: Cell32,
-    /// What the queue held when the running window began.
+    /// Length of the queue at the start of the current window, bytes.
     pub queue_before: Cell32,
 }
 
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for FairQueueLine {}
 
-/// One egress queue in CoDel (RFC 8289, Section 5.2).
+/// State of one egress queue in CoDel (RFC 8289, Section 5.2).
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct CodelLine {
-    /// The scheme's half.
+    /// First half of the line, used by the scheme.
     pub of_the_scheme: [Cell64; 4],
-    /// `first_above_time`: when the sojourn time will have been above the target for an interval; 0 if it is below.
+    /// `first_above_time`: time at which the delay will have exceeded the target for an interval; 0 if below.
     pub first_above_ns: Cell64,
-    /// `drop_next`: when to drop the next packet.
+    /// `drop_next`: time of the next drop.
     pub drop_next_ns: Cell64,
-    /// `count`: packets dropped since drop state was entered, or what is left of the last time's.
+    /// `count`: packets dropped since the queue entered drop state, plus a rest from the last drop state.
     pub count: Cell32,
-    /// `lastcount`: what `count` was when drop state was entered.
+    /// `lastcount`: value of `count` when the queue entered drop state.
     pub last_count: Cell32,
-    /// In which [state](super::codel) the queue is.
+    /// [State](super::codel) of the queue.
     pub state: Cell32,
-    /// `maxpacket`: the longest packet that the queue has let go.
+    /// `maxpacket`: longest packet that has left the queue.
     pub longest_packet: Cell32,
 }
 
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for CodelLine {}
 
-/// The line of a priority.
+/// Returns the line of a priority.
 #[inline(always)]
 pub fn priority<T: Tables>(tables: &T, priority: Priority) -> Option<&PriorityLine> {
     tables.lossy_line(priority.index() as u32).map(SchemeLine::view)
 }
 
-/// The parameters.
+/// Returns the parameters for all queues.
 #[inline(always)]
 pub fn parameters<T: Tables>(tables: &T) -> Option<&Parameters> {
     tables.lossy_line(PARAMETERS_AT).map(SchemeLine::view)
 }
 
-/// The parameters that concern flows.
+/// Returns the parameters for flows.
 #[inline(always)]
 pub fn flow_parameters<T: Tables>(tables: &T) -> Option<&FlowParameters> {
     tables.lossy_line(FLOW_PARAMETERS_AT).map(SchemeLine::view)
 }
 
-/// The parameters of approximate fair dropping.
+/// Returns the parameters of approximate fair dropping.
 #[inline(always)]
 pub fn fair_parameters<T: Tables>(tables: &T) -> Option<&FairParameters> {
     tables.lossy_line(FAIR_PARAMETERS_AT).map(SchemeLine::view)
 }
 
-/// The line of the egress queue in this row, for ABM.
+/// Returns ABM's line of the egress queue in `row`.
 #[inline(always)]
 pub fn queue<T: Tables>(tables: &T, row: u32) -> Option<&QueueLine> {
     tables.lossy_line(QUEUES_AT + row).map(SchemeLine::view)
 }
 
-/// The same for IB.
+/// Returns IB's line of the egress queue in `row`.
 #[inline(always)]
 pub fn fair_queue<T: Tables>(tables: &T, row: u32) -> Option<&FairQueueLine> {
     tables.lossy_line(QUEUES_AT + row).map(SchemeLine::view)
 }
 
-/// The same for CoDel.
+/// Returns CoDel's line of the egress queue in `row`.
 #[inline(always)]
 pub fn codel_queue<T: Tables>(tables: &T, row: u32) -> Option<&CodelLine> {
     tables.lossy_line(QUEUES_AT + row).map(SchemeLine::view)

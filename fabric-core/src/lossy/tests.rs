@@ -1,4 +1,4 @@
-//! Tables of what each scheme decides.
+//! Tables of the decisions of each scheme.
 
 use super::congestion::Congestion;
 use super::state::{ONE_QUEUE, WHOLE_RATE};
@@ -43,7 +43,7 @@ fn policy(kind: Kind) -> Policy {
     Settings { kind, ..Settings::default() }.select(plain)
 }
 
-/// What becomes of a packet of 1000 bytes that comes to an egress queue which holds `queued` bytes.
+/// Result for a packet of 1000 bytes that arrives at an egress queue with `queued` bytes.
 fn admitted(
     tables: &OwnedTables,
     kind: Kind,
@@ -63,7 +63,7 @@ fn admitted(
 const OVER: Result<(), DropReason> = Err(DropReason::LossyThreshold);
 const FULL: Result<(), DropReason> = Err(DropReason::LossyBufferFull);
 
-/// T is alpha times what is free, and what the egress queue holds counts, whatever the ingress queue does.
+/// T is alpha times the free buffer. The egress queue's bytes count, and the ingress queue's bytes do not.
 #[test]
 fn dt_admits_by_the_egress_queue() {
     // (alpha, bytes of all, egress queue, ingress queue, outcome)
@@ -87,7 +87,7 @@ fn dt_admits_by_the_egress_queue() {
     }
 }
 
-/// Of a pool of their own, lossy packets take what is free there, whatever lossless ones hold.
+/// Lossy packets with a separate pool use its free bytes, whatever lossless packets hold.
 #[test]
 fn a_pool_of_their_own_is_what_lossy_packets_share() {
     for (own, lossy, shared, outcome) in [
@@ -171,8 +171,8 @@ fn abm_takes_an_implausible_drain_rate_as_the_whole() {
     }
 }
 
-/// An equal share of the port's queues is a drain rate to believe, and a byte less is not: of eight queues, and of eleven where a
-/// priority has four.
+/// An equal share of the port's queues is a plausible drain rate, and one byte less is not: with
+/// eight queues, and with eleven if a priority has four.
 #[test]
 fn abm_believes_an_equal_share() {
     let kind = Kind::Active(NINE_TENTHS);
@@ -195,7 +195,7 @@ fn abm_believes_an_equal_share() {
     }
 }
 
-/// Two queues of the priority hold the bytes of the row. The buffer has 10,000 bytes, of which they take some; alpha is 1.
+/// Two queues of the priority hold the bytes in the row and share a buffer of 10,000 bytes. alpha is 1.
 #[test]
 fn congested_queues_are_counted_in_three_ways() {
     let count = |form, held: [u64; 2]| {

@@ -1,4 +1,4 @@
-//! Names of maps, once for both sides.
+//! Names of the maps, for both sides.
 
 /// [`super::Clock`].
 pub const CLOCK: &str = "CLOCK";
@@ -40,7 +40,7 @@ pub const EVENTS: &str = "EVENTS";
 pub const POLICY: &str = "POLICY";
 /// Sockets of a host's NIC, by receive queue.
 pub const SOCKETS: &str = "SOCKETS";
-/// The `.rodata` constant that is not 0 in a switch that stands alone.
+/// The `.rodata` constant that is not 0 in a standalone switch.
 pub const STANDALONE: &str = "STANDALONE";
 /// [`super::Turn`].
 pub const TURN: &str = "TURN";

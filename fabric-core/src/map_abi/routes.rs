@@ -1,22 +1,22 @@
-//! Where packets go: rows of `ROUTES`, `NEXT_HOPS` and `POLICY_ROUTES`.
+//! Rows of the routing tables `ROUTES`, `NEXT_HOPS` and `POLICY_ROUTES`.
 
-/// The ports towards one host. A word, so that the routes of a large fabric stay in a cache.
+/// The ports towards one host. Eight bytes, so that the routes of a large fabric stay in a cache.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct Route {
-    /// Ports in the ECMP group; 0 means no route.
+    /// Number of ports in the ECMP group; 0 means no route.
     pub members: u32,
-    /// The port itself if there is one; of a larger group, where its members begin in `NEXT_HOPS`.
+    /// The port, if `members` is 1; otherwise the index of the group's first member in `NEXT_HOPS`.
     pub first: u32,
 }
 
-/// Some flows have routes of their own: their keys have ports and a protocol.
+/// Flag: some flows have policy routes. Their keys contain ports and protocol.
 pub const POLICY_FLOWS: u8 = 1;
 
-/// Some pairs of hosts have: their keys have neither.
+/// Flag: some pairs of hosts have policy routes. Their keys contain neither ports nor protocol.
 pub const POLICY_PAIRS: u8 = 2;
 
-/// The five-tuple of a flow's packets, in host order. A pair of hosts has ports and protocol 0.
+/// The five-tuple of a flow's packets, in host order. In the key of a pair of hosts, ports and protocol are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, zerocopy::FromBytes)]
 pub struct FlowKey {
@@ -30,11 +30,11 @@ pub struct FlowKey {
     pub protocol: u32,
 }
 
-/// A route that goes before that of its destination.
+/// A route that overrides the route to its destination.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct PolicyRoute {
-    /// Whose.
+    /// The flow or the pair of hosts.
     pub key: FlowKey,
     /// The route.
     pub route: Route,

@@ -1,35 +1,35 @@
-//! The queues of each priority.
+//! Queues of each priority.
 
 use super::{FLOW_QUEUES, QueueId, QueueSet};
 use crate::map_abi::PRIORITIES;
 use crate::priority::{self, Priority};
 
-/// The queues of one priority: `count` from `first` on.
+/// The queues of one priority: `count` queues with consecutive numbers from `first`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct QueueRange {
-    /// The first of them.
+    /// First queue.
     pub first: u8,
-    /// How many there are. 0 counts as 1, so that a table of zeros has a queue for every packet.
+    /// Number of queues. 0 counts as 1, so that a zeroed table has a queue for every packet.
     pub count: u8,
 }
 
 impl QueueRange {
-    /// One queue.
+    /// Creates a range of one queue.
     pub const fn one(queue: QueueId) -> Self {
         Self { first: queue.0, count: 1 }
     }
 
-    /// `count` flow queues, 1 at least, from `first` on.
+    /// Creates a range of `count` flow queues, at least 1, from `first`.
     ///
     /// # Panics
-    /// If they are not all flow queues.
+    /// If the range is empty or reaches beyond the flow queues.
     pub const fn flow_queues(first: u8, count: u8) -> Self {
         assert!(count > 0 && first as usize + count as usize <= FLOW_QUEUES as usize);
         Self { first, count }
     }
 
-    /// Its queue `number`, counted on from the first again behind the last.
+    /// Returns queue `number` of the range; numbers wrap around at its end.
     #[inline(always)]
     pub const fn member(self, number: u32) -> QueueId {
         if self.count <= 1 {
@@ -38,17 +38,17 @@ impl QueueRange {
         QueueId(self.first.wrapping_add((number % self.count as u32) as u8))
     }
 
-    /// The inverse of [`member`](Self::member), of a queue of the range.
+    /// Returns the `number` for which [`member`](Self::member) returns `queue`, a queue of the range.
     #[inline(always)]
     pub const fn number_of(self, queue: QueueId) -> u32 {
         queue.0.wrapping_sub(self.first) as u32
     }
 
-    /// The last of its queues for labelled incasts, the others for all else (BFC, Appendix A.7); of one queue, that one.
+    /// Returns the last queue for labelled incasts, else the others (BFC, Appendix A.7). A single queue serves both.
     #[inline(always)]
     #[must_use]
     pub const fn for_incasts(self, is_labelled: bool) -> Self {
-        // Without branches, of which the verifier would follow each.
+        // No branches: the verifier would follow each.
         let kept = (self.count > 1) as u8;
         let others = self.count - kept;
         let before = if is_labelled { others * kept } else { 0 };
@@ -56,7 +56,7 @@ impl QueueRange {
         Self { first: self.first.wrapping_add(before), count: self.count - before - behind }
     }
 
-    /// All queues of the range.
+    /// Returns all queues of the range as a set.
     #[inline(always)]
     pub const fn queues(self) -> QueueSet {
         if self.first == QueueId::CONTROL.0 || self.count <= 1 {
@@ -66,8 +66,8 @@ impl QueueRange {
         QueueSet::of_flow_queues(ones << (self.first & 127))
     }
 
-    /// Its flow queues, bit n being queue n, and of the second word, queue 64 + n. In words, as eBPF has no wider
-    /// numbers.
+    /// Returns the flow queues of the range: bit n of the first word is queue n, bit n of the
+    /// second word queue 64 + n. Two words because eBPF has no wider integers.
     #[inline(always)]
     pub const fn flow_queue_words(self) -> [u64; 2] {
         if self.first == QueueId::CONTROL.0 {
@@ -81,13 +81,13 @@ impl QueueRange {
         ]
     }
 
-    /// All queues of the range, one after another.
+    /// Iterates over the queues of the range in ascending order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = QueueId> {
         (0..self.count.max(1)).map(move |member| QueueId(self.first.wrapping_add(member)))
     }
 
-    /// The queue of a flow; asks for its hash only where there is a choice.
+    /// Returns the queue of a flow. Calls `hash` only if there is a choice.
     #[inline(always)]
     pub fn select(self, hash: impl FnOnce() -> u32) -> QueueId {
         if self.count <= 1 {
@@ -98,21 +98,21 @@ impl QueueRange {
     }
 }
 
-/// The lowest `bits` bits, all if there are no more than 64.
+/// Mask of the lowest `bits` bits; all 64 if `bits` is 64 or more.
 #[inline(always)]
 const fn below(bits: u32) -> u64 {
     if bits >= u64::BITS { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// The queues of each priority. Two priorities may share queues; a pause of either stops them.
+/// Queues of each priority. Two priorities may share queues; a pause of either stops them.
 pub type QueueRanges = [QueueRange; PRIORITIES];
 
-/// A queue for each priority, by its number, except for the priority whose packets use the control queue.
+/// Assigns data queue n to priority n, and the control queue to the priority `control`.
 pub fn one_per_priority(control: Option<Priority>) -> QueueRanges {
     one_per_priority_from(0, control)
 }
 
-/// The same with data queues from `first` on.
+/// Assigns one data queue to each priority, numbered from `first`; see [`one_per_priority`].
 pub fn one_per_priority_from(first: u8, control: Option<Priority>) -> QueueRanges {
     let mut ranges = [QueueRange::default(); PRIORITIES];
     for priority in priority::all() {
@@ -126,8 +126,8 @@ pub fn one_per_priority_from(first: u8, control: Option<Priority>) -> QueueRange
     ranges
 }
 
-/// Rows of a port in tables with one row for each queue: those up to the last data queue of any range, and the
-/// control queue's.
+/// Returns the rows of a port in tables with one row for each queue: all data queues up to the last
+/// in any range, and the control queue.
 pub fn places(ranges: &QueueRanges) -> usize {
     let last = ranges.iter().filter(|range| range.first != QueueId::CONTROL.0);
     let places = last.map(|range| usize::from(range.first) + usize::from(range.count.max(1)) + 1);

@@ -3,26 +3,26 @@
 use super::QueueId;
 use crate::map_abi::PRIORITIES;
 
-/// A set of the queues of a port, by their places.
+/// Set of queues of a port, as bits at the queues' places.
 ///
-/// Words of 64 bits instead of one wider number, because at most ports only the first word is not zero.
+/// Three 64-bit words instead of one wider integer, because at most ports only the first word is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSet([u64; 3]);
 
 impl QueueSet {
-    /// No queue.
+    /// The empty set.
     pub const EMPTY: Self = Self([0; 3]);
 
     /// All data queues that a port can have.
     pub const ALL_DATA: Self = Self([!1, u64::MAX, (2 << PRIORITIES) - 1]);
 
-    /// The flow queues of a mask, bit n being queue n.
+    /// Creates a set of flow queues from a mask; bit n is queue n.
     #[inline(always)]
     pub const fn of_flow_queues(mask: u128) -> Self {
         Self([(mask << 1) as u64, (mask >> 63) as u64, (mask >> 127) as u64])
     }
 
-    /// One queue.
+    /// Creates a set of one queue.
     #[inline(always)]
     pub const fn of(queue: QueueId) -> Self {
         let place = queue.place();
@@ -31,33 +31,33 @@ impl QueueSet {
         set
     }
 
-    /// Its flow queues, bit n being queue n.
+    /// Returns the flow queues of the set as a mask; bit n is queue n.
     pub const fn flow_queues(self) -> u128 {
         let [a, b, c] = self.0;
         (a >> 1) as u128 | (b as u128) << 63 | (c as u128) << 127
     }
 
-    /// Whether the control queue is in the set.
+    /// True if the control queue is in the set.
     #[inline(always)]
     pub const fn has_control(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// Puts a queue in.
+    /// Adds a queue.
     #[inline(always)]
     pub const fn insert(&mut self, queue: QueueId) {
         let place = queue.place();
         self.0[place >> 6] |= 1 << (place & 63);
     }
 
-    /// Takes a queue out.
+    /// Removes a queue.
     #[inline(always)]
     pub const fn remove(&mut self, queue: QueueId) {
         let place = queue.place();
         self.0[place >> 6] &= !(1 << (place & 63));
     }
 
-    /// Whether a queue is in the set.
+    /// True if `queue` is in the set.
     #[inline(always)]
     pub const fn contains(self, queue: QueueId) -> bool {
         let [a, b, c] = self.0;
@@ -70,14 +70,14 @@ impl QueueSet {
         word >> (place & 63) & 1 != 0
     }
 
-    /// Whether no queue is in the set.
+    /// True if the set is empty.
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
         let [a, b, c] = self.0;
         a | b | c == 0
     }
 
-    /// The queues that are in both.
+    /// Returns the queues that are in both sets.
     #[inline(always)]
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -85,7 +85,7 @@ impl QueueSet {
         Self([these[0] & others[0], these[1] & others[1], these[2] & others[2]])
     }
 
-    /// The queues that are in either.
+    /// Returns the queues that are in either set.
     #[inline(always)]
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
@@ -93,7 +93,7 @@ impl QueueSet {
         Self([these[0] | others[0], these[1] | others[1], these[2] | others[2]])
     }
 
-    /// The queues of this set that are not in `other`.
+    /// Returns the queues of this set that are not in `other`.
     #[inline(always)]
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
@@ -101,7 +101,7 @@ impl QueueSet {
         Self([these[0] & !others[0], these[1] & !others[1], these[2] & !others[2]])
     }
 
-    /// The highest data queue of the set.
+    /// Returns the highest data queue of the set.
     #[inline(always)]
     pub const fn highest_data(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
@@ -116,8 +116,8 @@ impl QueueSet {
         }
     }
 
-    /// The one queue of a set of one, if it is a data queue among the first 63. A set of one queue beyond them gives `None`,
-    /// too: DWRR's shortcut, for which this is, is worth one word only.
+    /// Returns the only queue of a set of one queue, if it is a data queue among the first 63. Other sets give `None`,
+    /// even sets of one higher queue: this shortcut of DWRR is worth testing only one word.
     #[inline(always)]
     pub const fn only_data(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
@@ -125,7 +125,7 @@ impl QueueSet {
         if is_one { Some(QueueId::of_place(a.trailing_zeros() as usize)) } else { None }
     }
 
-    /// The first data queue of the set after `queue` in circular order, `queue` itself being the last.
+    /// Returns the first data queue of the set after `queue` in circular order; `queue` itself comes last.
     #[inline(always)]
     pub const fn next_data(self, queue: QueueId) -> Option<QueueId> {
         let [a, b, c] = self.0;
@@ -141,7 +141,8 @@ impl QueueSet {
         Some(QueueId::of_place(candidates.trailing_zeros() as usize))
     }
 
-    /// The same of a set that does not fit its first word: a call, so that smaller sets pay for a comparison only.
+    /// Computes [`next_data`](Self::next_data) of a set beyond the first word. A call, so that small sets pay only for
+    /// a comparison.
     #[cold]
     #[inline(never)]
     const fn next_data_of_many(self, queue: QueueId) -> Option<QueueId> {
@@ -161,7 +162,7 @@ impl QueueSet {
         }
     }
 
-    /// The queue in the first place.
+    /// Returns the queue in the lowest place.
     #[inline(always)]
     const fn first(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
@@ -176,8 +177,8 @@ impl QueueSet {
         }
     }
 
-    /// Calls `visit` with its data queues in the order of [`iter`](Self::iter), in fewer instructions, for code that
-    /// runs for every packet.
+    /// Calls `visit` with the data queues in the order of [`iter`](Self::iter). Needs fewer
+    /// instructions than an iterator, for code that runs for every packet.
     #[inline(always)]
     pub fn for_each_data(self, mut visit: impl FnMut(QueueId)) {
         let [a, b, c] = self.0;
@@ -194,7 +195,7 @@ impl QueueSet {
         }
     }
 
-    /// Its queues, the control queue first.
+    /// Iterates over the queues, the control queue first.
     pub fn iter(mut self) -> impl Iterator<Item = QueueId> {
         core::iter::from_fn(move || {
             let first = self.first()?;

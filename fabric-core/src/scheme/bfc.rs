@@ -1,22 +1,22 @@
-//! BFC, Backpressure Flow Control (Goyal et al., NSDI 2022): flows get egress queues of their own as long as there are
-//! some, and a switch pauses single queues of its neighbour.
+//! BFC, Backpressure Flow Control (Goyal et al., NSDI 2022): each flow has a separate egress queue
+//! while enough queues are free, and a switch pauses single queues of its neighbour.
 //!
-//! [`assignment`] gives flows their queues (Section 3.3.1), [`backpressure`] counts and pauses (Section 3.3.2), [`sampling`]
-//! may leave packets out of both (Appendix A.8). [`state`] is the state, [`settings`] the configuration.
+//! [`assignment`] assigns queues to flows (Section 3.3.1), [`backpressure`] counts packets and pauses queues (Section
+//! 3.3.2), [`sampling`] may exempt packets (Appendix A.8). [`state`] is the state, [`settings`] the configuration.
 //!
-//! A frame's source address names the queue of the neighbour's port that it has left, upstreamQ in the paper:
-//! [`QueueId::in_address`]. Packets that name none are queued like others and pause nothing.
+//! A frame's source address names the queue of the neighbour's port that it left, upstreamQ in the paper:
+//! [`QueueId::in_address`]. Packets without a named queue are queued like others and pause no queue.
 //!
-//! Buffer is managed as under PFC ([`Pfc`]): packets of lossless priorities are protected by PFC beneath BFC,
-//! those of lossy ones may be dropped. BFC itself does not keep a switch from losing packets (Section 5).
+//! The buffer is managed as under PFC ([`Pfc`]). PFC protects packets of lossless priorities in addition to BFC;
+//! packets of lossy priorities may be dropped. BFC itself does not prevent losses (Section 5).
 //!
-//! Choices where the paper is silent: a queue's length includes the packet that is compared with the threshold;
-//! of several empty queues a flow gets one that is not paused, if there is one, and the next in turn (Section 4 has a
-//! rotating starting point, too); a queue stops as soon as the pause has come in. Active queues are the data queues of all
-//! priorities, under a strict scheduler, too; one whose class PFC has paused counts.
+//! Choices that the paper leaves open: a queue's length includes the packet that is compared with the threshold; a flow
+//! gets the next empty queue in turn that is not paused, if there is one (Section 4 also has a rotating start); a queue
+//! stops as soon as the pause is received. Active queues are the data queues of all priorities, also under a strict
+//! scheduler; a queue whose class PFC has paused counts.
 //!
-//! The control plane says which turns trigger no backpressure, so that no deadlock is possible (Appendix B,
-//! [`Settings::elide`]); here that is a look-up.
+//! The control plane computes the turns without backpressure, so that deadlocks are impossible
+//! (Appendix B, [`Settings::elide`]). The scheme looks them up.
 
 pub mod assignment;
 pub mod backpressure;

@@ -1,19 +1,19 @@
 //! DSH: dynamic and shared headroom (Shan et al., IEEE Transactions on Networking, 2025, Section IV).
 //!
-//! The buffer is private pools, insurance headroom (Phi for each port, Eq. 9) and the rest, which holds
-//! both shared footroom and shared headroom under DT (Eq. 2). [`estimation`] predicts how much headroom a queue
-//! needs, [`activity`] tells whether it is the only active one of its port, [`pools`] chooses the pool of a packet,
-//! and [`two_level`] pauses queues (Eq. 10) and ports (Eq. 11). [`state`] is the state, [`settings`] the
-//! configuration.
+//! The buffer consists of private pools, insurance headroom (Phi for each port, Eq. 9), and the
+//! rest, which holds both shared footroom and shared headroom under DT (Eq. 2). [`estimation`]
+//! predicts the headroom that a queue needs, [`activity`] detects a queue that is the only active
+//! one of its port, [`pools`] chooses the pool of a packet, and [`two_level`] pauses queues (Eq.
+//! 10) and ports (Eq. 11). [`state`] is the state, [`settings`] the configuration.
+//! **No lossless packet is lost.** A port is ON only while its insurance headroom is empty: a
+//! packet that enters insurance turns the port OFF, and the port turns ON only when insurance is
+//! empty again. So after the packet that turns the port OFF, at most the bytes arrive that the link
+//! carries until the PAUSE of all classes takes effect. Phi with the terms of [`crate::headroom`]
+//! covers these bytes, whatever T(t), tau and the other ports do. Some of these bytes may go to the
+//! shared pool: a port that is OFF still uses its share there, as an ingress queue that is OFF does
+//! in Algorithm 1. This does not weaken the bound, and it ends OFF sooner.
 //!
-//! **No lossless packet is lost.** A port is ON only while its insurance headroom is empty: a packet that goes there
-//! turns it OFF, and it turns ON again only when insurance is empty. So after the packet that turns it OFF, no more
-//! bytes arrive than the link carries until the PAUSE of all classes takes effect. Phi with the terms of
-//! [`crate::headroom`] covers these, whatever T(t), tau and the other ports do. Some of them may go to the shared
-//! pool: a port that is OFF still uses its share there, as an ingress queue that is OFF does in Algorithm 1. That
-//! does not weaken the bound, and it ends OFF sooner.
-//!
-//! Ports that are [victims](victim_ports) (SPFC) have another T(t).
+//! Ports that are [victims](victim_ports) (SPFC) have a different T(t).
 
 pub mod activity;
 pub mod estimation;
@@ -49,7 +49,7 @@ impl Scheme for Dsh {
         victims::threshold::<Self, T>(at)
     }
 
-    /// tau in Eq. 10.
+    /// Returns tau in Eq. 10.
     #[inline(always)]
     fn margin<T: Tables>(at: &Ingress<'_, T>) -> u64 {
         state::queue(at).map_or(0, |queue| u64::from(queue.tau_bytes.load()))
@@ -105,7 +105,8 @@ impl Scheme for Dsh {
         two_level::resume_queue(at)
     }
 
-    /// Also resumes a port that can turn ON now: if all its packets wait behind other pauses, no departure does it.
+    /// Also resumes a port that can turn ON now, because no departure does so if all its packets wait behind other
+    /// pauses.
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
@@ -119,11 +120,11 @@ impl Scheme for Dsh {
 
     /// A queue turns ON at a renewal of its pause if it is at or below X_qon.
     ///
-    /// The port does if its occupancy is at or below X_pon and all its insurance can be
-    /// moved to the shared pool ([`pools::settle`]). The sum of both does not change without a departure or arrival.
-    /// If a queue that is OFF keeps insurance, because it gets no shared headroom, the port never turns ON this way.
-    /// The threshold is highest when all bytes that can leave have left and insurance has moved; a stored threshold
-    /// may be older than either.
+    /// A port turns ON if its occupancy is at or below X_pon and all its insurance can move to the
+    /// shared pool ([`pools::settle`]). Without departures or arrivals, the sum of both does not
+    /// change. If a queue that is OFF keeps insurance, because it gets no shared headroom, the port
+    /// never turns ON at a renewal. The threshold is highest when all bytes that can leave have
+    /// left and insurance has moved; a stored threshold may be older than either event.
     fn may_resume<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,

@@ -1,21 +1,21 @@
-//! GFC, Gentle Flow Control (Qian, Cheng, Zhang and Ren, SIGCOMM 2019), for Ethernet: an ingress queue that fills tells its
-//! neighbour a lower rate in stages, instead of stopping it, so that no port of a circle of buffers ever holds and waits.
+//! GFC, Gentle Flow Control (Qian, Cheng, Zhang and Ren, SIGCOMM 2019), for Ethernet: an ingress queue that fills
+//! lowers its neighbour's rate in stages instead of stopping it, so that no port in a cycle ever holds and waits.
 //!
-//! [`settings`] has the two forms: that of the paper, whose rates halve and never are zero, and that of OFC's text, whose
-//! rate "goes down step by step to zero". [`state`] has what is kept. The paper is not public with all of its formulas; what is
-//! certain is the abstract. The rest here:
+//! [`settings`] has two forms: the paper's form, whose rates halve and never are zero, and the form
+//! of OFC's text, whose rate "goes down step by step to zero". [`state`] is the state. The paper
+//! with all of its formulas is not public; only its abstract is certain. The rest is defined here:
 //!
-//! - A queue is in stage k if it holds at least `B_k` in the shared pool, and the rate of stage k is told when a packet that
-//!   comes or leaves has brought it into another stage, up or down. One message tells the final stage, however many a packet
-//!   jumped over.
-//! - The message is a frame of hop control with the rate ([`HopControl::Rate`]), where the paper puts the stage into a PFC
-//!   frame's time.
-//! - The neighbour paces an egress port and priority by gaps: the next packet starts a packet's time at that rate after the last
-//!   start. So a new rate changes a gap that is running. All queues of the priority share it.
-//! - PFC stays, as a safety net: above `X_off` a queue pauses. That is OFC's rate of zero, too. A queue that pauses tells its
-//!   stage when packets leave.
-//! - A rate is not repeated. If a wire loses its frame, the neighbour keeps the rate before until the queue's next change of
-//!   stage.
+//! - A queue is in stage k if it holds at least `B_k` in the shared pool. The switch sends the rate
+//!   of stage k when an arriving or departing packet has moved the queue to another stage, up or
+//!   down. One message carries the final stage, even if a packet skips stages.
+//! - The message is a hop control frame with the rate ([`HopControl::Rate`]); the paper puts the
+//!   stage into the time field of a PFC frame.
+//! - The neighbour paces an egress port and priority by gaps: a packet may start one packet time, at that rate, after
+//!   the start of the last packet. So a new rate changes a running gap. All queues of the priority share it.
+//! - PFC remains as a safety net: above `X_off` a queue pauses. This is also OFC's rate of zero. A
+//!   queue that pauses sends its stage when packets leave.
+//! - A rate is not repeated. If its frame is lost on a wire, the neighbour keeps the previous rate
+//!   until the queue's next change of stage.
 
 pub mod settings;
 pub mod state;
@@ -55,7 +55,7 @@ impl Scheme for Gfc {
         }
     }
 
-    /// Notes when a packet starts: the gap before the next one begins then.
+    /// Records the start of a packet, which begins the gap before the next packet.
     #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
         let at = &packet.ingress;
@@ -83,7 +83,7 @@ impl Scheme for Gfc {
         Pfc::resume(at)
     }
 
-    /// A rate of zero, and one of a priority that is not lossless, is an error of the neighbour's.
+    /// A rate of zero, or for a priority that is not lossless, is an error of the neighbour.
     #[inline(always)]
     fn receive<T: Tables>(
         tables: &T,
@@ -108,7 +108,7 @@ impl Scheme for Gfc {
         Ok(())
     }
 
-    /// The queues whose gap is not over.
+    /// Returns the queues whose gap is not over.
     fn paused<T: Tables>(tables: &T, _policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
         let config = tables.config()?;
         let mut paused = None;
@@ -144,7 +144,7 @@ impl Scheme for Gfc {
     }
 }
 
-/// Tells the neighbour the rate of the queue's stage, if that is another one than it was told last.
+/// Sends the neighbour the rate of the queue's stage, if it differs from the last rate sent.
 #[inline(always)]
 fn tell_stage<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
     let config = at.config;

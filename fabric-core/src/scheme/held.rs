@@ -1,4 +1,4 @@
-//! For tests of schemes: packets come into a switch of two ports and leave it.
+//! Test driver of schemes: packets enter and leave a switch with two ports.
 
 use units::Nanos;
 
@@ -12,23 +12,23 @@ use crate::policy::Policy;
 use crate::tables::owned::{OwnedTables, packet};
 use crate::wire::roce::Ecn;
 
-/// Packets that a switch holds of each port and class, the oldest first: with the slot of each.
+/// Packets in a switch, oldest first: port, class and slot of each.
 #[derive(Default)]
 pub struct Held(Vec<(u32, u8, u32)>);
 
 impl Held {
-    /// How many there are.
+    /// Number of packets.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The port and class of the oldest.
+    /// Returns the port and class of the oldest packet.
     pub fn first(&self) -> Option<(u32, u8)> {
         self.0.first().map(|&(port, class, _)| (port, class))
     }
 
-    /// A packet of `class` comes in at `port` and is bound for the other: what the neighbour at `port` is told, or why
-    /// it is dropped.
+    /// Receives a packet of `class` at `port`, bound for the other port. Returns the hop control
+    /// frames due at `port`, or the reason for a drop.
     pub fn arrive<S: Scheme>(
         &mut self,
         tables: &OwnedTables,
@@ -50,7 +50,7 @@ impl Held {
         }
     }
 
-    /// The oldest packet of all is dropped, for a reason that is not the scheme's: what its neighbour is told.
+    /// Drops the oldest packet for a reason that is not the scheme's. Returns the hop control frames due.
     pub fn discard<S: Scheme>(
         &mut self,
         tables: &OwnedTables,
@@ -66,7 +66,7 @@ impl Held {
         told
     }
 
-    /// The oldest packet of (`port`, `class`) is sent, if there is one: what the neighbour is told.
+    /// Sends the oldest packet of (`port`, `class`), if any, and returns the hop control frames due.
     pub fn depart<S: Scheme>(
         &mut self,
         tables: &OwnedTables,

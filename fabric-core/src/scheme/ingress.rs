@@ -1,4 +1,4 @@
-//! The arguments of a scheme's decisions: an ingress queue with its port and switch, and a packet.
+//! Arguments of a scheme's decisions: an ingress queue with its port and switch, and a packet.
 
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
@@ -17,19 +17,19 @@ use units::Nanos;
 pub struct Ingress<'a, T> {
     /// The switch's tables.
     pub tables: &'a T,
-    /// The policy that the switch runs.
+    /// The switch's policy.
     pub policy: Policy,
     /// The configuration.
     pub config: &'a SwitchConfig,
     /// The switch's totals.
     pub switch: &'a SwitchState,
-    /// Number of the port.
+    /// Port number.
     pub port_number: u32,
     /// The port.
     pub port: &'a Port,
     /// The queue.
     pub queue: &'a IngressQueue,
-    /// Its priority.
+    /// The queue's priority.
     pub priority: Priority,
 }
 
@@ -42,22 +42,22 @@ impl<T> Clone for Ingress<'_, T> {
 
 impl<T> Copy for Ingress<'_, T> {}
 
-/// A packet that is to be admitted or dropped.
+/// A packet to be admitted or dropped.
 #[derive(Debug)]
 pub struct Arriving<'a, T> {
-    /// The ingress queue that it came to.
+    /// Ingress queue of the packet.
     pub ingress: Ingress<'a, T>,
-    /// The port where it leaves.
+    /// Port by which the packet leaves.
     pub egress_port: u32,
-    /// The egress queue that it is bound for.
+    /// Egress queue that the packet joins.
     pub queue: QueueId,
-    /// Its row.
+    /// The egress queue's row.
     pub egress: &'a EgressQueue,
-    /// Its headers.
+    /// The packet's headers.
     pub fields: &'a Ipv4Fields,
-    /// Its length.
+    /// Length of the packet, bytes.
     pub length: u64,
-    /// When it came in: now.
+    /// Arrival time of the packet, which is now.
     pub now: Nanos,
 }
 
@@ -71,33 +71,33 @@ impl<T> Clone for Arriving<'_, T> {
 impl<T> Copy for Arriving<'_, T> {}
 
 impl<T> Arriving<'_, T> {
-    /// The hash of its flow by which switches choose queues.
+    /// Returns the hash of the packet's flow by which switches choose queues.
     #[inline(always)]
     pub fn flow_hash(&self) -> u32 {
         self.ingress.queue_hash(self.fields)
     }
 }
 
-/// A packet that the scheduler has chosen, before it gives back what it holds.
+/// A packet that the scheduler has chosen, before it releases its buffer.
 #[derive(Debug)]
 pub struct Leaving<'a, T> {
-    /// The ingress queue that it came to.
+    /// Ingress queue of the packet.
     pub ingress: Ingress<'a, T>,
-    /// The port where it leaves.
+    /// Port by which the packet leaves.
     pub egress_port: u32,
-    /// The queue that it was in.
+    /// Egress queue that the packet leaves.
     pub queue: QueueId,
-    /// Its row; the packet is still counted there.
+    /// The egress queue's row, which still counts the packet.
     pub egress: &'a EgressQueue,
-    /// Its length.
+    /// Length of the packet, bytes.
     pub length: u64,
-    /// When it was admitted.
+    /// Time of admission.
     pub arrived: Nanos,
-    /// Now.
+    /// Time now.
     pub now: Nanos,
-    /// What [`Scheme::enqueued`](super::Scheme::enqueued) has kept of it.
+    /// Note from [`Scheme::enqueued`](super::Scheme::enqueued).
     pub note: u32,
-    /// Whether it is marked as a packet of its flow's first round trip.
+    /// True if the packet is marked as part of its flow's first round trip.
     pub first_rtt: bool,
 }
 
@@ -110,67 +110,67 @@ impl<T> Clone for Leaving<'_, T> {
 
 impl<T> Copy for Leaving<'_, T> {}
 
-/// What becomes of a packet that the scheduler has chosen.
+/// Decision about a packet that the scheduler has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is sent, with these changes.
+    /// Send the packet with these changes.
     Send(Changes),
-    /// It is dropped.
+    /// Drop the packet.
     Drop(DropReason),
-    /// It goes to the end of another queue of its port.
+    /// Move the packet to the end of another queue of its port.
     Requeue(QueueId),
 }
 
-/// What is changed in a packet that is sent.
+/// Changes of a packet that is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Congestion is marked.
+    /// True if congestion is marked.
     pub mark: bool,
 }
 
-/// What a port holds, if the scheme counts by port.
+/// Bytes and state of a port, if the scheme counts per port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortUse {
-    /// Bytes of its queues in the shared pool.
+    /// Bytes of the port's queues in the shared pool.
     pub shared_bytes: u64,
     /// Bytes in the port's headroom.
     pub headroom_bytes: u64,
-    /// Whether all lossless classes of its neighbour are paused because of the port.
+    /// True if all lossless classes of the port's neighbour are paused because of the port.
     pub off: bool,
 }
 
 /// The state of an ingress port or queue, if the scheme has states (SPFC, Fig. 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IngressState {
-    /// Whether it is a victim of congestion elsewhere, and not normal.
+    /// True for a victim of congestion elsewhere, false for normal.
     pub victim: bool,
-    /// Whether a PAUSE keeps it normal.
+    /// True if a PAUSE keeps the state normal.
     pub paused: bool,
-    /// Whether it was a victim when it last paused its neighbour.
+    /// True if the state was victim at the last PAUSE of the neighbour.
     pub victim_before_pause: bool,
-    /// When the period ends in which it was last brought up to date.
+    /// End of the period in which the state was last updated.
     pub period_ends: Nanos,
 }
 
-/// How flows are spread over the queues of a port.
+/// Distribution of flows over the queues of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowUse {
-    /// Flows with packets in the switch that leave by the port; those that share an entry of its table count as one.
+    /// Flows with packets in the switch that leave by the port. Flows that share a table entry count as one.
     pub flows: u32,
-    /// Its queues that hold packets.
+    /// Queues of the port that hold packets.
     pub queues: u32,
-    /// Its queues that the neighbour has paused.
+    /// Queues of the port that the neighbour has paused.
     pub paused: u32,
     /// Queues of the neighbour that the switch has paused.
     pub pausing: u32,
-    /// How often a flow came to have packets.
+    /// Times that a flow without packets received one.
     pub activations: u32,
-    /// How often its queue held other packets then.
+    /// Times that the flow's queue held other packets at that moment.
     pub collisions: u32,
 }
 
 impl<T> Ingress<'_, T> {
-    /// The hash of a packet's flow by which the switch chooses queues.
+    /// Returns the hash of a packet's flow by which the switch chooses queues.
     #[inline(always)]
     pub fn queue_hash(&self, fields: &Ipv4Fields) -> u32 {
         queue_hash(fields, self.config.ecmp_seed)
@@ -178,7 +178,7 @@ impl<T> Ingress<'_, T> {
 }
 
 impl<'a, T: Tables> Ingress<'a, T> {
-    /// The ingress queue of (`port`, `priority`), if there is one.
+    /// Returns the ingress queue of (`port`, `priority`). `None` if it does not exist.
     #[inline(always)]
     pub fn of(tables: &'a T, policy: Policy, port: u32, priority: Priority) -> Option<Self> {
         let config = tables.config()?;
@@ -194,7 +194,7 @@ impl<'a, T: Tables> Ingress<'a, T> {
         })
     }
 
-    /// The queue of another priority at the same port.
+    /// Returns the queue of another priority at this port.
     #[inline(always)]
     pub fn sibling(&self, priority: Priority) -> Option<Self> {
         let row = class_row(self.port_number, priority);
@@ -207,20 +207,20 @@ impl<'a, T: Tables> Ingress<'a, T> {
         shared_free(self.config, self.switch)
     }
 
-    /// A PAUSE of the queue's class.
+    /// Returns the order to pause the queue's class.
     #[inline(always)]
     pub fn pause_queue(&self, xoff: u64) -> Order {
         let pauses = ClassPauses::xoff(self.priority.bit(), self.config.pause_quanta);
         self.order(pauses, false, xoff)
     }
 
-    /// A RESUME of it.
+    /// Returns the order to resume the queue's class.
     #[inline(always)]
     pub fn resume_queue(&self, xon: u64) -> Order {
         self.order(ClassPauses::xon(self.priority.bit()), true, xon)
     }
 
-    /// A rate for the queue's priority, because of the threshold `limit`.
+    /// Returns the order to limit the rate of the queue's priority. The threshold `limit` is the reason.
     #[inline(always)]
     pub fn limit_rate(&self, kilobits_per_second: u32, limit: u64) -> Order {
         let control = HopControl::Rate { priority: self.priority, kilobits_per_second };

@@ -1,39 +1,39 @@
 //! OFC, Original congestion-based fine-grained priority Flow Control (Xiao et al., "OFC: An Original congestion-based
 //! Fine-grained Priority Flow Control"): a switch pauses the flows that meet congestion, and not their whole class.
 //!
-//! [`identification`] is Algorithm 1, [`notification`] Algorithm 2 and [`rotation`] Algorithm 3; [`state`] is what is kept,
-//! [`settings`] the configuration, and [`repetition`] an option. `q_in` is what an ingress queue holds beyond its private buffer, `q_out` what the egress
-//! port holds of the packet's priority.
+//! [`identification`] is Algorithm 1, [`notification`] Algorithm 2 and [`rotation`] Algorithm 3; [`state`] is the
+//! state, [`settings`] the configuration, and [`repetition`] an option. `q_in` is the number of bytes of an ingress
+//! queue beyond its private buffer, `q_out` the number of bytes of the packet's priority at the egress port.
 //!
-//! **State.** The paper's three tables are one flow table for each egress port, a set-associative one of bounded size. An
-//! entry that counts packets is a row of `flow_in_port_tab`; one that the neighbour behind the egress port has paused is a row
-//! of `congested_flow_tab`; one of which the switch has told the neighbour at the flow's ingress port is a row of
-//! `pause_frame_tab`, and those of an ingress queue are linked. A flow is the hash of its five-tuple
-//! ([`flow_name`](crate::routing::flow_name)), which is the same at all switches; flows whose hashes are equal are paused
-//! together.
+//! **State.** The paper's three tables are one flow table for each egress port, which is set-associative and of bounded
+//! size. An entry that counts packets is a row of `flow_in_port_tab`; an entry that the neighbour behind the egress
+//! port has paused is a row of `congested_flow_tab`; an entry that the switch has reported to the neighbour at the
+//! flow's ingress port is a row of `pause_frame_tab`, and the rows of an ingress queue are linked. A flow is the hash
+//! of its five-tuple ([`flow_name`](crate::routing::flow_name)), which is equal at all switches; flows with equal
+//! hashes are paused together.
 //!
-//! **Arrival.** A packet joins the normal queue of its priority, its flow's entry counts it, and the descriptor's note keeps
-//! the entry. With `X_off^c <= q_in < X_off` and `q_out >= X_off^c` the neighbour is told of the packet's flow: always, if
-//! no flow of the egress port is paused (original congestion), and otherwise if this flow is (local congestion). The frame
-//! also names up to three other such flows that came in by the same port, of those near to it in the table; the rest follow with their own next packets, so
-//! that no arrival has more than one frame to send. A flow is told of once, until it is resumed. Above `X_off` PFC pauses the
-//! class: the paper's "all flows paused", and what keeps packets from loss.
+//! **Arrival.** A packet joins the normal queue of its priority, its flow's entry counts it, and the descriptor's note
+//! stores the entry. With `X_off^c <= q_in < X_off` and `q_out >= X_off^c` the neighbour is sent a PAUSE of the
+//! packet's flow: always if no flow of the egress port is paused (original congestion), otherwise only if this flow is
+//! (local congestion). The frame also names up to three other such flows of this ingress port whose entries are near;
+//! the rest follow with their own next packets, so that no arrival sends more than one frame. A flow is reported once
+//! until it is resumed. Above `X_off` PFC pauses the class: the paper's "all flows paused", which prevents loss.
 //!
-//! **Control frames.** A PAUSE puts flows into the table. A RESUME takes them out, and begins a rotation if the paused queue
-//! holds packets. One that comes during a rotation takes effect when that is over: its flows may have packets in both backup
-//! queues, and those that lie in the queue that is drained are not the oldest. The order mark needs no place in a
-//! queue: nothing joins the queue that is drained, so the mark is its end.
+//! **Control frames.** A PAUSE enters flows into the table. A RESUME removes them, and begins a rotation if the paused
+//! queue holds packets. A RESUME during a rotation takes effect after the rotation: its flows may have packets in both
+//! backup queues, and their packets in the queue that is drained may not be the oldest. The order mark needs no place
+//! in a queue: no packet joins the queue that is drained, so its end is the mark.
 //!
-//! **Departure.** A packet of a paused flow moves to the paused queue when its turn comes ([`Verdict::Requeue`]). During a
-//! rotation only the former paused queue is served; the two backup queues then have exchanged their roles. The paper counts
-//! queues modulo 2 there, which names the normal queue; exchanged roles are what its text says.
+//! **Departure.** A packet of a paused flow moves to the paused queue when its turn comes ([`Verdict::Requeue`]).
+//! During a rotation only the former paused queue is served; the two backup queues have exchanged their roles. The
+//! paper counts queues modulo 2 there, which would select the normal queue; the exchange follows the paper's text.
 //!
-//! `X_on` is looked at when a packet departs. The paper looks at it when one arrives, so that a port at which nothing more
-//! arrives, because all its flows are paused, would never resume them.
+//! `X_on` is tested when a packet departs. The paper tests it when a packet arrives, so that a port
+//! without arrivals, because all its flows are paused, would never resume them.
 //!
-//! **What has no room.** If a packet's flow finds no entry, the class is paused in its place ([`state::ClassLine::class_pauses`]
-//! counts), and the packet keeps the flow's name ([`state::UNCOUNTED`]), by which it is held back if a later PAUSE finds an entry
-//! for the flow. If a PAUSE names a flow that finds none, nothing of the priority leaves its normal queue until that flow is resumed.
+//! **Full tables.** If a packet's flow finds no entry, the class is paused instead ([`state::ClassLine::class_pauses`]
+//! counts this), and the packet keeps the flow's name ([`state::UNCOUNTED`]), to be held back after a later PAUSE with
+//! an entry. If a PAUSE finds no entry for a flow, no packet leaves the normal queue until that flow is resumed.
 
 pub mod identification;
 pub mod notification;

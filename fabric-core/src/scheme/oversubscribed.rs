@@ -1,5 +1,5 @@
-//! PFC with oversubscribed headroom: the queues draw on one pool, which is smaller than what they may hold
-//! together (DSH, Section III-C).
+//! PFC with oversubscribed headroom: the queues share one pool of headroom, which is smaller than
+//! the sum of their headroom limits (DSH, Section III-C).
 
 use super::pfc::Pfc;
 use super::{Arriving, Ingress, Leaving, Scheme};
@@ -8,7 +8,7 @@ use crate::hop_control::Order;
 use crate::map_abi::Pool;
 use crate::tables::Tables;
 
-/// [`Pfc`] whose headroom may run out for all queues at once.
+/// [`Pfc`] with a headroom pool that may be full for all queues at once.
 #[derive(Debug)]
 pub struct Oversubscribed;
 

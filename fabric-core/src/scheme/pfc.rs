@@ -1,5 +1,5 @@
-//! PFC with static and independent headroom (SIH): each ingress queue pauses its class by its own occupancy and
-//! has headroom of its own (DSH, Section II-B).
+//! PFC with static and independent headroom (SIH): each ingress queue pauses its class by its own
+//! occupancy and has its own headroom (DSH, Section II-B).
 
 use super::{Arriving, Ingress, Leaving, Scheme};
 use crate::admission::{beyond_private, fits_headroom, fits_private, fits_shared};
@@ -9,7 +9,7 @@ use crate::map_abi::Pool;
 use crate::tables::Tables;
 use crate::threshold::shared_free;
 
-/// Private, shared, headroom of the queue's own (DSH, Algorithm 1); X_off = T(t), X_on = X_off - delta.
+/// Pools: private, shared, the queue's own headroom (DSH, Algorithm 1). X_off = T(t), X_on = X_off - delta.
 #[derive(Debug)]
 pub struct Pfc;
 
@@ -41,7 +41,7 @@ impl Scheme for Pfc {
     }
 }
 
-/// The pool that takes a lossless packet; `threshold` is T(t) of its queue (DSH, Algorithm 1).
+/// Returns the pool that takes a lossless packet. `threshold` is T(t) of the packet's queue (DSH, Algorithm 1).
 #[inline(always)]
 pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
     if fits_private(packet) {
@@ -59,8 +59,8 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     Err(DropReason::HeadroomExhausted)
 }
 
-/// The same where private buffers are filled to the byte, as the HPCC simulator does it (`SwitchMmu` of its ns-3): a
-/// pool takes what just fits, and headroom takes packets whole, also where the private buffer has room for a part.
+/// Runs [`admit`] with private buffers filled to the byte, as in the HPCC simulator (`SwitchMmu` of its ns-3). Pools
+/// may fill completely, and headroom takes whole packets even if the private buffer has room for a part.
 #[inline(always)]
 fn admit_split<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
     let Ingress { config, switch, port, queue, .. } = packet.ingress;
@@ -77,8 +77,8 @@ fn admit_split<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Po
     Err(DropReason::HeadroomExhausted)
 }
 
-/// Pauses the class if that is due after a packet was admitted to `pool`; `xoff` is the queue's. ON to OFF in DSH,
-/// Fig. 3. Returns whether it has paused.
+/// Pauses the class if due after a packet was admitted to `pool`; `xoff` is the queue's X_off. ON
+/// to OFF in DSH, Fig. 3. Returns true if it has paused.
 #[inline(always)]
 pub fn pause<T: Tables>(
     at: &Ingress<'_, T>,
@@ -89,15 +89,15 @@ pub fn pause<T: Tables>(
     pause_if(at, is_due(at, xoff, pool), xoff, send)
 }
 
-/// Whether a queue whose packet was admitted to `pool` is above X_off.
+/// True if a queue whose packet was admitted to `pool` is above X_off.
 #[inline(always)]
 pub fn is_due<T>(at: &Ingress<'_, T>, xoff: u64, pool: Pool) -> bool {
-    // Algorithm 1 keeps omega_s below T(t), so a queue whose next packet no longer fits shows it by
-    // reaching into headroom; omega_s exceeds X_off where T(t) has fallen.
+    // Algorithm 1 keeps omega_s below T(t), so a queue without room for its next packet shows by
+    // its use of headroom. omega_s exceeds X_off if T(t) has fallen.
     at.queue.shared_bytes.load() > xoff || matches!(pool, Pool::Headroom)
 }
 
-/// Pauses the class of a queue that is ON, if `is_due`, because of the threshold `limit`. Returns whether it has paused.
+/// Pauses the class of a queue that is ON if `is_due`; `limit` is the threshold. Returns true if it has paused.
 #[inline(always)]
 pub fn pause_if<T: Tables>(
     at: &Ingress<'_, T>,
@@ -115,8 +115,8 @@ pub fn pause_if<T: Tables>(
     true
 }
 
-/// Resumes the class of a queue that is OFF and holds no headroom, if it has fallen to X_on: OFF to ON in DSH, Fig. 3.
-/// X_off is the scheme's threshold.
+/// Resumes the class of an OFF queue without headroom that has fallen to X_on: OFF to ON in DSH,
+/// Fig. 3. X_off is the scheme's threshold.
 #[inline(always)]
 pub fn resume<S: Scheme, T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
@@ -125,7 +125,7 @@ pub fn resume<S: Scheme, T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     resume_at(at, S::threshold(at).saturating_sub(at.config.xon_offset_bytes))
 }
 
-/// The same with this X_on.
+/// Resumes the class of an OFF queue without headroom that has fallen to `xon`.
 #[inline(always)]
 pub fn resume_at<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
     if at.queue.shared_bytes.load() > xon {
@@ -134,7 +134,7 @@ pub fn resume_at<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
     end_pause(at, xon)
 }
 
-/// Resumes the class of a queue that is OFF and holds no headroom, because of X_on.
+/// Resumes the class of an OFF queue without headroom. `xon` is the reason in the order.
 #[inline(always)]
 pub fn end_pause<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
     if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {

@@ -1,5 +1,5 @@
-//! The PFC family: PFC that may also pause an ingress queue before it is above `X_off`. These are the schemes with which OFC
-//! (Xiao et al., Sections IV-A4 and V) is compared.
+//! The PFC family: PFC that may also pause an ingress queue before it is above `X_off`. OFC is
+//! compared with these schemes (Xiao et al., Sections IV-A4 and V).
 //!
 //! | rule | also pauses | source |
 //! | --- | --- | --- |
@@ -8,18 +8,18 @@
 //! | [`Predictive`](Settings::Predictive) | a queue that will have reached `X_off` at a horizon | P-PFC: Tian et al., IEEE TPDS 31(6), 2020 |
 //! | [`PriorityAware`](Settings::PriorityAware) | low priorities, from `X_low` of their port on | G-PFC: Cui and Rim, APNOMS 2020 |
 //!
-//! No text of the four papers with formulas is public. The first, second and fourth are reconstructed from what OFC says of
-//! them, the third from the abstract of its paper, which watches the derivative of the occupation. [`settings`] and
-//! [`slope`] say what is decided here.
+//! None of the four papers is public with its formulas. The first, second and fourth are
+//! reconstructed from the text of OFC, the third from the abstract of its paper, which uses the
+//! derivative of the occupancy. [`settings`] and [`slope`] document the choices made here.
 //!
-//! Everything else is PFC's ([`pfc`]): pools, each queue's own headroom, `X_off` = T(t), `X_on` below it. A rule never puts a
-//! PAUSE off, so headroom that is enough for PFC is enough here. What a queue or port holds is what it holds in the shared
-//! pool, as for `X_off`; it includes the packet that has just been admitted, and so does the egress queue's length. All
-//! thresholds of a rule are reached at equality, as in OFC's Algorithm 1.
+//! Everything else is as in PFC ([`pfc`]): pools, each queue's own headroom, `X_off` = T(t), `X_on` below it. A rule
+//! never delays a PAUSE, so headroom that is sufficient for PFC is sufficient here. The occupancy of a queue or port is
+//! its bytes in the shared pool, as for `X_off`. It includes the packet that has just been admitted, and so does the
+//! egress queue's length. All thresholds of a rule are reached at equality, as in OFC's Algorithm 1.
 //!
-//! **RESUME.** A queue resumes at or below `X_on`, but not where its rule would pause it again whatever comes: from `X_low` on.
-//! (The rule for caPFC in its literal form also asks that no egress queue with packets of the ingress queue be congested; below
-//! `X_low` that no longer matters.) With fixed thresholds `X_on` is below `X_low`, and nothing is to be added.
+//! **RESUME.** A queue resumes at or below `X_on`, unless its rule would pause it again at the next packet: at or above
+//! `X_low`. (The literal rule of caPFC also requires that no egress queue with packets of the ingress queue is
+//! congested, which has no effect below `X_low`.) With fixed thresholds `X_on` is below `X_low` and decides alone.
 
 pub mod settings;
 pub mod slope;
@@ -44,7 +44,7 @@ pub use settings::{MeanOf, Options, Rule, Settings};
 pub struct PfcFamily;
 
 impl Scheme for PfcFamily {
-    /// T(t). Under G-PFC it is the port's: less what its other lossless queues hold.
+    /// T(t). Under G-PFC, the port's T(t) minus the bytes of its other lossless queues.
     #[inline(always)]
     fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
         threshold_of_port(at).saturating_sub(siblings(at))
@@ -113,7 +113,7 @@ impl Scheme for PfcFamily {
         match Options::of(at.policy).rule {
             Rule::CongestionAware | Rule::MeanOfEgress => Self::resume(at).iter().for_each(send),
             Rule::Predictive => resume_by_slope(at, packet.now).iter().for_each(send),
-            // What its siblings may hold has grown as well.
+            // A departure also raises the limits of the other queues of its port.
             Rule::PriorityAware => {
                 let classes = priority::of_mask(at.config.lossless_classes);
                 let queues = classes.filter_map(|class| at.sibling(class));
@@ -122,14 +122,14 @@ impl Scheme for PfcFamily {
         }
     }
 
-    /// A renewal looks at lengths alone, not at slopes: the PAUSE of a queue from which nothing departs may end by what has
-    /// departed from others.
+    /// A renewal tests lengths, not slopes: departures from other queues may end the PAUSE of a
+    /// queue without departures.
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
         let xon = xon(at, Self::threshold(at), siblings(at))?;
         pfc::resume_at(at, xon)
     }
 
-    /// As [`Self::resume`], if nothing but what is stuck is left: other queues of the port may hold less then.
+    /// As [`Self::resume`], if only stuck bytes are left: other queues of the port may hold less then.
     fn may_resume<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
@@ -156,13 +156,13 @@ impl Scheme for PfcFamily {
     }
 }
 
-/// T(t), whatever other queues of the port hold.
+/// T(t) without regard to other queues of the port.
 #[inline(always)]
 fn threshold_of_port<T: Tables>(at: &Ingress<'_, T>) -> u64 {
     threshold::evaluate(at.policy, at.config, at.switch, at.port, at.queue)
 }
 
-/// What the other lossless queues of the port hold, if the rule counts by port.
+/// Bytes of the port's other lossless queues, if the rule counts per port.
 #[inline(always)]
 fn siblings<T: Tables>(at: &Ingress<'_, T>) -> u64 {
     match Options::of(at.policy).rule {
@@ -173,7 +173,7 @@ fn siblings<T: Tables>(at: &Ingress<'_, T>) -> u64 {
     }
 }
 
-/// From where on the rule pauses the queue of a packet that was admitted and counted; `None` if it does not.
+/// Returns the threshold at which the rule pauses the queue of an admitted, counted packet. `None` if it does not.
 #[inline(always)]
 fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
     let at = &packet.ingress;
@@ -190,12 +190,12 @@ fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
                 let of_port = at.config.queues_of(at.priority).count.max(1);
                 u64::from(at.config.ports) * u64::from(of_port)
             };
-            // The product of any numbers, in tests of tables that nobody has counted in.
+            // Wraps, because tests use tables without valid counts.
             (held.wrapping_mul(queues) >= class.bytes.load()).then_some(low)
         }
         Rule::Predictive => {
             let growth = slope::sample(at, settings, packet.now)?;
-            // A queue that holds nothing would have nothing to resume it.
+            // No departure would resume an empty queue.
             (growth > 0).then(|| xoff.saturating_sub(growth.unsigned_abs()).max(1))
         }
         Rule::PriorityAware => {
@@ -205,8 +205,8 @@ fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
     }
 }
 
-/// `X_on` of a queue whose T(t) is `threshold`, the others of its port holding `siblings`; `None` if the rule pauses it
-/// whatever it holds.
+/// Returns `X_on` of a queue with the T(t) `threshold`, if the other queues of its port hold
+/// `siblings` bytes. `None` if the rule pauses it at any length.
 fn xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64, siblings: u64) -> Option<u64> {
     let xon = threshold.saturating_sub(at.config.xon_offset_bytes);
     let settings = state::settings(at.tables)?;
@@ -222,8 +222,8 @@ fn xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64, siblings: u64) -> Option<
     Some(xon.min(below))
 }
 
-/// Resumes a queue that will have fallen to `X_on` at the horizon, as its length goes on, or that is empty: its slope may be old,
-/// and nothing departs any more that would measure it again.
+/// Resumes a queue whose extrapolated length at the horizon is at most `X_on`, or that is empty:
+/// its slope may be old, and no departure will measure it again.
 fn resume_by_slope<T: Tables>(at: &Ingress<'_, T>, now: Nanos) -> Option<Order> {
     let growth = slope::sample(at, state::settings(at.tables)?, now)?;
     let xon = PfcFamily::threshold(at).saturating_sub(at.config.xon_offset_bytes);

@@ -1,4 +1,4 @@
-//! Pauses because of packets that find no room, under every scheme.
+//! Pauses due to packets without room, under every scheme.
 
 use units::{BitsPerSecond, Bytes, Nanos};
 
@@ -20,7 +20,7 @@ const CLASS: u8 = 3;
 const NOW: Nanos = Nanos(7);
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 
-/// A switch without headroom under a scheme, whose X_off is `xoff`; `None` if the tables have no room for the scheme.
+/// A switch without headroom and with the X_off `xoff`. `None` if the tables have no room for the scheme.
 fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTables, Policy)> {
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
@@ -45,7 +45,7 @@ fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTabl
     Some((tables, policy))
 }
 
-/// Hands over a packet that comes in at port 0 and leaves by port 1: its slot or why it is dropped, and the orders.
+/// Receives a packet at port 0 for port 1. Returns its slot or the reason for its drop, and the orders.
 fn arrive(tables: &OwnedTables, policy: Policy) -> (Result<u32, DropReason>, Vec<Order>) {
     let mut bytes = packet(0, 1, CLASS, Ecn::NotCapable);
     let frame = &mut ByteFrame(bytes.as_mut_slice());

@@ -1,4 +1,4 @@
-//! The one place that knows all schemes: each call goes to the scheme that the policy names.
+//! Dispatch to the scheme that the policy selects; the only file that knows all schemes.
 
 use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
@@ -24,8 +24,8 @@ use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-/// Calls `$body` with `$scheme` being the type of the scheme that `$policy` names. In eBPF the policy is a
-/// constant, and the verifier removes the other arms.
+/// Evaluates `$body` with `$scheme` as the type of the scheme that `$policy` selects. In eBPF the
+/// policy is a constant, and the verifier removes the other arms.
 macro_rules! select {
     ($policy:expr, $scheme:ident => $body:expr) => {
         match $policy.scheme() {
@@ -65,13 +65,13 @@ macro_rules! select {
     };
 }
 
-/// How a switch's scheme is configured.
+/// Settings of a switch's scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemeSettings {
-    /// [`Pfc`] has no settings of its own.
+    /// [`Pfc`], without settings.
     #[default]
     Pfc,
-    /// Neither has [`Oversubscribed`].
+    /// [`Oversubscribed`], without settings.
     Oversubscribed,
     /// [`Dsh`].
     Dsh(dsh::Settings),
@@ -88,7 +88,7 @@ pub enum SchemeSettings {
 }
 
 impl SchemeSettings {
-    /// One of each scheme that a program can be built for, options included.
+    /// Settings for each program that can be built, options included.
     pub fn every() -> impl Iterator<Item = Self> {
         let dsh =
             dsh::Options::EVERY.map(|options| dsh::Settings { options, ..Default::default() });
@@ -107,7 +107,7 @@ impl SchemeSettings {
             .chain(ofc.map(Self::Ofc))
     }
 
-    /// `policy` with this scheme.
+    /// Returns `policy` with this scheme.
     pub const fn select(&self, policy: Policy) -> Policy {
         match self {
             Self::Pfc => policy.with_scheme(SchemeKind::Pfc, 0),
@@ -123,8 +123,8 @@ impl SchemeSettings {
         }
     }
 
-    /// Writes them into a switch's tables. Of each port: its rate, and the headroom that a queue needs which
-    /// grows at that rate (Phi in DSH, Eq. 1).
+    /// Writes the settings into a switch's tables. Each port has its rate, and the headroom needed
+    /// by a queue that grows at that rate (Phi in DSH, Eq. 1).
     pub fn write<T: Tables>(
         &self,
         tables: &T,
@@ -141,8 +141,8 @@ impl SchemeSettings {
         }
     }
 
-    /// Writes the turns of the switch, (ingress, egress) ports, that pause no queue of a neighbour, into tables to
-    /// which [`write`](Self::write) has written. Only [`Bfc`] knows such turns.
+    /// Writes the turns of the switch, as (ingress, egress) ports, that pause no queue of a
+    /// neighbour. Call [`write`](Self::write) first. Only [`Bfc`] has such turns.
     pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         match self {
             Self::Pfc
@@ -157,14 +157,14 @@ impl SchemeSettings {
     }
 }
 
-/// The scheme that the policy of the ingress queue names.
+/// The scheme that the policy of the ingress queue selects.
 #[derive(Debug)]
 pub struct Selected;
 
-// A method that is missing here would be the default's for every scheme.
+// A method that is missing here would run the default for every scheme.
 #[deny(clippy::missing_trait_methods)]
 impl Scheme for Selected {
-    // One jump a frame.
+    // One jump per frame.
     #[inline(always)]
     fn arrive_to<F: Frame, T: Tables>(
         frame: &mut F,

@@ -1,8 +1,8 @@
-//! What a scheme does with victims of congestion elsewhere (SPFC, Section IV-B): a victim's ingress queues may hold the
-//! whole shared pool, all others what the policy's threshold says.
+//! Victims of congestion elsewhere in a scheme (SPFC, Section IV-B): a victim's ingress queues may
+//! use the whole shared pool, all other queues have the policy's threshold.
 //!
-//! [`spfc`](super::spfc) says when a port is a victim, and its [`state`](super::spfc::state) is the circuit that knows
-//! it. Here is what a scheme asks of these circuits: it says by [`HasVictims`] where they are, and calls
+//! [`spfc`](super::spfc) defines when a port is a victim, and its [`state`](super::spfc::state) is the circuit that
+//! detects it. A scheme returns the position of its circuits by [`HasVictims`], and calls
 //!
 //! | from | this |
 //! | --- | --- |
@@ -14,8 +14,8 @@
 //! | [`Scheme::observe`] | [`threshold_of_normal`]: a victim's threshold needs no control plane |
 //! | [`Scheme::states`], [`Scheme::state`], [`Scheme::tick`], [`Scheme::room`] | [`states`], [`state`], [`tick_of`], [`lines`] |
 //!
-//! A queue that is OFF is no victim, nor is its port: its PAUSE has reset the state. So a threshold by which a pause ends
-//! is the same in every period, and a packet that is dropped, which has not departed, need not tick.
+//! A queue that is OFF is not a victim, and neither is its port: its PAUSE has reset the state. So the threshold that
+//! ends a pause is equal in all periods, and a packet that is dropped, which does not depart, need not tick.
 
 use super::spfc::settings::{Per, Settings};
 use super::spfc::state::StateLine;
@@ -31,21 +31,21 @@ use units::{BitsPerSecond, Nanos};
 
 /// A scheme that can have victims.
 pub trait HasVictims: Scheme {
-    /// Where the circuits of a switch with so many ports are; `None` if the policy has no victims.
+    /// Returns the position of the circuits of a switch with `ports` ports. `None` if the policy has no victims.
     fn circuits(policy: Policy, ports: u32) -> Option<Circuits>;
 }
 
-/// Where a scheme keeps its circuits.
+/// Position of a scheme's circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circuits {
-    /// What has one.
+    /// Owner of a circuit: each port or each queue.
     pub per: Per,
-    /// The line of the first. The others follow it, by port or by (port, priority).
+    /// Line of the first circuit. The others follow in the order of ports or of (port, priority).
     pub first_line: u32,
 }
 
 impl Circuits {
-    /// The circuit of (`port`, `priority`).
+    /// Returns the circuit of (`port`, `priority`).
     #[inline(always)]
     pub fn line<T: Tables>(self, tables: &T, port: u32, priority: Priority) -> Option<&StateLine> {
         let row = match self.per {
@@ -55,7 +55,7 @@ impl Circuits {
         tables.scheme_line(self.first_line.wrapping_add(row)).map(SchemeLine::view)
     }
 
-    /// How many lines they take on a switch with so many ports.
+    /// Number of lines of the circuits of a switch with `ports` ports.
     pub const fn lines(self, ports: u32) -> u32 {
         match self.per {
             Per::Port => ports,
@@ -63,10 +63,10 @@ impl Circuits {
         }
     }
 
-    /// Writes the settings into those of `port`, whose rate this is.
+    /// Writes the settings into the circuits of `port`, which has this rate.
     ///
     /// # Panics
-    /// If the tables have no room for them.
+    /// If the tables are too small.
     pub fn write<T: Tables>(self, tables: &T, port: u32, rate: BitsPerSecond, settings: &Settings) {
         for priority in priority::all() {
             let line = self.line(tables, port, priority);
@@ -75,13 +75,13 @@ impl Circuits {
     }
 }
 
-/// The circuit of an ingress queue, or of its port; `None` if the policy has no victims.
+/// Returns the circuit of an ingress queue, or of its port. `None` if the policy has no victims.
 #[inline(always)]
 fn line<'a, S: HasVictims, T: Tables>(at: &Ingress<'a, T>) -> Option<&'a StateLine> {
     S::circuits(at.policy, at.config.ports)?.line(at.tables, at.port_number, at.priority)
 }
 
-/// The same of (`port`, `priority`).
+/// Returns the circuit of (`port`, `priority`). `None` if the policy has no victims.
 #[inline(always)]
 fn line_of<S: HasVictims, T: Tables>(
     tables: &T,
@@ -92,16 +92,16 @@ fn line_of<S: HasVictims, T: Tables>(
     S::circuits(policy, tables.config()?.ports)?.line(tables, port, priority)
 }
 
-/// T(t), by the state as the last arrival, departure or end of a period has left it.
+/// Returns T(t) in the state after the last arrival, departure or end of a period.
 #[inline(always)]
 pub fn threshold<S: HasVictims, T: Tables>(at: &Ingress<'_, T>) -> u64 {
     threshold_by(at, line::<S, T>(at).is_some_and(|line| line.victim.load() != 0))
 }
 
-/// T(t) for a packet that has just come in. Changes no state.
+/// Returns T(t) for an arriving packet. Changes no state.
 ///
 /// # Errors
-/// [`DropReason::BrokenTable`] if there is no line for a circuit that the policy has.
+/// [`DropReason::BrokenTable`] if the line of a circuit that the policy has is missing.
 #[inline(always)]
 pub fn threshold_of_arrival<S: HasVictims, T: Tables>(
     packet: &Arriving<'_, T>,
@@ -115,19 +115,19 @@ pub fn threshold_of_arrival<S: HasVictims, T: Tables>(
     Ok(threshold_by(at, line.is_victim(packet.now)))
 }
 
-/// T(t) of a port or queue that is normal.
+/// Returns T(t) of a normal port or queue.
 #[inline(always)]
 pub fn threshold_of_normal<T: Tables>(at: &Ingress<'_, T>) -> u64 {
     threshold::evaluate(at.policy, at.config, at.switch, at.port, at.queue)
 }
 
-/// T(t) of a victim, or of a port or queue that is normal.
+/// Returns T(t) of a victim, or of a normal port or queue.
 #[inline(always)]
 pub(super) fn threshold_by<T: Tables>(at: &Ingress<'_, T>, is_victim: bool) -> u64 {
     if is_victim { at.config.shared_pool_bytes } else { threshold_of_normal(at) }
 }
 
-/// Brings the state up to date.
+/// Updates the state to time `now`.
 #[inline(always)]
 pub fn tick<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
     if let Some(line) = line::<S, T>(at) {
@@ -135,7 +135,7 @@ pub fn tick<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
     }
 }
 
-/// A packet departs, lossless or lossy: the ingress dequeue signal of Fig. 10. A lossy queue has no state of its own.
+/// Counts a departing packet, lossless or lossy: the ingress dequeue signal of Fig. 10. A lossy queue has no state.
 #[inline(always)]
 pub fn count<S: HasVictims, T: Tables>(packet: &Leaving<'_, T>) {
     let at = &packet.ingress;
@@ -149,7 +149,7 @@ pub fn count<S: HasVictims, T: Tables>(packet: &Leaving<'_, T>) {
     }
 }
 
-/// The neighbour is told to pause. The state must be that of now: [`tick`].
+/// Records that the neighbour is paused. Call [`tick`] first, so that the state is current.
 #[inline(always)]
 pub fn paused<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order) {
     if let (Some(line), HopControl::Classes(pauses)) = (line::<S, T>(at), order.control) {
@@ -157,8 +157,8 @@ pub fn paused<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order) {
     }
 }
 
-/// The neighbour is told to resume, or that a PAUSE goes on, which changes nothing. Separate from [`paused`]: verifiers refuse
-/// a program that looks in the order of an arrival for classes that go on, of which there are none.
+/// Records that the neighbour is resumed. A renewed PAUSE changes nothing. Kept apart from [`paused`], because
+/// verifiers reject a program that scans the order of an arrival for resumed classes, which it never has.
 pub fn resumed<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order, now: Nanos) {
     if let (Some(line), HopControl::Classes(pauses)) = (line::<S, T>(at), order.control) {
         line.tick(now);
@@ -166,16 +166,16 @@ pub fn resumed<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order, now
     }
 }
 
-/// What has a state, if something has.
+/// Returns the level of the states. `None` if the policy has no victims.
 pub fn states<S: HasVictims>(policy: Policy) -> Option<PauseLevel> {
-    // What has circuits does not depend on the number of ports.
+    // The level does not depend on the number of ports.
     S::circuits(policy, 0).map(|circuits| match circuits.per {
         Per::Port => PauseLevel::Port,
         Per::Queue => PauseLevel::Queue,
     })
 }
 
-/// The state of (`port`, `priority`), as the last arrival, departure or end of a period has left it.
+/// Returns the state of (`port`, `priority`) after the last arrival, departure or end of a period.
 pub fn state<S: HasVictims, T: Tables>(
     tables: &T,
     policy: Policy,
@@ -185,7 +185,7 @@ pub fn state<S: HasVictims, T: Tables>(
     line_of::<S, T>(tables, policy, port, priority).map(StateLine::shown)
 }
 
-/// [`tick`] of (`port`, `priority`).
+/// Runs [`tick`] for (`port`, `priority`).
 pub fn tick_of<S: HasVictims, T: Tables>(
     tables: &T,
     policy: Policy,
@@ -198,7 +198,7 @@ pub fn tick_of<S: HasVictims, T: Tables>(
     }
 }
 
-/// Lines of all circuits of a switch with so many ports, for [`Room`](super::Room).
+/// Number of lines of all circuits of a switch with `ports` ports, for [`Room`](super::Room).
 pub fn lines<S: HasVictims>(policy: Policy, ports: u32) -> u32 {
     S::circuits(policy, ports).map_or(0, |circuits| circuits.lines(ports))
 }

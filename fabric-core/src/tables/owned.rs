@@ -1,4 +1,4 @@
-//! The tables of a small switch in memory of their own, for unit tests.
+//! Tables of a small switch in owned memory, for unit tests.
 
 use super::Tables;
 use crate::cell::{Cell32, Cell64, Sharing};
@@ -20,19 +20,19 @@ use crate::wire::{LinkAddresses, RemainingSize};
 
 /// Ports. Host n is behind port n.
 pub const PORTS: usize = 2;
-/// Descriptors, unless a test sets `config.slots` and `slots_limit` to more of those that there are.
+/// Default number of descriptors. Tests may raise `config.slots` and `slots_limit` up to [`MOST_SLOTS`].
 pub const SLOTS: usize = 4;
-/// How many there are.
+/// Descriptors in the table.
 pub const MOST_SLOTS: usize = 32;
 
-/// Their rate.
+/// Line rate of every port.
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
-/// Lines and blocks: enough for the tests of any scheme.
+/// Lines and blocks, enough for the tests of any scheme.
 const LINES: usize = 64;
 const LOSSY_LINES: usize = state::QUEUES_AT as usize + PORTS * QUEUE_ROWS + 64;
 const BLOCKS: usize = 4;
 
-/// A switch's address at `port`.
+/// MAC address of the switch at `port`.
 fn station(port: u32) -> [u8; 6] {
     [2, 1, 0, 0, 0, port as u8]
 }
@@ -46,7 +46,7 @@ pub struct OwnedTables {
     pub switch: SwitchState,
     /// The ports.
     pub ports: [Port; PORTS],
-    /// Their ingress queues.
+    /// Ingress queues of the ports.
     pub queues: [IngressQueue; PORTS * PRIORITIES],
     /// The route to each host.
     pub routes: [Route; PORTS],
@@ -66,8 +66,8 @@ pub struct OwnedTables {
 }
 
 impl OwnedTables {
-    /// Ports of 100 Gbit/s that need `phi` bytes of headroom, with a queue for each priority and room for
-    /// any scheme.
+    /// Returns tables of 100 Gbit/s ports with `phi` bytes of headroom each, one queue for each
+    /// priority and room for any scheme's state.
     pub fn new(config: SwitchConfig, phi: u64) -> Self {
         let port = |number: usize| Port {
             address: Cell64::new(address_to_u64(station(number as u32))),
@@ -111,7 +111,7 @@ impl OwnedTables {
         tables
     }
 
-    /// The queue of (`port`, `priority`).
+    /// The ingress queue of (`port`, `priority`).
     pub fn queue(&self, port: u32, priority: u8) -> &IngressQueue {
         &self.queues[class_row(port, Priority::new(priority)) as usize]
     }
@@ -155,7 +155,7 @@ pub fn marking_switch() -> OwnedTables {
     tables
 }
 
-/// The frame of a packet of 1000 bytes, 1058 on the wire, that comes in at `port` and goes to `host`.
+/// A 1000-byte packet's frame, 1058 bytes on the wire, that arrives at `port` and is addressed to `host`.
 pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
     let packet = RocePacket {
         source: FIRST_HOST_ADDRESS + port,

@@ -25,7 +25,7 @@ fn arrive(tables: &OwnedTables, action: StormAction, [port, host]: [u32; 2], cla
     arrival(frame, tables, policy(action), port, Nanos(7), &mut |_| {})
 }
 
-/// A PFC frame comes in at port 1 at `now` that pauses or resumes class 3.
+/// Receives a PFC frame at port 1 at `now`, which pauses or resumes class 3.
 fn pause(tables: &OwnedTables, action: StormAction, now: u64, quanta: u16) {
     let pauses = ClassPauses::xoff(CLASS.bit(), quanta);
     let mut bytes = [0; pfc::LEN];
@@ -42,7 +42,7 @@ fn packets_for_and_from_a_stormed_queue_are_dropped_by_name_and_counted() {
     let ingress = Outcome::Dropped(DropReason::WatchdogIngress);
     let tables = lossless_switch();
     begin(&tables, policy(StormAction::Drop), 1, CLASS, Nanos(5)).unwrap();
-    // From port to host and their class: what becomes of the packet.
+    // Ingress port, host and class of a packet, and its outcome.
     for (ports, class, expected) in [
         ([0, 1], 3, Some(egress)),
         ([1, 0], 3, Some(ingress)),
@@ -108,7 +108,7 @@ fn pauses_are_as_they_were_under_other_actions() {
     }
 }
 
-/// A packet that is discarded gives back all that it held, under every scheme.
+/// A discarded packet releases its buffer completely, under every scheme.
 #[test]
 fn a_discarded_packet_gives_back_its_buffer_and_resumes_whom_it_had_paused() {
     for scheme in SchemeSettings::every() {
@@ -119,7 +119,7 @@ fn a_discarded_packet_gives_back_its_buffer_and_resumes_whom_it_had_paused() {
         let frame = &mut ByteFrame(bytes.as_mut_slice());
         let outcome = arrival(frame, &tables, policy, 0, Nanos(7), &mut |_| {});
         let Outcome::Queued(queued) = outcome else { panic!("{scheme:?}: {outcome:?}") };
-        // Paused, and nothing is left of the reason once the packet has gone.
+        // Paused by a packet whose departure leaves no reason for the pause.
         tables.queue(0, 3).off.store(1);
         let mut resumed = 0;
         let mut discard = || {

@@ -15,14 +15,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{EmitError, Layer, ParseError};
 use super::psn::Psn;
 
-/// The widest message sequence number.
+/// Max message sequence number.
 pub const MAXIMUM_MESSAGE_SEQUENCE_NUMBER: u32 = 0x00ff_ffff;
 
 /// The header's length in bytes.
 pub const LEN: usize = 4;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -32,20 +32,20 @@ pub struct Header {
     message_sequence_number: [u8; 3],
 }
 
-/// What an AETH says.
+/// Syndrome of an AETH: ACK or NAK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
     /// Everything up to the PSN has arrived; unlimited credit (0x1f).
     Ack,
-    /// A PSN was skipped: the PSN given is the one expected (0x60).
+    /// A PSN was skipped: the packet's PSN is the one expected (0x60).
     NakSequenceError,
-    /// A packet has arrived ahead of the PSN given, which is the one expected (0x7f: the last of the NAK codes
-    /// that InfiniBand reserves).
+    /// A packet has arrived ahead of the expected one, whose PSN the packet has (0x7f: the last of
+    /// the NAK codes that InfiniBand reserves).
     SelectiveNak,
 }
 
 impl Syndrome {
-    /// From the syndrome's byte, if xoff speaks it.
+    /// Decodes the syndrome's byte. `None` if xoff does not support it.
     #[inline(always)]
     pub const fn from_wire(syndrome: u8) -> Option<Self> {
         match syndrome {
@@ -82,18 +82,18 @@ impl fmt::Display for Syndrome {
 pub struct Fields {
     /// ACK or NAK.
     pub syndrome: Syndrome,
-    /// Message sequence number, 24 bits: messages completed at the responder. Of a selective NAK, the PSN of the
-    /// packet that has arrived.
+    /// Message sequence number, 24 bits: messages completed at the responder. In a selective NAK,
+    /// the PSN of the packet that has arrived.
     pub message_sequence_number: u32,
 }
 
 impl Fields {
-    /// A selective NAK: packet `arrived` has arrived ahead of the one expected.
+    /// Creates a selective NAK: packet `arrived` has arrived ahead of the expected one.
     pub const fn selective_nak(arrived: Psn) -> Self {
         Self { syndrome: Syndrome::SelectiveNak, message_sequence_number: arrived.value() }
     }
 
-    /// The packet that a selective NAK says has arrived.
+    /// Returns the PSN of the packet that has arrived, for a selective NAK.
     pub const fn arrived(&self) -> Option<Psn> {
         match self.syndrome {
             Syndrome::SelectiveNak => Some(Psn::new(self.message_sequence_number)),
@@ -103,7 +103,7 @@ impl Fields {
 }
 
 impl Header {
-    /// A header that says `fields`; of the message sequence number, 24 bits.
+    /// Creates a header from `fields`. The message sequence number has 24 bits.
     #[inline(always)]
     pub const fn new(fields: Fields) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl Header {
         }
     }
 
-    /// What the header says, or the error that its syndrome is unknown.
+    /// Returns the header's fields, or an error if the syndrome is unknown.
     #[inline(always)]
     pub const fn fields(&self) -> Result<Fields, ParseError> {
         match Syndrome::from_wire(self.syndrome) {
@@ -124,13 +124,13 @@ impl Header {
         }
     }
 
-    /// The header at the start of `bytes`, and what follows it.
+    /// Returns the header at the start of `bytes` and the bytes after it.
     #[inline(always)]
     pub fn parse(bytes: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(bytes, Layer::Aeth)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

@@ -18,12 +18,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{EmitError, Layer, ParseError};
 use super::psn::Psn;
 
-/// The partition that everyone is in.
+/// The default partition, to which all end nodes belong.
 pub const DEFAULT_PARTITION_KEY: u16 = 0xffff;
 /// Backward explicit congestion notification, in the congestion byte: set in a CNP, and in an ACK that
 /// echoes a mark.
 pub const BECN: u8 = 0x40;
-/// The widest queue pair number.
+/// Max queue pair number.
 pub const MAXIMUM_QUEUE_PAIR: u32 = 0x00ff_ffff;
 
 const MIGRATION: u8 = 0x40;
@@ -35,7 +35,7 @@ const ACK_REQUEST: u8 = 0x80;
 pub const LEN: usize = 12;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -50,7 +50,7 @@ pub struct Header {
     psn: [u8; 3],
 }
 
-/// The BTH opcodes of a reliable connection that xoff speaks, and the CNP.
+/// BTH opcodes of reliable connections that xoff supports, and the CNP's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
@@ -69,7 +69,7 @@ pub enum Opcode {
 }
 
 impl Opcode {
-    /// From the opcode's byte, if xoff speaks it.
+    /// Decodes the opcode's byte. `None` if xoff does not support it.
     #[inline(always)]
     pub const fn from_wire(opcode: u8) -> Option<Self> {
         match opcode {
@@ -83,19 +83,19 @@ impl Opcode {
         }
     }
 
-    /// Whether a RETH follows the BTH.
+    /// True if a RETH follows the BTH.
     #[inline(always)]
     pub const fn has_reth(self) -> bool {
         matches!(self, Self::WriteFirst | Self::WriteOnly)
     }
 
-    /// Whether an AETH follows the BTH.
+    /// True if an AETH follows the BTH.
     #[inline(always)]
     pub const fn has_aeth(self) -> bool {
         matches!(self, Self::Acknowledge)
     }
 
-    /// Whether a payload may follow the headers.
+    /// True if a payload may follow the headers.
     #[inline(always)]
     pub const fn has_payload(self) -> bool {
         !matches!(self, Self::Acknowledge | Self::Cnp)
@@ -116,10 +116,10 @@ impl fmt::Display for Opcode {
 }
 
 impl Header {
-    /// A header with the migration bit set, as NICs set it, and BECN if the opcode is the CNP's.
+    /// Creates a header with the migration bit set, as NICs set it, and with BECN if the opcode is the CNP's.
     ///
-    /// `pad_count` counts the 0 to 3 bytes that fill the payload up to four; of `destination_qp`,
-    /// 24 bits are used.
+    /// `pad_count` is the number of bytes, 0 to 3, that pad the payload to a multiple of four.
+    /// `destination_qp` has 24 bits.
     #[inline(always)]
     pub const fn new(
         opcode: Opcode,
@@ -139,14 +139,14 @@ impl Header {
         }
     }
 
-    /// The same header with BECN set.
+    /// Sets BECN.
     #[must_use]
     #[inline(always)]
     pub const fn with_becn(self) -> Self {
         Self { congestion: BECN, ..self }
     }
 
-    /// The opcode, if xoff speaks it.
+    /// Returns the opcode. `None` if xoff does not support it.
     #[inline(always)]
     pub const fn opcode(&self) -> Option<Opcode> {
         Opcode::from_wire(self.opcode)
@@ -182,7 +182,7 @@ impl Header {
         super::read_u24(self.destination_qp)
     }
 
-    /// Whether the requester wants an ACK for this packet.
+    /// True if the requester requests an ACK for this packet.
     #[inline(always)]
     pub const fn ack_request(&self) -> bool {
         self.ack_request & ACK_REQUEST != 0
@@ -194,7 +194,7 @@ impl Header {
         Psn::new(super::read_u24(self.psn))
     }
 
-    /// The header at the start of `segment`, whatever its opcode, and what follows it.
+    /// Returns the header at the start of `segment`, whatever its opcode, and the bytes after it.
     #[inline(always)]
     pub fn parse(segment: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         let (header, rest) = super::split::<Self>(segment, Layer::Bth)?;
@@ -204,7 +204,7 @@ impl Header {
         }
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

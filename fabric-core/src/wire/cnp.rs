@@ -1,5 +1,5 @@
-//! What follows the BTH of a congestion notification packet (InfiniBand Architecture, RoCEv2 annex,
-//! A17.9.3).
+//! Reserved bytes after the BTH of a congestion notification packet (InfiniBand Architecture,
+//! RoCEv2 annex, A17.9.3).
 //!
 //! ```text
 //!  0  reserved, zero  16
@@ -11,11 +11,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{EmitError, Layer, ParseError};
 
-/// The reserved bytes' number.
+/// Number of the reserved bytes.
 pub const LEN: usize = 16;
 const _: () = assert!(size_of::<Reserved>() == LEN);
 
-/// The reserved bytes as they lie on the wire.
+/// The reserved bytes on the wire.
 #[derive(
     Clone,
     Copy,
@@ -35,8 +35,8 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// The reserved bytes at the start of `bytes`, and what follows them; other than zero is an
-    /// error.
+    /// Returns the reserved bytes at the start of `bytes` and the bytes after them. Reserved bytes
+    /// other than zero are an error.
     #[inline(always)]
     pub fn parse(bytes: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         let (reserved, rest) = super::split::<Self>(bytes, Layer::Cnp)?;
@@ -47,7 +47,7 @@ impl Reserved {
         }
     }
 
-    /// Writes the reserved bytes at the start of `buffer` and returns what follows them.
+    /// Writes the reserved bytes at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

@@ -1,18 +1,18 @@
-//! What can be wrong with bytes from a wire, and with a packet that is to become bytes.
+//! Errors of parsing received bytes, and of emitting packets.
 
 use core::error::Error;
 use core::fmt;
 
 use super::bth::Opcode;
 
-/// A header or trailer, as errors name it.
+/// A header or trailer, as named in errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// Ethernet header, or a frame below the minimum of 60 bytes.
     Ethernet,
     /// MAC control header with its opcode.
     MacControl,
-    /// What xoff's own protocols have in common.
+    /// Common header of xoff's own protocols.
     Experimental,
     /// Link delay frame.
     LinkDelay,
@@ -59,68 +59,68 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Why bytes are not the packet they were taken for.
+/// Reason why bytes are not a valid packet of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// The bytes end before the layer does.
     Truncated {
-        /// The layer that is cut.
+        /// The truncated layer.
         layer: Layer,
         /// Its length in bytes.
         needed: usize,
-        /// The bytes that are left for it.
+        /// Bytes available for the layer.
         available: usize,
     },
-    /// The frame is not as long as its IP packet, padded to the Ethernet minimum, makes it.
+    /// The frame's length does not match its IP packet, padded to the Ethernet minimum.
     FrameLength {
-        /// From the IP total length.
+        /// Length from the IP total length.
         expected: usize,
-        /// The frame's own.
+        /// Length of the frame.
         actual: usize,
     },
-    /// Another EtherType than the one parsed for.
+    /// Unexpected EtherType.
     EtherType(u16),
-    /// A MAC control frame to another address than 01:80:c2:00:00:01.
+    /// A MAC control frame to an address other than 01:80:c2:00:00:01.
     MacControlDestination([u8; 6]),
-    /// Another MAC control opcode than the one parsed for.
+    /// Unexpected MAC control opcode.
     MacControlOpcode(u16),
     /// A link delay frame that is neither request nor response.
     LinkDelayKind(u16),
-    /// A hop control frame of this kind whose body says nothing, or of a kind that does not exist.
+    /// A hop control frame of this kind with an invalid body, or of an unknown kind.
     HopControlBody(u16),
-    /// A frame of the experimental EtherType to another address than 01:80:c2:00:00:0e.
+    /// A frame of the experimental EtherType to an address other than 01:80:c2:00:00:0e.
     ExperimentalDestination([u8; 6]),
-    /// Another protocol under the experimental EtherType than the one parsed for.
+    /// Unexpected protocol under the experimental EtherType.
     ExperimentalProtocol(u16),
     /// IP version other than 4.
     IpVersion(u8),
-    /// IPv4 header length in words other than 5: options, or nonsense.
+    /// IPv4 header length in words other than 5: options, or an invalid length.
     IpHeaderLength(u8),
-    /// The IPv4 total length is below the header's or beyond the bytes there are.
+    /// The IPv4 total length is below the header's length or above the available bytes.
     IpTotalLength {
-        /// As the header says.
+        /// Total length in the header.
         total: usize,
-        /// The bytes from the IP header on.
+        /// Bytes from the IP header on.
         available: usize,
     },
     /// The IPv4 header's checksum does not verify.
     IpChecksum {
-        /// What it should be.
+        /// Correct checksum.
         expected: u16,
-        /// As the header says.
+        /// Checksum in the header.
         found: u16,
     },
     /// A fragment of an IPv4 packet.
     Fragment,
-    /// Another IP protocol than the one parsed for.
+    /// Unexpected IP protocol.
     Protocol(u8),
-    /// Another UDP destination port than `RoCEv2`'s 4791.
+    /// UDP destination port other than `RoCEv2`'s 4791.
     UdpPort(u16),
-    /// The UDP length disagrees with the IP total length, and what it leaves is too short for telemetry.
+    /// The UDP length disagrees with the IP total length, and the difference is too short for telemetry.
     UdpLength {
-        /// From the IP total length.
+        /// UDP length from the IP total length.
         expected: usize,
-        /// As the header says.
+        /// UDP length in the header.
         found: usize,
     },
     /// A UDP checksum other than the zero that `RoCEv2` sends.
@@ -132,31 +132,31 @@ pub enum ParseError {
     },
     /// The invariant CRC does not verify.
     Icrc {
-        /// What it should be.
+        /// Correct CRC.
         expected: u32,
-        /// As the packet says.
+        /// CRC in the packet.
         found: u32,
     },
     /// BTH header version other than 0.
     BthVersion(u8),
-    /// A BTH opcode that xoff does not speak.
+    /// A BTH opcode that xoff does not support.
     UnknownOpcode(u8),
-    /// Another partition than the default, 0xffff.
+    /// A partition key other than the default, 0xffff.
     PartitionKey(u16),
     /// FECN, BECN or reserved bits set other than the BECN of a CNP or ACK, or a CNP without it.
     CongestionBits(u8),
-    /// An AETH syndrome that xoff does not speak.
+    /// An AETH syndrome that xoff does not support.
     UnknownSyndrome(u8),
     /// The 16 bytes of a CNP are not zero.
     CnpReserved,
-    /// More padding announced than bytes are there.
+    /// More padding than available bytes.
     PadCount {
-        /// As the BTH says.
+        /// Padding in the BTH.
         pad: u8,
         /// Payload and padding together.
         available: usize,
     },
-    /// A payload behind an opcode that has none.
+    /// A payload after an opcode without payload.
     UnexpectedPayload {
         /// The opcode.
         opcode: Opcode,
@@ -165,52 +165,52 @@ pub enum ParseError {
     },
     /// The payload is not the pattern of its packet.
     PayloadPattern,
-    /// TCP ports that no xoff connection uses.
+    /// TCP ports that belong to no xoff connection.
     TcpPorts {
         /// Source port.
         source: u16,
         /// Destination port.
         destination: u16,
     },
-    /// TCP flags or reserved bits that xoff does not set, or not in this combination.
+    /// TCP flags or reserved bits that xoff never sets, or an invalid combination.
     TcpFlags(u8),
-    /// TCP options other than the ones that go with the flags.
+    /// TCP options other than those that belong to the flags.
     TcpOptions,
     /// TCP's checksum does not verify.
     TcpChecksum {
-        /// What it should be.
+        /// Correct checksum.
         expected: u16,
-        /// As the header says.
+        /// Checksum in the header.
         found: u16,
     },
     /// A payload in a segment that opens a connection.
     TcpPayload {
-        /// In bytes.
+        /// Length of the payload, bytes.
         length: usize,
     },
     /// A checksum of UDP options other than the zero that goes with no UDP checksum.
     OptionChecksum(u16),
     /// An experimental option other than telemetry.
     UnknownOption {
-        /// Its kind.
+        /// Kind of the option.
         kind: u8,
-        /// What an experimental option says that it is.
+        /// Identifier of an experimental option.
         identifier: u16,
     },
-    /// Telemetry that is not as long as it says, or has room for no stamp or for more than its transport has.
+    /// Telemetry with a wrong length, or with room for no stamp or for more stamps than its transport allows.
     TelemetryLength {
-        /// As it says, in bytes.
+        /// Length in the option, bytes.
         length: u8,
-        /// The bytes behind its header.
+        /// Bytes after the option's header.
         stamps: usize,
     },
-    /// Flags of telemetry that do not exist.
+    /// Undefined flags of telemetry.
     TelemetryFlags(u8),
     /// Telemetry with more stamps than it has room for.
     TelemetryHops {
-        /// Stamps, as it says.
+        /// Number of stamps in the option.
         hops: u8,
-        /// Stamps for which there is room.
+        /// Number of stamps for which there is room.
         room: u8,
     },
 }
@@ -305,18 +305,18 @@ impl fmt::Display for ParseError {
 
 impl Error for ParseError {}
 
-/// Why a packet cannot become bytes.
+/// Reason why a packet cannot be emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmitError {
     /// The buffer ends before the bytes do.
     BufferTooSmall {
-        /// The bytes to be written.
+        /// Bytes of the packet.
         needed: usize,
-        /// The buffer's length.
+        /// Length of the buffer.
         available: usize,
     },
-    /// RETH, AETH or payload is missing where the opcode has it, or there where it has none; or a
-    /// congestion echo where there is no AETH.
+    /// RETH, AETH or payload is missing although the opcode requires it, or present although the
+    /// opcode forbids it; or congestion echo is set without an AETH.
     HeadersOfOpcode(Opcode),
     /// A value needs more bits than its field has.
     FieldTooWide {
@@ -325,11 +325,11 @@ pub enum EmitError {
         /// The value.
         value: u32,
     },
-    /// Flags, options and payload do not fit each other in a TCP segment, or its ports are of no connection.
+    /// Flags, options and payload of a TCP segment contradict each other, or its ports belong to no connection.
     TcpSegment,
     /// The IPv4 total length would not fit its 16 bits.
     TooLong {
-        /// The length in bytes.
+        /// Total length, bytes.
         total: usize,
     },
 }

@@ -17,18 +17,18 @@ use super::error::{EmitError, Layer, ParseError};
 pub const ETHER_TYPE_IPV4: u16 = 0x0800;
 /// EtherType of MAC control: PAUSE and PFC.
 pub const ETHER_TYPE_MAC_CONTROL: u16 = 0x8808;
-/// EtherType of protocols of xoff's own: local experimental EtherType 1 (IEEE 802-2014, 9.2.3).
+/// EtherType of xoff's own protocols: local experimental EtherType 1 (IEEE 802-2014, 9.2.3).
 pub const ETHER_TYPE_EXPERIMENTAL: u16 = 0x88b5;
-/// The shortest frame, without FCS: 64 bytes on the wire less 4.
+/// Min length of a frame without FCS: 64 bytes on the wire minus 4.
 pub const MINIMUM_FRAME_LENGTH: usize = 60;
 
 /// The header's length in bytes.
 pub const LEN: usize = 14;
-/// Where the EtherType begins, and the addresses end.
+/// Offset of the EtherType, and length of the two addresses.
 pub const ETHER_TYPE_AT: usize = offset_of!(Header, ether_type);
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -39,7 +39,7 @@ pub struct Header {
     ether_type: [u8; 2],
 }
 
-/// The two ends of a link, as a sender on it writes them.
+/// MAC addresses of the two ends of a link, in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkAddresses {
     /// The sender's MAC address.
@@ -49,7 +49,7 @@ pub struct LinkAddresses {
 }
 
 impl LinkAddresses {
-    /// As a frame begins with them.
+    /// Returns the addresses in wire order, the first bytes of a frame.
     #[inline(always)]
     pub fn to_bytes(self) -> [u8; ETHER_TYPE_AT] {
         transmute!([self.destination, self.source])
@@ -57,7 +57,7 @@ impl LinkAddresses {
 }
 
 impl Header {
-    /// A header between two stations of a link.
+    /// Creates a header with these addresses.
     #[inline(always)]
     pub const fn new(addresses: LinkAddresses, ether_type: u16) -> Self {
         Self {
@@ -86,13 +86,13 @@ impl Header {
         u16::from_be_bytes(self.ether_type)
     }
 
-    /// The header at the start of `frame`, and what follows it.
+    /// Returns the header at the start of `frame` and the bytes after it.
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(frame, Layer::Ethernet)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)
@@ -106,7 +106,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// A MAC address as people read it.
+/// A MAC address that displays as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(pub [u8; 6]);
 

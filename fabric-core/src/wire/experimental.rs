@@ -1,4 +1,4 @@
-//! What xoff's own protocols, link delay and hop control, have in common.
+//! Common header of xoff's own protocols, link delay and hop control.
 //!
 //! ```text
 //!  0  01 80 c2 00 00 0e  6   never forwarded by a bridge
@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{EmitError, Layer, ParseError};
 use super::ethernet::{self, ETHER_TYPE_EXPERIMENTAL, LinkAddresses};
 
-/// The address that every frame of these protocols is sent to.
+/// Destination address of every frame of these protocols.
 pub const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e];
 
 /// The header's length in bytes.
@@ -23,10 +23,10 @@ pub const LEN: usize = 18;
 const _: () = assert!(size_of::<Header>() == LEN);
 const _: () = assert!(size_of::<Selector>() == SELECTOR_LEN);
 
-/// The length of what follows the Ethernet header.
+/// Length of the header after the Ethernet header.
 pub const SELECTOR_LEN: usize = LEN - ethernet::LEN;
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -36,7 +36,7 @@ pub struct Header {
     selector: Selector,
 }
 
-/// Which frame of which protocol it is.
+/// Protocol and kind of a frame.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -47,13 +47,13 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Which of the protocols it is.
+    /// Returns the number of the protocol.
     #[inline(always)]
     pub const fn protocol(&self) -> u16 {
         u16::from_be_bytes(self.protocol)
     }
 
-    /// Which of the protocol's frames it is.
+    /// Returns the kind of frame within the protocol.
     #[inline(always)]
     pub const fn kind(&self) -> u16 {
         u16::from_be_bytes(self.kind)
@@ -61,7 +61,7 @@ impl Selector {
 }
 
 impl Header {
-    /// A header from the station `source`.
+    /// Creates a header with the source address `source`.
     #[inline(always)]
     pub const fn new(source: [u8; 6], protocol: u16, kind: u16) -> Self {
         let addresses = LinkAddresses { source, destination: DESTINATION };
@@ -69,13 +69,13 @@ impl Header {
         Self { ethernet: ethernet::Header::new(addresses, ETHER_TYPE_EXPERIMENTAL), selector }
     }
 
-    /// The sending station's MAC address.
+    /// Returns the sender's MAC address.
     #[inline(always)]
     pub const fn source(&self) -> [u8; 6] {
         self.ethernet.addresses().source
     }
 
-    /// Which of the protocol's frames it is.
+    /// Returns the kind of frame within the protocol.
     #[inline(always)]
     pub const fn kind(&self) -> u16 {
         self.selector.kind()
@@ -96,13 +96,13 @@ impl Header {
         }
     }
 
-    /// The header at the start of `frame`, and what follows it; `check` tells whether it is one.
+    /// Returns the header at the start of `frame` and the bytes after it. `check` validates the header.
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(frame, Layer::Experimental)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

@@ -1,5 +1,5 @@
-//! Hop control frame: what a switch tells the neighbour that sends to it, beyond PFC (docs/hop-control.md). A
-//! protocol of xoff's own.
+//! Hop control frame: limits, beyond PFC, on what the neighbour may send to a switch
+//! (docs/hop-control.md). This protocol is xoff's own.
 //!
 //! ```text
 //!  0  header of xoff's protocols  18   protocol 2; kind: 1 a queue, 2 all queues, 3 flows, 4 a rate
@@ -24,11 +24,11 @@ use crate::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use crate::priority::Priority;
 use crate::queue::{FLOW_QUEUES, QueueId};
 
-/// What tells hop control frames from other protocols of xoff under the same EtherType.
+/// Number of the hop control protocol among xoff's protocols under the experimental EtherType.
 pub const PROTOCOL: u16 = 2;
 /// The frame's length in bytes, without FCS.
 pub const LEN: usize = 60;
-/// Bytes that depend on the kind.
+/// Bytes whose meaning depends on the kind.
 pub const BODY_LEN: usize = 20;
 const _: () = assert!(size_of::<Header>() == LEN && pfc::LEN == LEN);
 
@@ -37,7 +37,7 @@ const KIND_QUEUES: u16 = 2;
 const KIND_FLOWS: u16 = 3;
 const KIND_RATE: u16 = 4;
 
-/// The frame as it lies on the wire.
+/// The frame on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -48,17 +48,17 @@ pub struct Header {
     padding: [u8; 22],
 }
 
-/// Any hop control frame as a plain value. What it says of classes travels in a PFC frame.
+/// Any hop control frame as a plain value. Pauses of classes travel in a PFC frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The sending station's MAC address.
+    /// The sender's MAC address.
     pub source: [u8; 6],
-    /// What it says.
+    /// The message.
     pub control: HopControl,
 }
 
 impl Frame {
-    /// Reads a frame of this protocol; bytes beyond its 60 are ignored.
+    /// Parses a frame of this protocol; bytes beyond its 60 are ignored.
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (header, _) = super::split::<Header>(frame, Layer::HopControl)?;
         header.start.check(PROTOCOL)?;
@@ -96,7 +96,7 @@ const fn wide([low, high]: [u64; 2]) -> u128 {
     low as u128 | (high as u128) << 64
 }
 
-/// What the body of a frame of this kind says; `None` if that is nothing.
+/// Decodes the body of a frame of this kind. `None` if the body is invalid or the kind unknown.
 #[inline(always)]
 pub fn read_body(kind: u16, body: &[u8; BODY_LEN]) -> Option<HopControl> {
     let [subject, state, count, _, data @ ..] = *body;
@@ -127,7 +127,7 @@ pub fn read_body(kind: u16, body: &[u8; BODY_LEN]) -> Option<HopControl> {
     }
 }
 
-/// Word `index` of four in network order.
+/// Returns 32-bit word `index` of four in network order.
 #[inline(always)]
 const fn word(data: &[u8; 16], index: usize) -> u32 {
     let at = 4 * (index & 3);

@@ -1,8 +1,8 @@
 //! Invariant CRC (InfiniBand Architecture 1.4, 7.8.1; RoCEv2 annex, A17.3.3).
 //!
 //! CRC-32 of IEEE 802.3 over eight bytes of ones in place of the LRH, then over the packet from its
-//! IP header to the end of its padding, with what a router may change taken as ones. It ends the
-//! packet:
+//! IP header to the end of its padding. Fields that a router may change count as ones. The ICRC
+//! ends the packet:
 //!
 //! ```text
 //!  0  CRC, little endian  4
@@ -16,7 +16,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{EmitError, Layer, ParseError};
 use super::{bth, ipv4, udp};
 
-/// The CRC of the eight bytes of ones, from where every packet's goes on.
+/// CRC of the eight bytes of ones, with which every packet's CRC begins.
 const SEED: u32 = 0x2144_df1c;
 
 const HEADERS: usize = ipv4::LEN + udp::LEN + bth::LEN;
@@ -25,7 +25,7 @@ const HEADERS: usize = ipv4::LEN + udp::LEN + bth::LEN;
 pub const LEN: usize = 4;
 const _: () = assert!(size_of::<Trailer>() == LEN);
 
-/// The trailer as it lies on the wire.
+/// The trailer on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -36,7 +36,7 @@ pub struct Trailer {
 
 /// The ICRC of an IPv4 packet without options, given from its IP header to just before the ICRC.
 ///
-/// Bytes that end before the BTH does are no RoCEv2 packet: their CRC is taken with nothing masked.
+/// Bytes that end before the BTH does are not a RoCEv2 packet; their CRC is computed without any mask.
 pub fn compute(ip_packet: &[u8]) -> u32 {
     let mut hasher = Hasher::new_with_initial(SEED);
     match ip_packet.split_first_chunk::<HEADERS>() {
@@ -59,22 +59,22 @@ fn masked(headers: &[u8; HEADERS]) -> [u8; HEADERS] {
 }
 
 impl Trailer {
-    /// A trailer that says `crc`.
+    /// Creates a trailer with this CRC.
     pub const fn new(crc: u32) -> Self {
         Self { crc: crc.to_le_bytes() }
     }
 
-    /// The CRC as it stands.
+    /// Returns the CRC in the trailer.
     pub const fn crc(&self) -> u32 {
         u32::from_le_bytes(self.crc)
     }
 
-    /// The trailer at the start of `bytes`, and what follows it.
+    /// Returns the trailer at the start of `bytes` and the bytes after it.
     pub fn parse(bytes: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(bytes, Layer::Icrc)
     }
 
-    /// Writes the trailer at the start of `buffer` and returns what follows it.
+    /// Writes the trailer at the start of `buffer` and returns the rest of `buffer`.
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)
     }

@@ -3,13 +3,14 @@
 use super::error::{Layer, ParseError};
 use super::{ethernet, ipv4};
 
-/// The length of a frame around an IP packet.
+/// Returns the length of a frame that contains an IP packet.
 pub(super) const fn frame_length(ip_total_length: usize) -> usize {
     let length = ethernet::LEN + ip_total_length;
     if length < ethernet::MINIMUM_FRAME_LENGTH { ethernet::MINIMUM_FRAME_LENGTH } else { length }
 }
 
-/// The IPv4 header of a whole packet of `protocol`, and the packet from that header on, without the Ethernet padding.
+/// Returns the IPv4 header of an unfragmented packet of `protocol`, and the packet from its header on, without Ethernet
+/// padding.
 pub(super) fn open(frame: &[u8], protocol: u8) -> Result<(&ipv4::Header, &[u8]), ParseError> {
     let (needed, available) = (ethernet::MINIMUM_FRAME_LENGTH, frame.len());
     if available < needed {

@@ -34,19 +34,19 @@ pub const FIRST_RTT: u8 = 2;
 
 /// The header's length in bytes.
 pub const LEN: usize = 20;
-/// Where DSCP and ECN are.
+/// Offset of DSCP and ECN in the header.
 pub const TYPE_OF_SERVICE_AT: usize = offset_of!(Header, type_of_service);
-/// Where the time to live is; protocol and checksum follow.
+/// Offset of the time to live in the header; protocol and checksum follow.
 pub const TIME_TO_LIVE_AT: usize = offset_of!(Header, time_to_live);
-/// Where the protocol is.
+/// Offset of the protocol in the header.
 pub const PROTOCOL_AT: usize = offset_of!(Header, protocol);
-/// Where the checksum begins.
+/// Offset of the checksum in the header.
 pub const CHECKSUM_AT: usize = offset_of!(Header, checksum);
 /// Offset of the destination address in the header.
 pub const DESTINATION_AT: usize = offset_of!(Header, destination);
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -159,7 +159,7 @@ impl Header {
         header
     }
 
-    /// The same with this identification.
+    /// Replaces the identification and updates the checksum.
     #[inline(always)]
     #[must_use]
     pub const fn with_identification(mut self, identification: u16) -> Self {
@@ -169,7 +169,7 @@ impl Header {
         self
     }
 
-    /// Identification: xoff's hosts say in it what a flow has left to send (`remaining_size`).
+    /// Returns the identification, in which xoff's hosts send the rest of a flow's size (`remaining_size`).
     #[inline(always)]
     pub const fn identification(&self) -> u16 {
         u16::from_be_bytes(self.identification)
@@ -199,13 +199,13 @@ impl Header {
         u16::from_be_bytes(self.total_length)
     }
 
-    /// Whether the packet is less than a whole one.
+    /// True if the packet is a fragment of a larger one.
     #[inline(always)]
     pub const fn is_fragment(&self) -> bool {
         u16::from_be_bytes(self.flags_and_offset) & MORE_FRAGMENTS_AND_OFFSET != 0
     }
 
-    /// Whether the payload begins with a source and a destination port.
+    /// True if the payload begins with a source and a destination port.
     #[inline(always)]
     pub const fn has_ports(&self) -> bool {
         matches!(self.protocol, PROTOCOL_TCP | PROTOCOL_UDP) && !self.is_fragment()
@@ -223,7 +223,7 @@ impl Header {
         self.protocol
     }
 
-    /// Header checksum as it stands.
+    /// Returns the header checksum field.
     #[inline(always)]
     pub const fn checksum(&self) -> u16 {
         u16::from_be_bytes(self.checksum)
@@ -241,7 +241,7 @@ impl Header {
         u32::from_be_bytes(self.destination)
     }
 
-    /// The checksum that the other fields call for.
+    /// Returns the checksum that matches the other fields.
     #[inline(always)]
     pub fn expected_checksum(&self) -> u16 {
         let own = u32::from(u16::from_ne_bytes(self.checksum));
@@ -259,17 +259,17 @@ impl Header {
         Err(ParseError::IpChecksum { expected, found })
     }
 
-    /// The sum of all words, in the machine's byte order: that of the folded sum is the same (RFC 1071, 2 (B)).
+    /// Returns the sum of all words in the machine's byte order, in which it also folds (RFC 1071, 2 (B)).
     #[inline(always)]
     fn sum(&self) -> u32 {
         let words: &[[u8; 2]; LEN / 2] = transmute_ref!(self);
         words.iter().map(|word| u32::from(u16::from_ne_bytes(*word))).sum()
     }
 
-    /// Takes one off the time to live and keeps the checksum right.
+    /// Decrements the time to live and updates the checksum.
     ///
-    /// False, and nothing changed, if that would leave none: a router drops the packet (RFC 1812,
-    /// 5.3.1).
+    /// Returns false and changes nothing if the time to live would become 0: a router drops the
+    /// packet (RFC 1812, 5.3.1).
     #[inline(always)]
     pub const fn decrement_time_to_live(&mut self) -> bool {
         if self.time_to_live <= 1 {
@@ -280,7 +280,7 @@ impl Header {
         true
     }
 
-    /// Replaces DSCP and ECN and keeps the checksum right.
+    /// Replaces DSCP and ECN and updates the checksum.
     #[inline(always)]
     pub const fn set_type_of_service(&mut self, type_of_service: u8) {
         let old = self.type_of_service;
@@ -288,14 +288,14 @@ impl Header {
         self.type_of_service = type_of_service;
     }
 
-    /// Replaces ECN and keeps the checksum right.
+    /// Replaces ECN and updates the checksum.
     #[inline(always)]
     pub const fn set_ecn(&mut self, ecn: Ecn) {
         self.set_type_of_service(type_of_service(self.dscp(), ecn));
     }
 
-    /// The header at the start of `packet`, and what follows it; the checksum is left to
-    /// `verify_checksum`.
+    /// Returns the header at the start of `packet` and the bytes after it. `verify_checksum` checks
+    /// the checksum.
     #[inline(always)]
     pub fn parse(packet: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         let (header, rest) = super::split::<Self>(packet, Layer::Ipv4)?;
@@ -303,7 +303,7 @@ impl Header {
         Ok((header, rest))
     }
 
-    /// Checks version and lengths, where `available` bytes are there from the header on.
+    /// Checks version and lengths, given the available bytes from the header on.
     #[inline(always)]
     pub fn check(&self, available: usize) -> Result<(), ParseError> {
         if self.version_and_words >> 4 != VERSION_AND_WORDS >> 4 {
@@ -319,7 +319,7 @@ impl Header {
         Ok(())
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(incremental_checksum(0xdd2f, 0x5555, 0x3285), 0x0000);
     }
 
-    /// Sums whose first fold carries again, and those just below.
+    /// Sums whose first fold carries again, and sums just below.
     #[test]
     fn a_carry_of_a_carry_is_added() {
         for (sum, folded) in [

@@ -26,20 +26,20 @@ use super::error::{Layer, ParseError};
 use super::ethernet::Address;
 use super::experimental;
 
-/// What tells link delay frames from other protocols of xoff under the same EtherType.
+/// Number of the link delay protocol among xoff's protocols under the experimental EtherType.
 pub const PROTOCOL: u16 = 1;
 
 /// The frame's length in bytes, without FCS.
 pub const LEN: usize = 60;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// Which half of an exchange a frame is.
+/// The half of an exchange: request or response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Kind {
-    /// Asks the neighbour.
+    /// Sent to the neighbour to start an exchange.
     Request = 1,
-    /// Answers it.
+    /// Sent by the neighbour in return.
     Response = 2,
 }
 
@@ -55,7 +55,7 @@ impl Kind {
     }
 }
 
-/// The frame as it lies on the wire.
+/// The frame on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -73,19 +73,19 @@ pub struct Header {
 /// A link delay frame as a plain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The sending station's MAC address.
+    /// The sender's MAC address.
     pub source: [u8; 6],
-    /// Which half of the exchange.
+    /// Request or response.
     pub kind: Kind,
-    /// The request's number at its sender.
+    /// Number of the request at its sender.
     pub sequence: u32,
-    /// t1.
+    /// t1, 0 until the request is sent.
     pub request_sent: Nanos,
-    /// t2.
+    /// t2, 0 in a request.
     pub request_received: Nanos,
-    /// t3.
+    /// t3, 0 in a request.
     pub response_sent: Nanos,
-    /// How long a PAUSE may go unanswered at the responder, in nanoseconds.
+    /// Max delay until a PAUSE takes effect at the responder, ns.
     pub response_time_ns: u32,
 }
 
@@ -103,8 +103,8 @@ impl Frame {
         }
     }
 
-    /// The response, not yet sent, of the station `source` to this request, which came in at `received`.
-    /// A response time beyond 4.29 s is declared as that.
+    /// Returns the response, not yet sent, from `source` to this request, which was received at
+    /// `received`. A response time above 4.29 s is declared as 4.29 s.
     #[must_use]
     pub fn answer(&self, source: [u8; 6], received: Nanos, response_time: Nanos) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl Frame {
         }
     }
 
-    /// Reads a frame; bytes beyond its 60 are ignored.
+    /// Parses a frame; bytes beyond its 60 are ignored.
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (header, _) = super::split::<Header>(frame, Layer::LinkDelay)?;

@@ -1,4 +1,4 @@
-//! MAC control header (IEEE 802.3-2022, clause 31): what PAUSE and PFC have in common.
+//! MAC control header (IEEE 802.3-2022, clause 31), common to PAUSE and PFC.
 //!
 //! ```text
 //!  0  01 80 c2 00 00 01  6   never forwarded by a bridge
@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{EmitError, Layer, ParseError};
 use super::ethernet::{self, ETHER_TYPE_MAC_CONTROL, LinkAddresses};
 
-/// The address that every PAUSE and PFC frame is sent to.
+/// Destination address of every PAUSE and PFC frame.
 pub const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 /// Opcode of the global PAUSE (annex 31B).
 pub const OPCODE_PAUSE: u16 = 0x0001;
@@ -25,7 +25,7 @@ pub const OPCODE_PFC: u16 = 0x0101;
 pub const LEN: usize = 16;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -36,7 +36,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header from the station `source`.
+    /// Creates a header with the source address `source`.
     #[inline(always)]
     pub const fn new(source: [u8; 6], opcode: u16) -> Self {
         let addresses = LinkAddresses { source, destination: DESTINATION };
@@ -46,7 +46,7 @@ impl Header {
         }
     }
 
-    /// The sending station's MAC address.
+    /// Returns the sender's MAC address.
     #[inline(always)]
     pub const fn source(&self) -> [u8; 6] {
         self.ethernet.addresses().source
@@ -73,13 +73,13 @@ impl Header {
         }
     }
 
-    /// The header at the start of `frame`, and what follows it; `check` tells whether it is one.
+    /// Returns the header at the start of `frame` and the bytes after it. `check` validates the header.
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(frame, Layer::MacControl)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

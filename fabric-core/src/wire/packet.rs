@@ -1,4 +1,4 @@
-//! A packet of any transport that hosts speak.
+//! A packet of any transport of the hosts.
 
 use core::fmt;
 
@@ -14,9 +14,9 @@ use super::{
 /// A packet between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// Of RoCEv2.
+    /// A RoCEv2 packet.
     Roce(RocePacket),
-    /// Of TCP.
+    /// A TCP segment.
     Tcp(TcpSegment),
 }
 
@@ -30,7 +30,7 @@ impl Packet {
         }
     }
 
-    /// Differentiated services code point, 0 to 63; by custom 8 per priority.
+    /// Differentiated services code point, 0 to 63; by convention 8 per priority.
     #[inline]
     pub const fn dscp(&self) -> u8 {
         match self {
@@ -48,7 +48,7 @@ impl Packet {
         }
     }
 
-    /// What it says of its stamps, if it has room for them.
+    /// Returns the fields of the packet's telemetry. `None` without room for stamps.
     #[inline]
     pub const fn telemetry(&self) -> Option<TelemetryFields> {
         match self {
@@ -75,7 +75,7 @@ impl Packet {
         }
     }
 
-    /// Reads a frame, by its IP protocol.
+    /// Parses a frame, by its IP protocol.
     #[cfg(feature = "icrc")]
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         match frame.get(ethernet::LEN + ipv4::PROTOCOL_AT) {
@@ -84,7 +84,7 @@ impl Packet {
         }
     }
 
-    /// Writes the whole frame, with the stamps of its telemetry if it has any, and returns its length.
+    /// Writes the whole frame, with the stamps of any telemetry, and returns its length.
     #[cfg(feature = "icrc")]
     pub fn emit_stamped(
         &self,

@@ -18,7 +18,7 @@ use super::mac_control::{self, OPCODE_PAUSE};
 pub const LEN: usize = 60;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The frame as it lies on the wire.
+/// The frame on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -32,14 +32,14 @@ pub struct Header {
 /// A global PAUSE frame as a plain value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// The sending station's MAC address.
+    /// The sender's MAC address.
     pub source: [u8; 6],
-    /// How long everything shall be paused; 0 means go on.
+    /// Pause time for all priorities, in quanta; 0 resumes them.
     pub quanta: u16,
 }
 
 impl Frame {
-    /// Reads a frame; bytes beyond its 60 are ignored.
+    /// Parses a frame; bytes beyond its 60 are ignored.
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (header, _) = super::split::<Header>(frame, Layer::MacControl)?;

@@ -1,5 +1,4 @@
-//! What a packet's payload is made of: a pattern by which a receiver proves that it got the right
-//! bytes.
+//! Payload of packets: a pattern by which a receiver verifies that it received the right bytes.
 //!
 //! ```text
 //!  0  w               8   little endian: ff, and seven bytes that mix the flow and the place in it
@@ -7,36 +6,36 @@
 //! 16  w + 2 STEP      8   and so on; the last word is cut where the payload ends
 //! ```
 //!
-//! The flow is a queue pair or a TCP connection (24 bits), the place a PSN (24 bits) or a sequence number (32 bits).
-//! Any two packets of a transport that differ in one of them differ in their first eight bytes.
+//! The flow is a queue pair or a TCP connection (24 bits), the place a PSN (24 bits) or a sequence number (32 bits). If
+//! two packets of a transport differ in either, their first eight bytes differ.
 //!
-//! The first byte is for Wireshark: it takes the payload of a RoCE packet for that of an Ethernet frame if
-//! its third and fourth byte are zero, as padding is, and its first two are an EtherType. None begins with ff.
+//! The first byte is for Wireshark, which takes the payload of a RoCE packet for an Ethernet frame's if its third and
+//! fourth byte are zero, like padding, and its first two are an EtherType. No EtherType begins with ff.
 
 use super::psn::Psn;
 
-/// 2^64 divided by the golden ratio, made odd: every byte of a word differs from the next word's.
+/// 2^64 divided by the golden ratio, made odd: every byte of a word differs from that byte of the next word.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What the payload of one packet is made of.
+/// Pattern of one packet's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
     first_word: u64,
 }
 
 impl Pattern {
-    /// Of a RoCEv2 packet.
+    /// Returns the pattern of a RoCEv2 packet.
     pub const fn of_packet(qp: u32, psn: Psn) -> Self {
         Self::mix((qp as u64) << 24 | psn.value() as u64)
     }
 
-    /// Of a TCP segment.
+    /// Returns the pattern of a TCP segment.
     pub const fn of_segment(connection: u32, sequence: u32) -> Self {
         Self::mix((connection as u64) << 32 | sequence as u64)
     }
 
-    /// A bijective mix of 56 bits (shifts and odd factors as in the finaliser of `SplitMix64`), so that different
-    /// packets start differently.
+    /// A bijective mix of 56 bits (shifts and odd factors as in the finaliser of `SplitMix64`), so
+    /// that different packets begin with different bytes.
     const fn mix(place: u64) -> Self {
         const BITS: u64 = u64::MAX >> 8;
         let mut mix = place.wrapping_add(STEP) & BITS;
@@ -45,7 +44,7 @@ impl Pattern {
         Self { first_word: (mix ^ mix >> 28) << 8 | 0xff }
     }
 
-    /// Fills `payload` with it.
+    /// Fills `payload` with the pattern.
     pub fn fill(self, payload: &mut [u8]) {
         let mut word = self.first_word;
         let (words, tail) = payload.as_chunks_mut::<8>();
@@ -58,11 +57,11 @@ impl Pattern {
         }
     }
 
-    /// Whether `payload` is made of it.
+    /// True if `payload` matches the pattern.
     pub fn verify(self, payload: &[u8]) -> bool {
         let mut word = self.first_word;
         let (words, tail) = payload.as_chunks::<8>();
-        // Differences are gathered, not returned at once, so that the loop becomes vector code.
+        // Collects differences instead of returning at the first, so that the loop is vectorised.
         let mut difference = 0;
         for found in words {
             difference |= u64::from_le_bytes(*found) ^ word;

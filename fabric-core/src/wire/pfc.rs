@@ -17,16 +17,16 @@ use super::ethernet::Address;
 use super::mac_control::{self, OPCODE_PFC};
 use crate::hop_control::ClassPauses;
 
-/// The bit times of the port that one quantum lasts.
+/// Duration of one quantum, in bit times of the port.
 pub const QUANTUM_BITS: u64 = 512;
 
 /// The frame's length in bytes, without FCS.
 pub const LEN: usize = 60;
-/// The length of its body.
+/// Length of the body, bytes.
 pub const BODY_LEN: usize = 18;
 const _: () = assert!(size_of::<Header>() == LEN && size_of::<Body>() == BODY_LEN);
 
-/// The frame as it lies on the wire.
+/// The frame on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -37,7 +37,7 @@ pub struct Header {
     padding: [u8; 26],
 }
 
-/// What the frame says, behind the MAC control header.
+/// Content of the frame after the MAC control header.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -68,7 +68,7 @@ impl Body {
     }
 }
 
-/// How long `quanta` last on a port of this rate.
+/// Duration of `quanta` on a port of this rate.
 #[inline]
 pub const fn quantum_duration(rate: BitsPerSecond, quanta: u16) -> Picos {
     rate.serialise(quanta as u64 * (QUANTUM_BITS / 8))
@@ -77,16 +77,16 @@ pub const fn quantum_duration(rate: BitsPerSecond, quanta: u16) -> Picos {
 /// A PFC frame as a plain value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// The sending station's MAC address.
+    /// The sender's MAC address.
     pub source: [u8; 6],
-    /// Bit n: this frame names priority n.
+    /// Bit n: the frame names priority n.
     pub class_enable: u8,
-    /// Per priority how long it shall be paused; 0 where the bit is set means go on (XON).
+    /// Pause time of each priority, in quanta; 0 resumes a named priority (XON).
     pub quanta: [u16; 8],
 }
 
 impl Frame {
-    /// Pauses each priority in `class_enable` for `quanta`.
+    /// Creates a frame that pauses each priority in `class_enable` for `quanta`.
     #[inline(always)]
     pub const fn xoff(source: [u8; 6], class_enable: u8, quanta: u16) -> Self {
         let mut frame = Self { source, class_enable, quanta: [0; 8] };
@@ -100,26 +100,26 @@ impl Frame {
         frame
     }
 
-    /// Lets each priority in `class_enable` go on.
+    /// Creates a frame that resumes each priority in `class_enable`.
     #[inline(always)]
     pub const fn xon(source: [u8; 6], class_enable: u8) -> Self {
         Self { source, class_enable, quanta: [0; 8] }
     }
 
-    /// Says what a decision of the switch says.
+    /// Creates the frame for a decision of the switch.
     #[inline(always)]
     pub const fn of(source: [u8; 6], pauses: ClassPauses) -> Self {
         Self { source, class_enable: pauses.named, quanta: pauses.quanta }
     }
 
-    /// What the frame says of `priority`: nothing, or the quanta to pause it for.
+    /// Returns the quanta for which the frame pauses `priority`. `None` if the frame does not name it.
     #[inline(always)]
     pub fn quanta_of(&self, priority: u8) -> Option<u16> {
         let enabled = u32::from(self.class_enable).checked_shr(u32::from(priority))? & 1 != 0;
         if enabled { self.quanta.get(usize::from(priority)).copied() } else { None }
     }
 
-    /// Reads a frame; bytes beyond its 60 are ignored.
+    /// Parses a frame; bytes beyond its 60 are ignored.
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (header, _) = super::split::<Header>(frame, Layer::MacControl)?;

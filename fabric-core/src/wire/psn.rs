@@ -10,34 +10,34 @@ impl Psn {
     const MASK: u32 = 0x00ff_ffff;
     const HALF: u32 = 0x0080_0000;
 
-    /// The number modulo 2^24.
+    /// Creates a PSN from the number modulo 2^24.
     pub const fn new(value: u32) -> Self {
         Self(value & Self::MASK)
     }
 
-    /// As on the wire, below 2^24.
+    /// Returns the number, below 2^24.
     pub const fn value(self) -> u32 {
         self.0
     }
 
-    /// The one after.
+    /// Returns the next PSN.
     #[must_use]
     pub const fn next(self) -> Self {
         self.add(1)
     }
 
-    /// `count` further on.
+    /// Returns the PSN `count` further on.
     #[must_use]
     pub const fn add(self, count: u32) -> Self {
         Self::new(self.0.wrapping_add(count))
     }
 
-    /// How far `self` lies after `earlier`, modulo 2^24.
+    /// Returns the distance from `earlier` to `self`, modulo 2^24.
     pub const fn distance_from(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0) & Self::MASK
     }
 
-    /// Whether `self` lies before `other`: less than half the number space behind it.
+    /// True if `self` is before `other` by less than half the number space.
     pub const fn is_before(self, other: Self) -> bool {
         let distance = other.distance_from(self);
         distance != 0 && distance < Self::HALF

@@ -1,23 +1,23 @@
-//! What a flow has left to send, as its packets tell switches: in the identification of the IPv4 header.
+//! Bytes that a flow has left to send, carried by its packets in the identification of the IPv4 header.
 //!
-//! A packet with DF set needs no identification, and receivers ignore it (RFC 6864, Section 4.1). So packets are no longer
-//! than without, and the checksum and the ICRC cover the field as they cover any.
+//! A packet with DF set needs no identification, and receivers ignore it (RFC 6864, Section 4.1).
+//! So packets need no extra bytes, and the checksum and the ICRC cover the field as usual.
 
-/// A number of bytes in 16 bits: exact up to 4095, and from there on too low by less than 1/2048. A larger size never has a
-/// lower code.
+/// Number of bytes, encoded in 16 bits: exact up to 4095, from there on too low by less than
+/// 1/2048. A larger size never has a lower code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RemainingSize(u16);
 
-/// Bits behind the leading one that a code keeps.
+/// Bits after the leading one that a code keeps.
 const KEPT: u32 = 11;
 
 impl RemainingSize {
-    /// Nothing is said of the flow: the code of packets of hosts that do not schedule by size.
+    /// Unknown size: the code in packets of hosts that do not schedule by size.
     pub const UNKNOWN: Self = Self(0);
-    /// The largest size that has a code of its own, 4 TiB; larger ones have the same.
+    /// Largest size with a separate code, 4 TiB; larger sizes use this code.
     pub const MOST: u64 = ((1 << (KEPT + 1)) - 1) << 30;
 
-    /// The code of a flow that has this many bytes left, the packet's own among them.
+    /// Returns the code of a flow with this many bytes left, including the packet's own.
     #[inline]
     pub const fn of(bytes: u64) -> Self {
         let bytes = if bytes < Self::MOST { bytes } else { Self::MOST };
@@ -28,7 +28,7 @@ impl RemainingSize {
         Self(((shift << KEPT) + (bytes >> shift) as u32) as u16)
     }
 
-    /// The least number of bytes that has this code.
+    /// Returns the min number of bytes with this code.
     pub const fn bytes(self) -> u64 {
         let code = self.0 as u32;
         if code < 1 << (KEPT + 1) {
@@ -38,13 +38,13 @@ impl RemainingSize {
         ((code - (shift << KEPT)) as u64) << shift
     }
 
-    /// From the header's field.
+    /// Decodes the header's field.
     #[inline(always)]
     pub const fn from_wire(identification: u16) -> Self {
         Self(identification)
     }
 
-    /// For the header's field.
+    /// Encodes the header's field.
     #[inline(always)]
     pub const fn to_wire(self) -> u16 {
         self.0

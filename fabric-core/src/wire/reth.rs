@@ -1,4 +1,4 @@
-//! RDMA extended transport header (InfiniBand Architecture 1.4, 9.3.3): where a WRITE goes.
+//! RDMA extended transport header (InfiniBand Architecture 1.4, 9.3.3): the destination of a WRITE in memory.
 //!
 //! ```text
 //!  0  virtual address  8
@@ -16,7 +16,7 @@ use super::error::{EmitError, Layer, ParseError};
 pub const LEN: usize = 16;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -27,7 +27,7 @@ pub struct Header {
     dma_length: [u8; 4],
 }
 
-/// RDMA extended transport header: where a WRITE goes.
+/// RDMA extended transport header: the destination of a WRITE in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// Remote virtual address.
@@ -39,7 +39,7 @@ pub struct Fields {
 }
 
 impl Header {
-    /// A header that says `fields`.
+    /// Creates a header from `fields`.
     #[inline(always)]
     pub const fn new(fields: Fields) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Header {
         }
     }
 
-    /// What the header says.
+    /// Returns the header's fields.
     #[inline(always)]
     pub const fn fields(&self) -> Fields {
         Fields {
@@ -59,13 +59,13 @@ impl Header {
         }
     }
 
-    /// The header at the start of `bytes`, and what follows it.
+    /// Returns the header at the start of `bytes` and the bytes after it.
     #[inline(always)]
     pub fn parse(bytes: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(bytes, Layer::Reth)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

@@ -1,4 +1,4 @@
-//! A whole RoCEv2 packet as one plain value: what hosts exchange, whichever datapath carries it.
+//! A whole RoCEv2 packet as one plain value, independent of the datapath.
 //!
 //! InfiniBand Architecture, `RoCEv2` annex (A17), over IPv4:
 //!
@@ -46,9 +46,9 @@ pub struct RocePacket {
     pub destination: u32,
     /// UDP source port: the entropy that ECMP hashes.
     pub source_port: u16,
-    /// Differentiated services code point, 0 to 63; by custom 8 per priority, 1 more in packets of labelled incasts
-    /// ([`INCAST_LABEL`](super::ipv4::INCAST_LABEL)), and 2 more in those of a first round trip that are marked
-    /// ([`FIRST_RTT`](super::ipv4::FIRST_RTT)).
+    /// Differentiated services code point, 0 to 63. By convention 8 per priority, plus 1 in packets
+    /// of labelled incasts ([`INCAST_LABEL`](super::ipv4::INCAST_LABEL)), plus 2 in marked packets
+    /// of a first round trip ([`FIRST_RTT`](super::ipv4::FIRST_RTT)).
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,
@@ -71,9 +71,9 @@ pub struct RocePacket {
     pub aeth: Option<AethFields>,
     /// Payload bytes, without padding; zero for ACK and CNP.
     pub payload_length: u16,
-    /// What the packet says of its stamps, if it has room for them.
+    /// Fields of the packet's telemetry. `None` without room for stamps.
     pub telemetry: Option<TelemetryFields>,
-    /// What its flow has left to send, in the IPv4 identification.
+    /// Bytes that the packet's flow has left to send, in the IPv4 identification.
     pub remaining: RemainingSize,
 }
 
@@ -113,8 +113,8 @@ impl RocePacket {
     }
 }
 
-/// Bytes between BTH and payload. A sum and not a choice: which opcode comes next at a switch, no branch
-/// predictor knows.
+/// Bytes between BTH and payload. A sum instead of a branch, because no branch predictor can
+/// predict the next opcode at a switch.
 const fn extension_length(opcode: Opcode) -> usize {
     opcode.has_reth() as usize * reth::LEN
         + opcode.has_aeth() as usize * aeth::LEN

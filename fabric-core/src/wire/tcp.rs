@@ -1,4 +1,4 @@
-//! A TCP segment (RFC 9293) over IPv4 as one plain value: what hosts exchange, whichever datapath carries it.
+//! A TCP segment (RFC 9293) over IPv4 as one plain value, independent of the datapath.
 //!
 //! ```text
 //!  0  source port       2      12  words << 4     1   header and options, in words of 4 bytes
@@ -26,14 +26,14 @@ pub use header::{Flags, Header, LEN, checksum};
 pub use options::{MOST_SACK_BLOCKS, SackBlock, SackBlocks, SynOptions, Timestamps};
 pub use ports::{Direction, Ports};
 
-/// What follows `window` and windows in segments without SYN: they count in units of 2^14 bytes, the largest scale
-/// there is (RFC 7323, 2.3).
+/// Scale of windows in segments without SYN: windows count in units of 2^14 bytes, the max scale
+/// (RFC 7323, 2.3).
 pub const WINDOW_SCALE: u8 = 14;
 
 /// A TCP segment: every field that its bytes carry, except for the payload itself, which is a function of the
 /// connection and the sequence number (see `payload`), and the checksums.
 ///
-/// `S` is what stands for the SACK blocks: the blocks themselves, or their number where they are kept elsewhere.
+/// `S` represents the SACK blocks: the blocks themselves, or their number if they are stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<S = SackBlocks> {
     /// Source IPv4 address, host order.
@@ -44,33 +44,33 @@ pub struct Segment<S = SackBlocks> {
     pub ports: Ports,
     /// Sequence number of the first byte, or of SYN.
     pub sequence: u32,
-    /// The sequence number that is expected next from the other end; 0 without ACK.
+    /// Next sequence number expected from the other end; 0 without ACK.
     pub acknowledgement: u32,
-    /// The receive window, in units of the scale that the segment with SYN gave.
+    /// Receive window, in units of the scale in the segment with SYN.
     pub window: u16,
     /// Payload bytes.
     pub payload_length: u16,
-    /// Of the sender's clock.
+    /// Time stamps of the sender and of the other end.
     pub timestamps: Timestamps,
-    /// Differentiated services code point, 0 to 63; by custom 8 per priority.
+    /// Differentiated services code point, 0 to 63; by convention 8 per priority.
     pub dscp: u8,
     /// ECN field.
     pub ecn: ipv4::Ecn,
     /// IPv4 time to live.
     pub ttl: u8,
-    /// Its flags.
+    /// Flags of the segment.
     pub flags: Flags,
-    /// What the end that opens or accepts a connection says of itself: present with SYN.
+    /// Options of the end that opens or accepts a connection; present with SYN.
     pub syn: Option<SynOptions>,
-    /// What arrived behind a gap; none with SYN.
+    /// Blocks that arrived behind a gap; empty with SYN.
     pub sack: S,
-    /// What the segment says of its stamps, if it has room for them; it has neither SYN nor SACK blocks then.
+    /// Fields of the segment's telemetry. `None` without room for stamps. Never with SYN or SACK blocks.
     pub telemetry: Option<TelemetryFields>,
 }
 
-/// What a segment knows of its SACK blocks.
+/// SACK blocks of a segment, or their number.
 pub trait Sack {
-    /// How many there are, 0 to 3.
+    /// Returns the number of blocks, 0 to 3.
     fn count(&self) -> usize;
 }
 
@@ -81,7 +81,7 @@ impl Sack for SackBlocks {
     }
 }
 
-/// Blocks that are kept elsewhere.
+/// Number of blocks that are stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SackCount(pub u8);
 
@@ -111,7 +111,7 @@ impl<S: Sack> Segment<S> {
         LEN + options::length(self.syn.is_some(), self.sack.count(), self.telemetry)
     }
 
-    /// The same segment, whose SACK blocks are elsewhere or back again.
+    /// Replaces the SACK blocks, for example by their number.
     #[inline]
     pub fn with_sack<Other>(&self, sack: Other) -> Segment<Other> {
         let Self { source, destination, ports, sequence, acknowledgement, window, .. } = *self;
@@ -136,8 +136,8 @@ impl<S: Sack> Segment<S> {
     }
 }
 
-/// Length of the frame of a data segment with this much payload and room for this many stamps (0 to 3; 0 for no
-/// telemetry), and so of an ACK, without FCS.
+/// Returns the length, without FCS, of the frame of a data segment with `payload` bytes and room for `telemetry_hops`
+/// stamps (0 to 3; 0 for no telemetry). With payload 0, this is the length of an ACK.
 pub const fn frame_length(payload: u64, telemetry_hops: u8) -> u64 {
     let telemetry = TelemetryFields::with_room(telemetry_hops);
     (ethernet::LEN + ipv4::LEN + LEN + options::length(false, 0, telemetry)) as u64 + payload
@@ -147,7 +147,7 @@ pub const fn frame_length(payload: u64, telemetry_hops: u8) -> u64 {
 pub const SYN_FRAME_LENGTH: u64 =
     (ethernet::LEN + ipv4::LEN + LEN + options::length(true, 0, None)) as u64;
 
-/// Length of the frame of an ACK with as many SACK blocks or stamps as fit, without FCS.
+/// Length of the frame of an ACK with the max number of SACK blocks or stamps, without FCS.
 pub const LONGEST_ACK_LENGTH: u64 =
     (ethernet::LEN + ipv4::LEN + LEN + options::length(false, MOST_SACK_BLOCKS, None)) as u64;
 const _: () = assert!(LONGEST_ACK_LENGTH >= SYN_FRAME_LENGTH);

@@ -1,5 +1,5 @@
-//! In-band telemetry (docs/telemetry.md): what switches say of the ports that a packet leaves by, as HPCC needs it
-//! (Li et al., SIGCOMM 2019, section 4.1). An option of the packet's transport.
+//! In-band telemetry (docs/telemetry.md): stamps of switches about the ports that a packet leaves by, as HPCC needs
+//! them (Li et al., SIGCOMM 2019, section 4.1). An option of the packet's transport.
 //!
 //! ```text
 //!  0  kind           1   UDP: 127, EXP; TCP: 253
@@ -10,9 +10,9 @@
 //!  6  stamps    8 room   first hop first; what follows the stamps there are is ignored
 //! ```
 //!
-//! Of UDP (RFC 9868) it lies behind the datagram, which its UDP length ends, and inside the IP packet; two zeros, the
-//! checksum of options (OCS, unused as the UDP checksum is), come before it. Of TCP (RFC 6994) it lies behind the time
-//! stamps.
+//! In UDP (RFC 9868) the option follows the datagram, which ends at its UDP length, and lies inside
+//! the IP packet. Two zeros, the checksum of options (OCS, unused like the UDP checksum), precede
+//! it. In TCP (RFC 6994) the option follows the time stamps.
 
 use core::fmt;
 use core::ops::Range;
@@ -26,13 +26,13 @@ mod stamp;
 
 pub use stamp::{Interval, Measured, QUEUE_UNIT, RateCode, STAMP_LEN, Stamp, TRANSMITTED_UNIT};
 
-/// Most stamps for which a packet has room.
+/// Max number of stamps in a packet.
 pub const MOST_HOPS: u8 = 8;
 
-/// Stamps of one packet; those behind the ones it has mean nothing.
+/// Stamps of one packet; stamps beyond the packet's number are undefined.
 pub type Stamps = [Stamp; MOST_HOPS as usize];
 
-/// These stamps, at most 8, with others behind them that mean nothing.
+/// Pads up to 8 stamps with undefined ones.
 pub fn padded(stamps: &[Stamp]) -> Stamps {
     let mut all = Stamps::default();
     for (place, stamp) in all.iter_mut().zip(stamps) {
@@ -44,17 +44,17 @@ pub fn padded(stamps: &[Stamp]) -> Stamps {
 const IDENTIFIER: u16 = 0x584f;
 const FLAG_ECHO: u8 = 1;
 const FLAG_EXCEEDED: u8 = 2;
-/// What comes before the option of a UDP datagram.
+/// Length of the checksum before the option of a UDP datagram.
 const CHECKSUM_LEN: usize = 2;
-/// The length of all that comes before the stamps behind a UDP datagram.
+/// Length of all bytes between a UDP datagram and its stamps.
 pub const BEFORE_STAMPS: usize = CHECKSUM_LEN + size_of::<Header>();
 
-/// Whose option it is.
+/// Transport of the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// A UDP datagram's.
+    /// A UDP datagram.
     Udp,
-    /// A TCP segment's.
+    /// A TCP segment.
     Tcp,
 }
 
@@ -66,7 +66,7 @@ impl Carrier {
         }
     }
 
-    /// Most stamps for which there is room: 8, or the 3 that fit a TCP header beside time stamps.
+    /// Max number of stamps: 8, or the 3 that fit a TCP header besides time stamps.
     pub const fn most_hops(self) -> u8 {
         match self {
             Self::Udp => MOST_HOPS,
@@ -75,7 +75,7 @@ impl Carrier {
     }
 }
 
-/// What comes before the stamps, as it lies on the wire.
+/// Bytes before the stamps, on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -88,21 +88,22 @@ struct Header {
     hops: u8,
 }
 
-/// What comes before the stamps, as a plain value.
+/// Fields before the stamps, as a plain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// Stamps for which there is room, from 1 to what the [carrier](Carrier::most_hops) allows: the packet's length never changes on its path.
+    /// Number of stamps for which there is room, 1 to the max of the [carrier](Carrier::most_hops). The packet's length
+    /// never changes on its path.
     pub room: u8,
-    /// Stamps there are, up to `room`.
+    /// Number of stamps, up to `room`.
     pub hops: u8,
-    /// Whether a responder sends back what it received. Switches leave an echo alone.
+    /// True if a responder returns the stamps that it received. Switches do not change an echo.
     pub echo: bool,
-    /// Whether a switch found no room for its stamp.
+    /// True if a switch found no room for its stamp.
     pub exceeded: bool,
 }
 
 impl Fields {
-    /// Of a packet that leaves its source with room for this many stamps, up to 8; `None` for 0.
+    /// Creates the fields of a packet that leaves its source with room for up to 8 stamps. `None` for 0.
     #[inline]
     pub const fn with_room(room: u8) -> Option<Self> {
         debug_assert!(room <= MOST_HOPS);
@@ -112,15 +113,15 @@ impl Fields {
         }
     }
 
-    /// The same in the packet that sends it back.
+    /// Marks the fields as an echo.
     #[inline]
     #[must_use]
     pub const fn echoed(self) -> Self {
         Self { echo: true, ..self }
     }
 
-    /// Counts the stamp of one more hop and returns its place. `None` if there is no place: an echo is left alone,
-    /// and a packet whose room is used up says so from now on.
+    /// Counts the stamp of one more hop and returns its place. Returns `None` for an echo, which
+    /// does not change. If all room is used, returns `None` and sets `exceeded`.
     #[inline]
     pub const fn claim(&mut self) -> Option<u8> {
         if self.echo {
@@ -134,7 +135,7 @@ impl Fields {
         Some(self.hops - 1)
     }
 
-    /// Whether an option of this carrier can say it.
+    /// Checks that an option of this carrier can encode the fields.
     pub(super) fn check(self, carrier: Carrier) -> Result<(), EmitError> {
         let Self { room, hops, .. } = self;
         let room_fits = (1..=carrier.most_hops()).contains(&room);
@@ -152,14 +153,14 @@ impl Fields {
         size_of::<Header>() + STAMP_LEN * self.room as usize
     }
 
-    /// Bytes behind a UDP datagram.
+    /// Number of bytes after a UDP datagram.
     #[inline]
     pub const fn surplus_length(self) -> usize {
         CHECKSUM_LEN + self.option_length()
     }
 }
 
-/// Bytes that room for this many stamps adds to a packet of UDP; none if there is no room.
+/// Bytes that room for this many stamps adds to a UDP packet; 0 without room.
 #[inline]
 pub const fn surplus_length(room: u8) -> usize {
     match Fields::with_room(room) {
@@ -187,7 +188,7 @@ impl Header {
         }
     }
 
-    /// What it says, if it heads `stamps` bytes.
+    /// Decodes a header that precedes `stamps` bytes.
     fn fields(self, carrier: Carrier, stamps: usize) -> Result<Fields, ParseError> {
         let identifier = u16::from_be_bytes(self.identifier);
         if (self.kind, identifier) != (carrier.kind(), IDENTIFIER) {
@@ -226,7 +227,7 @@ impl fmt::Display for Fields {
     }
 }
 
-/// Reads what lies between a UDP datagram and the end of its IP packet.
+/// Parses the bytes between a UDP datagram and the end of its IP packet.
 pub fn parse_surplus(surplus: &[u8]) -> Result<Fields, ParseError> {
     let (checksum, option) = super::split::<[u8; CHECKSUM_LEN]>(surplus, Layer::Telemetry)?;
     match u16::from_be_bytes(*checksum) {
@@ -235,13 +236,13 @@ pub fn parse_surplus(surplus: &[u8]) -> Result<Fields, ParseError> {
     }
 }
 
-/// Reads an option, which is all of `option`.
+/// Parses an option, which fills all of `option`.
 pub fn parse_option(carrier: Carrier, option: &[u8]) -> Result<Fields, ParseError> {
     let (header, stamps) = super::split::<Header>(option, Layer::Telemetry)?;
     header.fields(carrier, stamps.len())
 }
 
-/// Writes what follows a UDP datagram: see [`emit_option`].
+/// Writes the bytes after a UDP datagram; see [`emit_option`].
 pub fn emit_surplus<'a>(
     fields: Fields,
     stamps: &[Stamp],
@@ -251,7 +252,7 @@ pub fn emit_surplus<'a>(
     emit_option(Carrier::Udp, fields, stamps, option)
 }
 
-/// Writes an option at the start of `buffer`, zeros where `stamps` ends before its room, and returns what follows it.
+/// Writes an option at the start of `buffer`, pads missing `stamps` with zeros, and returns the rest of `buffer`.
 pub fn emit_option<'a>(
     carrier: Carrier,
     fields: Fields,
@@ -269,9 +270,9 @@ pub fn emit_option<'a>(
     Ok(rest)
 }
 
-/// Puts a switch's stamp into a frame that has telemetry and is not an echo, or notes that there is no room. A TCP
-/// checksum follows, as the IPv4 checksum of a router does (RFC 1624). Other frames stay as they are, and so does
-/// everything that the IPv4 checksum and the ICRC cover.
+/// Adds a switch's stamp to a frame with telemetry that is not an echo, or sets `exceeded` if there
+/// is no room. Updates a TCP checksum, as a router updates the IPv4 checksum (RFC 1624). Other
+/// frames do not change, and neither do the bytes that the IPv4 checksum and the ICRC cover.
 pub fn stamp(frame: &mut [u8], stamp: Stamp) {
     let Some((carrier, place)) = find(frame) else { return };
     let Some(option) = frame.get_mut(place.clone()) else { return };
@@ -289,7 +290,7 @@ pub fn stamp(frame: &mut [u8], stamp: Stamp) {
     }
 }
 
-/// Whether there was an option that is not an echo.
+/// Returns true if there was an option that is not an echo.
 fn stamp_option(carrier: Carrier, option: &mut [u8], stamp: Stamp) -> bool {
     let Ok((header, places)) = Header::mut_from_prefix(option) else { return false };
     let Ok(mut fields) = header.fields(carrier, places.len()) else { return false };
@@ -305,7 +306,7 @@ fn stamp_option(carrier: Carrier, option: &mut [u8], stamp: Stamp) -> bool {
     true
 }
 
-/// The stamps in a frame, first hop first; none in a frame without telemetry.
+/// Returns the stamps in a frame, first hop first; empty for a frame without telemetry.
 pub fn stamps(frame: &[u8]) -> &[Stamp] {
     let stamps = || {
         let (carrier, place) = find(frame)?;
@@ -318,7 +319,7 @@ pub fn stamps(frame: &[u8]) -> &[Stamp] {
     stamps().unwrap_or_default()
 }
 
-/// Where the option lies in a frame, if it is one of an emulated host and has any.
+/// Returns the range of the option in a frame of an emulated host. `None` without an option.
 fn find(frame: &[u8]) -> Option<(Carrier, Range<usize>)> {
     const SEGMENT: usize = ethernet::LEN + ipv4::LEN;
     let (ethernet, ip_packet) = ethernet::Header::parse(frame).ok()?;

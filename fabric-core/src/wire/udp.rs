@@ -17,7 +17,7 @@ use super::error::{EmitError, Layer, ParseError};
 pub const LEN: usize = 8;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -65,13 +65,13 @@ impl Header {
         u16::from_be_bytes(self.checksum)
     }
 
-    /// The header at the start of `datagram`, and what follows it.
+    /// Returns the header at the start of `datagram` and the bytes after it.
     #[inline(always)]
     pub fn parse(datagram: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::split(datagram, Layer::Udp)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     #[inline(always)]
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::put(self, buffer)

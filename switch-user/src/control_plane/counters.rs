@@ -1,4 +1,4 @@
-//! What a switch's tables tell: pauses, counters, and what a drained switch still holds.
+//! State read from a switch's tables: pauses, counters, and imbalances of a drained switch.
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{AuditCounters, IngressQueue, SwitchConfig, SwitchState, class_row};
@@ -12,40 +12,40 @@ use units::Nanos;
 use crate::tables::SwitchTables;
 
 impl SwitchTables {
-    /// Whether PFC forbids (port, priority) to start a transmission at `now`.
+    /// True if PFC forbids (port, priority) to start a transmission at `now`.
     #[inline]
     pub fn is_paused(&self, port: u32, priority: Priority, now: Nanos) -> bool {
         let row = class_row(port, priority);
         self.rows.egress_classes[row as usize].pause.forbids(now)
     }
 
-    /// When the pause of (port, priority) ends by itself.
+    /// Returns the expiry of the pause of (port, priority).
     pub fn pause_expiry(&self, port: u32, priority: Priority) -> Nanos {
         let row = class_row(port, priority);
         Nanos(self.rows.egress_classes[row as usize].pause.until_ns.load())
     }
 
-    /// Frames dropped for `reason`.
+    /// Returns the number of frames dropped for `reason`.
     pub fn dropped(&self, reason: DropReason) -> u64 {
         self.rows.drops[reason as usize].load()
     }
 
-    /// Frames that came in at `port`.
+    /// Returns the number of frames received at `port`.
     pub fn received_frames(&self, port: u32) -> u64 {
         self.rows.ports[port as usize].received_frames.load()
     }
 
-    /// PFC frames that came in at `port`.
+    /// Returns the number of PFC frames received at `port`.
     pub fn received_pfc(&self, port: u32) -> u64 {
         self.rows.ports[port as usize].received_pfc.load()
     }
 
-    /// What the auditor saw of one (port, priority).
+    /// Returns the auditor's counts for one (port, priority).
     pub fn audited(&self, port: u32, priority: Priority) -> &AuditCounters {
         &self.rows.egress_classes[class_row(port, priority) as usize].audit
     }
 
-    /// Frames that left any port while their priority was paused.
+    /// Returns the number of frames that left any port while their priority was paused.
     pub fn violations(&self) -> u64 {
         self.rows.egress_classes.iter().map(|class| class.audit.violations.load()).sum()
     }
@@ -55,7 +55,7 @@ impl SwitchTables {
         &self.rows.ingress_queues[class_row(port, priority) as usize]
     }
 
-    /// Bytes in an egress queue.
+    /// Returns the number of bytes in an egress queue.
     #[inline]
     pub fn egress_bytes(&self, port: u32, queue: QueueId) -> u64 {
         self.rows.egress_queues[self.rows.config[0].queue_row(port, queue) as usize].bytes.load()
@@ -67,7 +67,7 @@ impl SwitchTables {
         (0..places).map(QueueId::of_place)
     }
 
-    /// Counters of a drained switch that runs `policy` and are not back at zero, in words; empty if all are.
+    /// Returns descriptions of counters that are not back at zero in a drained switch under `policy`; empty if all are.
     pub fn imbalances(&self, policy: Policy) -> Vec<String> {
         let (config, switch) = (&self.rows.config[0], &self.rows.switch[0]);
         let mut found = Vec::new();
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(tables.violations(), 9);
     }
 
-    /// Nothing but `cell` is off balance.
+    /// Returns the imbalances after `cell` has changed a counter of balanced tables.
     fn imbalance_of(cell: impl FnOnce(&SwitchTables)) -> Vec<String> {
         let tables = tables();
         assert_eq!(tables.imbalances(policy()), [""; 0]);

@@ -1,4 +1,5 @@
-//! Attachments that end when they are dropped, for those who attach and detach under traffic or ask the kernel what is attached.
+//! Attachments that end when dropped, for callers that attach and detach under traffic or query the kernel's
+//! attachments.
 
 use std::fmt;
 use std::io;
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::hook::XdpHook;
 
-/// How an arrival program is attached by a BPF link.
+/// Way to attach an arrival program by a BPF link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByLink {
     /// At XDP.
@@ -21,20 +22,20 @@ pub enum ByLink {
     Tcx,
 }
 
-/// A program that is attached by a BPF link as long as this lives.
+/// A program attached by a BPF link while this value lives.
 pub struct Attachment {
     link: FdLink,
     program: &'static str,
 }
 
-/// What the kernel says that a link is.
+/// Type of a link according to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     /// An XDP link.
     Xdp,
     /// A TCX link.
     Tcx,
-    /// Another, by its number in `enum bpf_link_type`.
+    /// Another type, by its number in `enum bpf_link_type`.
     Other(i32),
 }
 
@@ -49,7 +50,7 @@ impl fmt::Display for LinkKind {
 }
 
 impl Attachment {
-    /// What the kernel says that it is.
+    /// Returns the type of the link according to the kernel.
     pub fn kind(&self) -> Result<LinkKind, ProgramError> {
         let asked = self.link.info().and_then(|info| info.link_type());
         match asked {
@@ -64,8 +65,8 @@ impl Attachment {
 }
 
 impl SwitchProgram {
-    /// Attaches the arrival program to an interface, from inside its namespace, until the attachment is dropped. The
-    /// program's hook has to be of the same kind.
+    /// Attaches the arrival program to an interface, from inside its namespace, until the
+    /// attachment is dropped. The program's hook must be of the matching kind.
     pub fn attach_by_link(
         &mut self,
         interface_index: u32,
@@ -94,7 +95,8 @@ impl SwitchProgram {
     }
 }
 
-/// The numbers and names of programs that TCX runs at an interface of the calling thread's namespace, on the way in or out.
+/// Returns numbers and names of the programs that TCX runs at an interface of the thread's namespace, at ingress or
+/// egress.
 pub fn at_tcx(interface: &str, egress: bool) -> io::Result<Vec<(u32, String)>> {
     let direction = if egress { TcAttachType::Egress } else { TcAttachType::Ingress };
     let (_, programs) =

@@ -1,4 +1,4 @@
-//! The program of hosts' NICs.
+//! The program of the hosts' NICs.
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -10,12 +10,12 @@ use super::{OBJECT, ProgramError, attach_xdp, load_error, xdp};
 use crate::hook::XdpHook;
 use crate::region::Region;
 
-/// Which of the frames that come in at a host's NIC go to its AF_XDP socket.
+/// Frames of a host's NIC that go to its AF_XDP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketTakes {
-    /// Those of the emulation; the interface's stack has the others.
+    /// Frames of the emulation; the interface's stack receives all others.
     Ours,
-    /// All.
+    /// All frames.
     All,
 }
 
@@ -28,7 +28,8 @@ pub struct HostProgram {
 }
 
 impl HostProgram {
-    /// Loads the program for `hosts` hosts whose interfaces have indices from `first_interface_index` on and use `hook`.
+    /// Loads the program for `hosts` hosts with consecutive interface indices from `first_interface_index`, attached at
+    /// `hook`.
     pub fn load(
         hosts: u32,
         first_interface_index: u32,
@@ -50,8 +51,8 @@ impl HostProgram {
         Ok(Self { ebpf, hook, first_interface_index, name })
     }
 
-    /// Attaches to a host's interface, from inside its namespace, and gives its receive queue 0 to
-    /// `socket`.
+    /// Attaches to a host's interface, from inside its namespace, and connects its receive queue 0
+    /// to `socket`.
     pub fn attach(&mut self, interface_index: u32, socket: RawFd) -> Result<(), ProgramError> {
         attach_xdp(&mut self.ebpf, self.name, interface_index, self.hook)?;
         let sockets =
@@ -66,7 +67,7 @@ impl HostProgram {
     }
 }
 
-/// A socket's descriptor as aya takes it.
+/// A socket's descriptor in the form that aya accepts.
 struct BorrowedSocket(RawFd);
 
 impl AsRawFd for BorrowedSocket {

@@ -1,4 +1,4 @@
-//! What the kernel knows of a process's programs and maps, as `bpftool prog` and `bpftool map` show it.
+//! The kernel's descriptions of a process's programs and maps, as in `bpftool prog` and `bpftool map`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,23 +9,23 @@ use aya::programs::loaded_programs;
 /// A map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapDescription {
-    /// Its number.
+    /// Number of the map.
     pub id: u32,
-    /// Its name, as far as the kernel keeps it.
+    /// Name, as truncated by the kernel.
     pub name: String,
-    /// Its kind, by its number in `enum bpf_map_type`.
+    /// Type, by its number in `enum bpf_map_type`.
     pub kind: u32,
-    /// Bytes of a key.
+    /// Length of a key, bytes.
     pub key_bytes: u32,
-    /// Bytes of a value.
+    /// Length of a value, bytes.
     pub value_bytes: u32,
-    /// How many it may hold.
+    /// Max number of entries.
     pub entries: u32,
-    /// Its flags.
+    /// Flags.
     pub flags: u32,
 }
 
-/// Describes the programs with these numbers, some lines each.
+/// Describes the programs with these numbers in a few lines each.
 pub fn describe_programs(ids: &BTreeSet<u32>) -> String {
     let mut text = String::new();
     for program in loaded_programs().flatten().filter(|program| ids.contains(&program.id())) {

@@ -1,7 +1,7 @@
-//! The program of a switch that stands alone: on the real clock, on interfaces of any index, beside the kernel's stack.
+//! The program of a standalone switch: on the real clock, on interfaces of any index, beside the kernel's stack.
 //!
-//! eBPF runs the pipeline when a frame comes in, whatever user space does at that time. The two take turns:
-//! [`fabric_core::turn`].
+//! eBPF runs the pipeline when a frame arrives, whatever user space does at that time. The two
+//! sides take turns: [`fabric_core::turn`].
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
@@ -20,25 +20,25 @@ use crate::prefix_table::PrefixTable;
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
 
-/// Attempts to begin a turn before the processor is given up. An arrival takes about a microsecond.
+/// Attempts to begin a turn before the thread yields the processor. An arrival takes about a microsecond.
 const SPINS: u32 = 10_000;
 
-/// See the module.
+/// The loaded program of a standalone switch, with its turn lock.
 pub struct StandaloneProgram {
     program: SwitchProgram,
     turn: Region<Turn>,
 }
 
-/// What a switch that stands alone has beside its tables.
+/// Parameters of a standalone switch besides its tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// The indices of its ports' interfaces.
+    /// Indices of the ports' interfaces.
     pub interfaces: &'a [u32],
-    /// What its routes lead to.
+    /// Destinations of the switch's routes.
     pub prefixes: &'a PrefixTable,
-    /// Size of its ring, a power of two.
+    /// Size of the ring, a power of two.
     pub ring_bytes: u32,
-    /// What `CLOCK_MONOTONIC` shows when its time begins.
+    /// Value of `CLOCK_MONOTONIC` at the start of the switch's time.
     pub began: Nanos,
 }
 
@@ -77,7 +77,8 @@ impl StandaloneProgram {
         self.program.attach_arrival(interface_index)
     }
 
-    /// Waits for the turn of user space, which [`end_turn`](Self::end_turn) ends. Meanwhile eBPF leaves frames alone.
+    /// Waits for the turn of user space, which [`end_turn`](Self::end_turn) ends. During the turn eBPF leaves frames
+    /// alone.
     pub fn begin_turn(&self) {
         let mut attempts = 0;
         while !self.turn[0].try_begin() {
@@ -94,13 +95,13 @@ impl StandaloneProgram {
         self.turn[0].end();
     }
 
-    /// Takes note that the pipeline has run on a frame that was left alone.
+    /// Records that the pipeline has run on a frame that was left alone.
     pub fn catch_up(&self) {
         self.turn[0].catch_up();
     }
 
-    /// Takes what one frame left in the ring, as [`SwitchProgram::take_records`] does; also frames that eBPF has left
-    /// alone, with their bytes.
+    /// Takes the records of one frame from the ring, like [`SwitchProgram::take_records`],
+    /// including frames that eBPF left alone, with their bytes.
     pub fn take(
         &mut self,
         mut frame: impl FnMut(&Header, &[u8]),
@@ -109,13 +110,13 @@ impl StandaloneProgram {
         self.program.take(&mut frame, &mut control)
     }
 
-    /// The program, for `BPF_PROG_TEST_RUN`.
+    /// Returns the program, for `BPF_PROG_TEST_RUN`.
     pub fn program(&self) -> &SwitchProgram {
         &self.program
     }
 }
 
-/// The ring: readable while it has records.
+/// The ring's descriptor: readable while it has records.
 impl AsFd for StandaloneProgram {
     fn as_fd(&self) -> BorrowedFd<'_> {
         let ring: RawFd = self.program.ring.as_raw_fd();
@@ -124,7 +125,7 @@ impl AsFd for StandaloneProgram {
     }
 }
 
-/// A map has at least one entry.
+/// Max entries of a map, at least 1.
 fn entries(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }

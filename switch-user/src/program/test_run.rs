@@ -1,12 +1,12 @@
-//! `BPF_PROG_TEST_RUN` for those who have no types of aya's.
+//! `BPF_PROG_TEST_RUN` for callers without aya's types.
 
 use aya::programs::TestRunOptions;
 
 use super::{ProgramError, SwitchProgram};
 
 impl SwitchProgram {
-    /// Runs the arrival program of an XDP hook on a frame as if it came in at an interface of the calling thread's namespace;
-    /// its answer.
+    /// Runs the arrival program of an XDP hook on a frame as if received at an interface of the
+    /// calling thread's namespace. Returns the program's verdict.
     pub fn test_arrival(&self, interface: u32, frame: &[u8]) -> Result<u32, ProgramError> {
         let length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index.

@@ -1,4 +1,4 @@
-//! What a switch is configured with.
+//! Configuration of a switch.
 
 use fabric_core::headroom::LinkFrames;
 use fabric_core::policy::Policy;
@@ -10,22 +10,22 @@ use crate::watchdog::WatchdogConfig;
 /// The configuration of a switch, except its tables.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
-    /// The schemes that it runs.
+    /// The switch's schemes.
     pub policy: Policy,
-    /// The schemes by which its control plane computes thresholds.
+    /// Schemes by which the control plane computes thresholds.
     pub computed: Policy,
-    /// The egress queues of each port.
+    /// Egress queues of each port.
     pub queues: PortQueues,
-    /// Descriptors.
+    /// Number of descriptors.
     pub slots: usize,
-    /// Its ports, in the order of their numbers.
+    /// Ports, in the order of their numbers.
     pub ports: Vec<PortConfig>,
-    /// The frames that its ports send and receive.
+    /// Lengths of the frames that the ports send and receive.
     pub frames: LinkFrames,
-    /// Whether ports measure their links and size their headroom by the results.
+    /// True if ports measure their links and size their headroom accordingly.
     pub measures_links: bool,
-    /// Packets that a FIFO below the egress queues of each port holds, above zero; `None`: there is none.
+    /// Max packets in a FIFO below the egress queues of each port, above zero. `None`: no FIFO.
     pub device_queue: Option<usize>,
-    /// How it deals with PFC storms; `None`: not at all.
+    /// Watchdog for PFC storms. `None`: no watchdog.
     pub watchdog: Option<WatchdogConfig>,
 }

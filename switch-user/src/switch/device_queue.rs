@@ -1,8 +1,9 @@
-//! A FIFO below the egress queues of each port, as the device queue below the queue disc in ns-3.
+//! A FIFO below the egress queues of each port, like the device queue below the queue disc in ns-3.
 //!
-//! A packet goes into it as soon as it has room, by [`Switch::poll_staged`], and has departed then: its buffer is given
-//! back, thresholds, marks, stamps and verdicts at departure have seen the egress queues alone. [`Switch::poll_device_queue`]
-//! is what a free port sends. Nothing can pause what is in it, so it is for switches without lossless priorities.
+//! A packet enters the FIFO as soon as the FIFO has room, by [`Switch::poll_staged`], and has then
+//! departed: its buffer is released, and thresholds, marks, stamps and verdicts at departure
+//! consider only the egress queues. A free port sends the result of [`Switch::poll_device_queue`].
+//! Pauses do not stop packets in the FIFO, so it is for switches without lossless priorities.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use units::Picos;
 
 use super::{Observer, Switch, Transmission};
 
-/// Packets for which a FIFO sets memory aside before it needs it.
+/// Max packets for which a FIFO allocates memory in advance.
 const USUAL_ROOM: usize = 256;
 
 /// A packet that has departed and waits for its port.
@@ -20,22 +21,22 @@ const USUAL_ROOM: usize = 256;
 pub struct Staged<F> {
     /// The frame.
     pub frame: F,
-    /// Its length.
+    /// Length of the frame, bytes.
     pub length: u32,
 }
 
 /// The FIFOs of all ports.
 pub(super) struct DeviceQueues<F> {
-    /// Packets that one holds, above zero.
+    /// Max packets in each FIFO, above zero.
     room: usize,
     ports: Box<[VecDeque<Staged<F>>]>,
 }
 
 impl<F> DeviceQueues<F> {
-    /// Empty ones.
+    /// Creates empty FIFOs.
     ///
     /// # Panics
-    /// If they have no room.
+    /// If `room` is 0.
     pub(super) fn new(room: usize, ports: usize) -> Self {
         assert!(room > 0, "a FIFO holds a packet at least");
         let fifo = |_| VecDeque::with_capacity(room.min(USUAL_ROOM));
@@ -48,14 +49,15 @@ impl<F> DeviceQueues<F> {
 }
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// Whether its ports have a FIFO below their egress queues.
+    /// True if the ports have FIFOs below their egress queues.
     #[inline]
     pub fn has_device_queues(&self) -> bool {
         self.device_queues.is_some()
     }
 
-    /// The next packet that leaves a port's egress queues for the FIFO below them, until that has no more room. The driver
-    /// marks and stamps it; it is sent later. After every call that names a port, whether the port is free or not.
+    /// Returns the next packet that moves from a port's egress queues to the FIFO below, until the
+    /// FIFO is full. The driver marks and stamps the packet now; it is sent later. Call it after
+    /// every call that names a port, whether the port is free or not.
     pub fn poll_staged<D: Sharing, O: Observer>(
         &mut self,
         now: Picos,
@@ -68,7 +70,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return Ok(None);
         }
         let sent = self.poll_transmit::<D, O>(now, port, observer)?;
-        // Nothing is lossless here. A control frame would have to be sent before what is in the FIFO.
+        // All priorities are lossy here. A control frame would have to precede the packets in the FIFO.
         debug_assert!(self.woken.is_empty(), "port {port}: a departure has orders for a neighbour");
         if let (Some(device), Some(sent)) = (&mut self.device_queues, &sent) {
             let Transmission { frame, length, .. } = *sent;
@@ -77,12 +79,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(sent)
     }
 
-    /// The packet of its FIFO that a free port sends next. There is room for another one then.
+    /// Returns the packet of the FIFO that a free port sends next. Then the FIFO has room for another one.
     pub fn poll_device_queue(&mut self, port: u16) -> Option<Staged<F>> {
         self.device_queues.as_mut()?.ports[usize::from(port)].pop_front()
     }
 
-    /// Whether no packet is in an egress queue or below one.
+    /// True if all egress queues and FIFOs are empty.
     pub fn holds_no_packet(&self) -> bool {
         let mut below = self.device_queues.iter().flat_map(|device| &device.ports);
         self.queues.total_packets() == 0 && below.all(VecDeque::is_empty)

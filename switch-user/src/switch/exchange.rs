@@ -1,4 +1,4 @@
-//! What a switch and its driver tell each other.
+//! Types that a switch and its driver exchange.
 
 use fabric_core::arrival::Outcome;
 use fabric_core::drop_reason::DropReason;
@@ -8,33 +8,33 @@ use fabric_core::queue::QueueId;
 use fabric_core::wire::LinkDelayFrame;
 use units::Picos;
 
-/// A frame that has arrived, and what the pipeline did with it.
+/// A frame that has arrived, and the pipeline's results.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a, F> {
-    /// The frame, as the pipeline left it.
+    /// The frame, as changed by the pipeline.
     pub frame: F,
-    /// When its last bit came in. A driver on the real clock may tell the switch later.
+    /// Arrival time of its last bit. A driver on the real clock may be late.
     pub at: Picos,
-    /// Its length.
+    /// Length of the frame, bytes.
     pub length: u32,
-    /// What became of it.
+    /// Outcome of the pipeline.
     pub outcome: &'a Outcome,
-    /// The hop control frames that are due at the port, and their frames where the pipeline has built them.
+    /// Hop control orders due at the port, with their frames if the pipeline has built them.
     pub orders: &'a [(Order, Option<F>)],
-    /// What a link delay frame says.
+    /// Content of a link delay frame.
     pub link_delay: Option<&'a LinkDelayFrame>,
-    /// Of a dropped packet: its priority.
+    /// Priority of a dropped packet.
     pub priority: Option<Priority>,
 }
 
-/// What the driver has to do after an arrival.
+/// Tasks of the driver after an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
-    /// Whether the switch keeps the frame; if not, the driver discards it.
+    /// True if the switch keeps the frame. Otherwise the driver discards it.
     pub keeps_frame: bool,
-    /// Whether the neighbour has changed what the port may send.
+    /// True if the neighbour has changed the pauses of the port.
     pub pauses_changed: bool,
-    /// Ports that may have something to send, in this order.
+    /// Ports that may have frames to send, in this order.
     pub wake: [Option<u16>; 2],
 }
 
@@ -43,57 +43,58 @@ pub struct Reaction {
 pub struct Transmission<F> {
     /// The frame.
     pub frame: F,
-    /// Its length.
+    /// Length of the frame, bytes.
     pub length: u32,
-    /// The queue that it has left.
+    /// Queue that the packet has left.
     pub queue: QueueId,
-    /// Mark congestion in it first.
+    /// True if the driver must mark congestion in the packet first.
     pub mark: bool,
-    /// Whether the port has more to send, paused or not.
+    /// True if the port has more frames to send, paused or not.
     pub more: bool,
 }
 
-/// What a port sends by itself, ahead of its packets: [`CONTROL_FRAME_LENGTH`](super::CONTROL_FRAME_LENGTH) bytes.
+/// A frame that a port originates and sends ahead of its packets: [`CONTROL_FRAME_LENGTH`](super::CONTROL_FRAME_LENGTH)
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlTransmission<F> {
     /// A hop control frame that the pipeline has built.
     Built(F),
     /// A hop control frame to be built.
     HopControl {
-        /// The port's address.
+        /// MAC address of the port.
         source: [u8; 6],
-        /// What it says.
+        /// The message.
         control: HopControl,
     },
     /// A link delay frame, stamped.
     LinkDelay(LinkDelayFrame),
 }
 
-/// A frame that the switch needs no more.
+/// A frame that the switch no longer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discarded<F> {
     /// The frame.
     pub frame: F,
-    /// If it is a packet that was dropped after it had been queued.
+    /// Details if the frame is a packet that was dropped after it had been queued.
     pub dropped: Option<DroppedPacket>,
 }
 
-/// What became of a packet that was dropped after it had been queued.
+/// A packet that was dropped after it had been queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppedPacket {
-    /// The port where it had come in.
+    /// Ingress port of the packet.
     pub ingress: u16,
-    /// The port where it would have left, as the frame is addressed.
+    /// Egress port of the packet, to which the frame is addressed.
     pub egress: u16,
-    /// Why it was dropped.
+    /// Reason for the drop.
     pub reason: DropReason,
 }
 
-/// A deadline that was due.
+/// A timer that was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// The port that it was of; it may have something to send.
+    /// Port of the timer, which may have frames to send.
     pub port: u16,
-    /// Whether a pause of it has run out, or is no longer obeyed.
+    /// True if a pause of the port has expired, or is now ignored.
     pub pauses_changed: bool,
 }

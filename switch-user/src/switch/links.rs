@@ -1,4 +1,4 @@
-//! How a switch measures its links, and the headroom that follows.
+//! Measurement of a switch's links, and the headroom computed from it.
 
 use fabric_core::scheme::Scheme;
 use fabric_core::wire::LinkDelayFrame;
@@ -8,7 +8,7 @@ use units::Picos;
 use super::{Observer, PortConfig, Switch};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// Asks the neighbour of a port for the link's delay, if links are measured.
+    /// Sends a link delay request to the neighbour of a port, if links are measured.
     pub fn measure_link<O: Observer>(
         &mut self,
         now: Picos,

@@ -1,4 +1,4 @@
-//! The trait by which a driver learns what happens in a switch.
+//! Trait by which a driver is notified of a switch's events.
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{FlowList, HopControl, Order};
@@ -10,14 +10,14 @@ use super::Storm;
 use crate::link_delay::Measurement;
 use crate::tables::SwitchTables;
 
-/// Why a hop control frame is sent.
+/// Reason for a hop control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
     /// A queue or port turned OFF.
     Pause,
     /// A queue or port turned ON.
     Resume,
-    /// A pause goes on and is renewed.
+    /// A pause continues and is renewed.
     Renewal,
 }
 
@@ -28,60 +28,60 @@ impl ControlEvent {
     }
 }
 
-/// Why a port or ingress queue has become a victim or normal (SPFC, Fig. 7).
+/// Reason for the change of a port or ingress queue to victim or normal (SPFC, Fig. 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateChange {
-    /// A victim: enough has departed in the period.
+    /// Victim: enough bytes have departed in the period.
     Fast,
-    /// A victim: enough had departed, and its neighbour resumes.
+    /// Victim: the neighbour resumes, and enough bytes had departed.
     Resumed,
-    /// Normal: a period has ended in which not enough departed.
+    /// Normal: too few bytes departed in a whole period.
     Slow,
-    /// Normal: it has paused its neighbour.
+    /// Normal: the port or queue has paused its neighbour.
     Paused,
 }
 
 impl StateChange {
-    /// Whether it is a victim now.
+    /// True if the state is now victim.
     pub const fn to_victim(self) -> bool {
         matches!(self, Self::Fast | Self::Resumed)
     }
 }
 
-/// A packet that is buffered.
+/// A packet that was buffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// Where it came in.
+    /// Ingress port.
     pub port: u16,
-    /// Where it leaves.
+    /// Egress port.
     pub egress: u16,
-    /// Its descriptor.
+    /// Slot of the descriptor.
     pub slot: u32,
-    /// Its length.
+    /// Length, bytes.
     pub length: u32,
 }
 
-/// A packet that leaves the buffer.
+/// A packet that left the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departed {
-    /// Where it leaves.
+    /// Egress port.
     pub port: u16,
-    /// The queue that it leaves.
+    /// Queue that the packet leaves.
     pub queue: QueueId,
-    /// Where it had come in.
+    /// Ingress port.
     pub ingress: u16,
-    /// Its priority.
+    /// Priority.
     pub priority: Priority,
-    /// Its length.
+    /// Length, bytes.
     pub length: u32,
 }
 
-/// Is called for each event, right after the tables show it. Every method does nothing by default.
+/// Receives a call for each event, after the tables contain it. Every method does nothing by default.
 pub trait Observer {
-    /// An observer's error, which ends the run.
+    /// Error of an observer, which ends the run.
     type Error;
 
-    /// A packet is buffered.
+    /// A packet was buffered.
     fn admitted(
         &mut self,
         _now: Picos,
@@ -91,7 +91,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A packet leaves the buffer.
+    /// A packet left the buffer.
     fn departed(
         &mut self,
         _now: Picos,
@@ -101,7 +101,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A frame that came in at `port` is dropped: on arrival, or when its turn to leave came.
+    /// A frame that was received at `port` was dropped, at arrival or when its turn to leave came.
     fn dropped(
         &mut self,
         _now: Picos,
@@ -113,7 +113,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A hop control frame came in at `port`.
+    /// A hop control frame was received at `port`.
     fn control_received(
         &mut self,
         _now: Picos,
@@ -124,11 +124,11 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A hop control frame is to be sent.
+    /// A hop control frame was queued.
     fn control_queued(&mut self, _event: ControlEvent) {}
 
-    /// It tells the neighbour at `port` of `classes`, for the reasons in `order`. If the scheme has states: whether the
-    /// port, or the ingress queue, was a `victim` then.
+    /// A PFC frame for `classes` was queued at `port`, for the reasons in `order`. `victim`, if the
+    /// scheme has states, is true if the port or the ingress queue was a victim at that time.
     fn classes_told(
         &mut self,
         _now: Picos,
@@ -141,7 +141,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The neighbour at `port` is told to pause or resume its queue `queue`, for the reasons in `order`.
+    /// A frame to pause or resume the neighbour's queue `queue` was queued at `port`, for the reasons in `order`.
     fn queue_told(
         &mut self,
         _now: Picos,
@@ -153,8 +153,8 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The neighbour at `port` is told the rate of a priority, for the reasons in `order`;
-    /// [`LINE_RATE`](fabric_core::hop_control::LINE_RATE): that of the link.
+    /// A frame with the rate of a priority was queued at `port`, for the reasons in `order`.
+    /// [`LINE_RATE`](fabric_core::hop_control::LINE_RATE) sets no limit.
     fn rate_told(
         &mut self,
         _now: Picos,
@@ -166,7 +166,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A frame pauses or resumes flows of a priority at the neighbour of `port`, for the reasons in `order`.
+    /// A frame to pause or resume flows of a priority was queued at `port`, for the reasons in `order`.
     fn flows_told(
         &mut self,
         _now: Picos,
@@ -179,11 +179,11 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The pauses of a port were tested without an arrival or departure, at a renewal or for a packet that found no room: the port
-    /// or its queues may have turned ON or OFF.
+    /// The pauses of a port were tested without an arrival or departure, at a renewal or for a
+    /// packet without room. The port or its queues may have turned ON or OFF.
     fn pauses_tested(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
 
-    /// A port, or the ingress queue of a priority, has become a victim or normal.
+    /// A port, or the ingress queue of a priority, became a victim or normal.
     fn state_changed(
         &mut self,
         _now: Picos,
@@ -194,7 +194,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The switch no longer obeys the pause of (port, priority), because its watchdog forwards in spite of it.
+    /// The switch now ignores the pause of (port, priority), because its watchdog forwards in spite of it.
     fn pause_ignored(
         &mut self,
         _now: Picos,
@@ -204,18 +204,18 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The watchdog has detected a storm; what waited has been dropped, if that is its action.
+    /// The watchdog detected a storm. If its action is to drop, the waiting packets were dropped.
     fn storm_detected(&mut self, _now: Picos, _storm: &Storm) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// A storm is over.
+    /// A storm ended.
     fn storm_restored(&mut self, _now: Picos, _storm: &Storm) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// The headroom of the ingress queues of `port` has changed: its link was measured, or (`None`) the measurement
-    /// is out of date.
+    /// The headroom of the ingress queues of `port` changed: its link was measured, or (`None`) the
+    /// measurement is out of date.
     fn headroom_changed(
         &mut self,
         _now: Picos,

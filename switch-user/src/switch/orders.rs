@@ -10,7 +10,7 @@ use super::timers::Timer;
 use super::{ControlEvent, Departed, Observer, Switch, superseded};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// Takes a hop control frame that came in at `at` and that the pipeline has applied to the tables.
+    /// Handles a hop control frame that was received at `at` and that the pipeline has applied to the tables.
     pub(super) fn receive_control<O: Observer>(
         &mut self,
         now: Picos,
@@ -34,7 +34,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Sends the hop control frames that a packet which found no room has made due at its ingress port.
+    /// Sends the hop control frames due at the ingress port of a packet that found no room.
     #[cold]
     pub(super) fn on_refused<O: Observer>(
         &mut self,
@@ -56,7 +56,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Renews a pause that would otherwise run out while the congestion lasts.
+    /// Renews a pause that would otherwise expire during the congestion.
     pub(super) fn refresh<O: Observer>(
         &mut self,
         now: Picos,
@@ -90,8 +90,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         S::renewal(&at, level, pause, now.to_nanos())
     }
 
-    /// What follows when a packet has given back its buffer, to be sent or dropped: the hop control frames that this makes
-    /// due, and what it has changed in the state of its ingress port.
+    /// Handles a packet that has released its buffer, sent or dropped: sends the hop control frames
+    /// due, and reports changes of its ingress port's state.
     #[inline(always)]
     pub(super) fn has_left<O: Observer>(
         &mut self,
@@ -110,7 +110,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Sends the hop control frames that a departure has made due at its ingress port.
+    /// Sends the hop control frames that are due after a departure at its ingress port.
     #[cold]
     fn send_orders<O: Observer>(
         &mut self,
@@ -128,7 +128,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Queues a hop control frame, tells the observer, and sets the timers that renew its pauses.
+    /// Queues a hop control frame, notifies the observer, and sets the timers that renew its pauses.
     #[cold]
     pub(super) fn send_order<O: Observer>(
         &mut self,
@@ -176,8 +176,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Tells the observer of a RESUME. That of a port also renews the pauses of classes whose queues are OFF, because
-    /// the port's pause does not cover them any more.
+    /// Notifies the observer of a RESUME. A port's RESUME also renews the pauses of classes whose
+    /// queues are OFF, because the port's pause no longer covers them.
     fn tell_resume<O: Observer>(
         &mut self,
         now: Picos,

@@ -8,12 +8,12 @@ use fabric_core::scheme::Scheme;
 use super::Switch;
 use super::port::{Ahead, ControlFrame};
 
-/// PFC frames that a port has begun to send, by the classes that they name.
+/// Number of PFC frames that a port has begun to send, by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PfcSent {
-    /// Those that pause each class, refreshes included.
+    /// Frames that pause each class, refreshes included.
     pub pauses: [u64; PRIORITIES],
-    /// Those that resume it.
+    /// Frames that resume each class.
     pub resumes: [u64; PRIORITIES],
 }
 
@@ -32,12 +32,12 @@ impl PfcSent {
 }
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// PFC frames that a port has sent.
+    /// Returns the number of PFC frames that a port has sent.
     pub fn pfc_sent(&self, port: u16) -> PfcSent {
         self.pfc_sent.get(usize::from(port)).copied().unwrap_or_default()
     }
 
-    /// Counts what a port begins to send, if it is a PFC frame.
+    /// Counts a frame that a port begins to send, if it is a PFC frame.
     pub(super) fn count_pfc_sent(&mut self, port: u16, ahead: &Ahead<F>) {
         if let Ahead::Control(ControlFrame { control: HopControl::Classes(classes), .. }) = ahead {
             self.pfc_sent.resize(self.config.ports.len(), PfcSent::default());

@@ -1,4 +1,4 @@
-//! The ports of a switch: the frames that they send ahead of packets.
+//! Ports of a switch: the frames that they send ahead of packets.
 
 use std::collections::VecDeque;
 
@@ -12,33 +12,33 @@ use crate::link_delay::LinkDelayMeter;
 /// The configuration of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortConfig {
-    /// Its address.
+    /// MAC address of the port.
     pub address: [u8; 6],
     /// Line rate.
     pub rate: BitsPerSecond,
-    /// How long a PAUSE that comes in may go unanswered.
+    /// Max delay until a received PAUSE takes effect.
     pub response: Nanos,
-    /// How long after a PAUSE was sent it is renewed.
+    /// Time after which a sent PAUSE is renewed.
     pub refresh_period: Picos,
     /// Headroom of each lossless ingress queue while the link is not measured.
     pub headroom: Bytes,
 }
 
-/// A hop control frame that waits.
+/// A waiting hop control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ControlFrame<F> {
-    /// What it says.
+    /// The message.
     pub control: HopControl,
     /// The frame, if the pipeline has built it.
     pub built: Option<F>,
 }
 
-/// What a port sends ahead of its packets.
+/// A frame that a port sends ahead of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead<F> {
-    /// First in line; pauses do not stop it.
+    /// Sent first, even if the port is paused.
     Control(ControlFrame<F>),
-    /// After hop control frames, so that no PAUSE waits for it.
+    /// Sent after hop control frames, so that no PAUSE waits for it.
     LinkDelay(LinkDelayFrame),
 }
 
@@ -53,12 +53,12 @@ struct Port<F> {
 #[derive(Debug)]
 pub(super) struct Ports<F> {
     ports: Box<[Port<F>]>,
-    /// Bit n: something waits at port n. Every packet reads it; all ports share one cache line.
+    /// Bit n: a frame waits at port n. Every packet reads this; all ports share one cache line.
     waiting: [u64; MAX_PORTS / 64],
 }
 
 impl<F: Copy> Ports<F> {
-    /// Ports at which nothing waits.
+    /// Creates ports without waiting frames.
     ///
     /// # Panics
     /// If there are more than [`MAX_PORTS`].
@@ -72,14 +72,14 @@ impl<F: Copy> Ports<F> {
         Self { ports: (0..count).map(port).collect(), waiting: [0; MAX_PORTS / 64] }
     }
 
-    /// Whether nothing waits at a port.
+    /// True if no frame waits at a port.
     #[inline]
     pub(super) fn is_idle(&self, port: u16) -> bool {
         self.waiting[usize::from(port) / 64] >> (port % 64) & 1 == 0
     }
 
-    /// Queues a hop control frame, PFC ahead of the others, and removes waiting ones that it supersedes. So the latest state of a class never
-    /// waits behind earlier ones, however often it is paused and resumed.
+    /// Queues a hop control frame, PFC ahead of the other kinds, and removes waiting frames that it supersedes. So the
+    /// latest state of a class never waits behind earlier ones, however often the class is paused and resumed.
     pub(super) fn push_control(
         &mut self,
         port: u16,
@@ -94,7 +94,7 @@ impl<F: Copy> Ports<F> {
             }
             !obsolete
         });
-        // Headroom has no room for other frames that a PAUSE would wait for.
+        // Headroom has no room for other frames that delay a PAUSE.
         let is_pfc = |frame: &ControlFrame<F>| matches!(frame.control, HopControl::Classes(_));
         let ahead = if is_pfc(&frame) {
             control.iter().take_while(|earlier| is_pfc(earlier)).count()
@@ -111,7 +111,7 @@ impl<F: Copy> Ports<F> {
         self.mark(port);
     }
 
-    /// Takes what a port sends next.
+    /// Takes the next frame that a port sends ahead of its packets.
     pub(super) fn pop(&mut self, port: u16) -> Option<Ahead<F>> {
         let Port { control, link_delay, .. } = &mut self.ports[usize::from(port)];
         let next = match control.pop_front() {
@@ -124,7 +124,7 @@ impl<F: Copy> Ports<F> {
         next
     }
 
-    /// What measures a port's link.
+    /// Returns the meter of a port's link.
     pub(super) fn meter(&mut self, port: u16) -> &mut LinkDelayMeter {
         &mut self.ports[usize::from(port)].meter
     }

@@ -1,4 +1,4 @@
-//! Departures: the packet whose turn it is leaves its queue and what it holds, and is sent, dropped or moved.
+//! Departures: the next packet leaves its queue, releases its buffer, and is sent, dropped or moved.
 
 use fabric_core::cell::Sharing;
 use fabric_core::departure::{Departure, Fate};
@@ -13,21 +13,21 @@ use super::timers::Timer;
 use super::{Departed, Discarded, DroppedPacket, Observer, Switch, Transmission, port_number};
 use crate::traffic_manager::{Selection, Waiting};
 
-/// What became of the turn of a port's next packet.
+/// Result of a port's turn.
 enum Served<F> {
     /// The packet is sent.
     Sent(Transmission<F>),
-    /// No packet may go, or something goes ahead of the next one.
+    /// No packet may be sent, or a control frame precedes the next packet.
     Nothing,
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped,
-    /// It has gone into another queue.
+    /// The packet was moved to another queue.
     Requeued,
 }
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`. `D` says whether
-    /// anyone else works on the tables. With FIFOs below the egress queues, call [`poll_staged`](Self::poll_staged) and
+    /// Returns the packet that a port which is free at `now` sends next, if any. Call `poll_control` first. `D` is the
+    /// sharing mode of the tables. With FIFOs below the egress queues, call [`poll_staged`](Self::poll_staged) and
     /// [`poll_device_queue`](Self::poll_device_queue) instead.
     #[inline(always)]
     pub fn poll_transmit<D: Sharing, O: Observer>(
@@ -37,8 +37,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer: &mut O,
     ) -> Result<Option<Transmission<F>>, O::Error> {
         let served = self.serve::<D, _>(now, port, observer)?;
-        // In registers: if `serve_on` returned for this function, both would write their fields to memory, and the caller
-        // would read them as a whole before they have got there.
+        // Keeps the result in registers: if `serve_on` returned for this function, both would write
+        // their fields to memory, and the caller would read them as a whole too early.
         let sent = match served {
             Served::Sent(transmission) => transmission,
             Served::Nothing => return Ok(None),
@@ -50,8 +50,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(Some(sent))
     }
 
-    /// Goes on after a packet whose turn it was has not been sent, until one is. Apart, so that the usual packet, the
-    /// first, is served without a loop around it.
+    /// Serves further packets after one that was not sent, until one is sent. A separate function,
+    /// so that the usual first packet is served without a loop.
     #[cold]
     #[inline(never)]
     fn serve_on<D: Sharing, O: Observer>(
@@ -79,7 +79,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// Serves the packet whose turn it is.
+    /// Serves the next packet.
     #[inline(always)]
     fn serve<D: Sharing, O: Observer>(
         &mut self,
@@ -108,7 +108,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             Fate::Sent { mark } => Ok(mark),
             Fate::Dropped(reason) => Err(reason),
             Fate::Requeued(other) => {
-                // Nothing is sent: DWRR shares out what is.
+                // Refunds the queue, because DWRR shares sent bytes and no packet was sent.
                 self.queues.refund(number, queue, length);
                 let packet = Waiting::new(slot, frame, length, self.rank(slot));
                 self.queues.enqueue(number, other, packet);
@@ -136,13 +136,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(Served::Sent(Transmission { frame, length, queue, mark, more }))
     }
 
-    /// How often packets may move at one poll: each once into every queue of its port.
+    /// Max number of moves of packets in one poll: each packet once to every queue of its port.
     fn requeue_limit(&self) -> usize {
         self.queues.total_packets() * (1 + self.config.queues.data_queues)
     }
 
-    /// The queues of a port that must not start a transmission at `now`, because of PFC or of the scheme's own pauses.
-    /// `None` if all may, as at most ports most of the time.
+    /// Returns the queues of a port that must not start a transmission at `now`, because of PFC or
+    /// of the scheme's own pauses. `None` if all may, which is the usual case.
     #[inline(always)]
     fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
         let mut paused = S::paused(&self.tables, self.config.policy, port, now);
@@ -156,7 +156,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         paused
     }
 
-    /// Sets a timer for when a queue may send that the scheme keeps back until then, if there is none yet.
+    /// Sets a timer for the time at which a queue held back by the scheme may send, unless one is set.
     #[inline]
     fn wait_for_reopening(&mut self, now: Nanos, port: u16) {
         if self.queues.non_empty(usize::from(port)).is_empty() {

@@ -1,4 +1,4 @@
-//! States of ingress ports or queues, where the scheme has states: when they change, for the observer.
+//! States of ingress ports or queues, if the scheme has states: reports changes to the observer.
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::map_abi::PRIORITIES;
@@ -10,10 +10,10 @@ use units::Picos;
 use super::timers::{Timer, Timers};
 use super::{ControlEvent, Observer, StateChange, Switch};
 
-/// The states as the observer knows them.
+/// States that were reported to the observer.
 #[derive(Debug, Default)]
 pub(super) struct States {
-    /// What has a state, and all of them by port; empty if nothing has one.
+    /// Level of the states, and all states by port; empty if the scheme has no states.
     level: Option<PauseLevel>,
     known: Vec<Known>,
 }
@@ -22,7 +22,7 @@ pub(super) struct States {
 struct Known {
     victim: bool,
     paused: bool,
-    /// Whether a timer looks at it at the end of the period.
+    /// True if a timer checks the state at the end of the period.
     waits: bool,
 }
 
@@ -37,7 +37,7 @@ impl States {
         Self { level, known: vec![Known::default(); states] }
     }
 
-    /// Whether nothing has a state.
+    /// True if the scheme has no states.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
@@ -50,25 +50,25 @@ impl States {
         }
     }
 
-    /// The priority that a state is of, if it is of one.
+    /// Returns the priority of a state; `None` for a port's state.
     fn priority(&self, priority: Priority) -> Option<Priority> {
         (self.level == Some(PauseLevel::Queue)).then_some(priority)
     }
 }
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// Whether a port, or one of its ingress queues, is a victim, if the scheme has states.
+    /// Returns the state of a port, or of one of its ingress queues, if the scheme has states.
     pub fn state(&self, port: u16, priority: Priority) -> Option<IngressState> {
         S::state(&self.tables, self.config.policy, port.into(), priority)
     }
 
-    /// What has a state, if something has.
+    /// Returns the level of the states. `None` if the scheme has no states.
     pub fn states(&self) -> Option<PauseLevel> {
         self.states.level
     }
 
-    /// Whether a port was a victim, or its queue of the first of these classes, when it decided to tell its neighbour of
-    /// them, if the scheme has states. A PAUSE has changed the state since.
+    /// Returns true if a port, or its queue of the first of `classes`, was a victim when it decided to send them to its
+    /// neighbour. `None` if the scheme has no states. A PAUSE has changed the state since.
     pub(super) fn was_victim(&self, port: u16, classes: u8, event: ControlEvent) -> Option<bool> {
         if self.states.is_empty() {
             return None;
@@ -77,8 +77,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Some(if event == ControlEvent::Pause { state.victim_before_pause } else { state.victim })
     }
 
-    /// Tells the observer if the state of an ingress queue, or of its port, has changed with what has just happened.
-    /// Most of the time it has not: only that is looked at for each packet.
+    /// Reports the state of an ingress queue, or of its port, to the observer if the last event has
+    /// changed it. Usually the state is unchanged, and each packet pays only for this comparison.
     #[inline]
     pub(super) fn look_at_state<O: Observer>(
         &mut self,
@@ -126,7 +126,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer.state_changed(now, port, self.states.priority(priority), change)
     }
 
-    /// A period of a victim has ended.
+    /// Handles the end of a victim's period.
     pub(super) fn end_period<O: Observer>(
         &mut self,
         now: Picos,

@@ -1,4 +1,4 @@
-//! PFC storms: what a switch does when its watchdog detects one, and what it counts.
+//! PFC storms: actions of a switch when its watchdog detects one, and its counts.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use crate::tables::SwitchTables;
 use crate::traffic_manager::Selection;
 use crate::watchdog::{Change, Watchdog, WatchdogConfig};
 
-/// Some packets.
+/// A number of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets.
     pub bytes: u64,
 }
 
@@ -46,53 +46,53 @@ pub struct Storm {
     pub port: u16,
     /// The priority.
     pub priority: Priority,
-    /// When it was detected.
+    /// Time of detection.
     pub detected: Picos,
-    /// When it was over, if it is.
+    /// End of the storm; `None` while it lasts.
     pub restored: Option<Picos>,
-    /// What waited when it was detected.
+    /// Packets that waited at detection.
     pub waiting: Traffic,
-    /// What was to leave by the port and was dropped because of it.
+    /// Packets that were to leave by the port and were dropped because of the storm.
     pub egress_dropped: Traffic,
-    /// What came in by the port in the priority and was dropped because of it.
+    /// Packets of the priority that arrived at the port and were dropped because of the storm.
     pub ingress_dropped: Traffic,
-    /// What was sent in spite of it.
+    /// Packets that were sent in spite of the storm.
     pub forwarded: Traffic,
 }
 
 /// All storms of a (port, priority) so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StormHistory {
-    /// How many were detected.
+    /// Number of storms detected.
     pub detected: u64,
-    /// How many of them are over.
+    /// Number of storms that have ended.
     pub restored: u64,
-    /// What was to leave by the port and was dropped.
+    /// Packets that were to leave by the port and were dropped.
     pub egress_dropped: Traffic,
-    /// What came in by the port in the priority and was dropped.
+    /// Packets of the priority that arrived at the port and were dropped.
     pub ingress_dropped: Traffic,
-    /// What was sent in spite of pauses.
+    /// Packets that were sent in spite of pauses.
     pub forwarded: Traffic,
 }
 
-/// What is kept of a (port, priority) that has seen a storm.
+/// State of a (port, priority) that has had a storm.
 #[derive(Debug, Default)]
 struct Kept {
     detected: u64,
     restored: u64,
     forwarded: Traffic,
-    /// The storm that there is, with the totals at its beginning in the place of its own.
+    /// The current storm. Its traffic fields hold the totals at its beginning.
     present: Option<Storm>,
 }
 
-/// The watchdog, and what it has found.
+/// The watchdog and the storms that it has detected.
 #[derive(Debug)]
 pub(super) struct Storms {
     watchdog: Watchdog,
     kept: BTreeMap<(u16, Priority), Kept>,
-    /// Storms that are not over.
+    /// Number of storms that have not ended.
     present: usize,
-    /// Up to when it has heard of pauses, if that is not the present.
+    /// Time up to which received pauses are known, if not the present.
     heard: Option<Picos>,
 }
 
@@ -107,7 +107,7 @@ impl Storms {
     }
 }
 
-/// What was dropped on the way out of (port, priority) and on the way in there, since the start.
+/// Packets dropped since the start: bound for (port, priority), and received there.
 fn dropped(tables: &SwitchTables, port: u16, priority: Priority) -> [Traffic; 2] {
     let row = tables.storm(class_row(port.into(), priority));
     let map_abi::Storm { egress_packets, egress_bytes, ingress_packets, ingress_bytes, .. } =
@@ -117,7 +117,7 @@ fn dropped(tables: &SwitchTables, port: u16, priority: Priority) -> [Traffic; 2]
 }
 
 impl Kept {
-    /// What has become of the present storm.
+    /// Returns the current storm with its counts so far.
     fn present(&self, tables: &SwitchTables) -> Option<Storm> {
         let begun = self.present?;
         let [egress, ingress] = dropped(tables, begun.port, begun.priority);
@@ -131,13 +131,13 @@ impl Kept {
 }
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// The storms that are not over, in the order of ports and priorities.
+    /// Iterates over the storms that have not ended, in the order of ports and priorities.
     pub fn storms(&self) -> impl Iterator<Item = Storm> + '_ {
         let kept = self.storms.iter().flat_map(|storms| storms.kept.values());
         kept.filter_map(|kept| kept.present(&self.tables))
     }
 
-    /// The ports and priorities that have seen storms, in this order, and whether there is one now.
+    /// Iterates over the ports and priorities that have had storms, in this order; the flag is true during a storm.
     pub fn storm_histories(
         &self,
     ) -> impl Iterator<Item = (u16, Priority, StormHistory, bool)> + '_ {
@@ -151,8 +151,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         })
     }
 
-    /// Tells the watchdog at `now` of a PFC frame that came in at a port, at `at`. How long pauses last and whether there
-    /// is a gap between them depends on the neighbour, not on how late the process is that hears of them.
+    /// Notifies the watchdog at `now` of a PFC frame that a port received at `at`. The length of
+    /// pauses and the gaps between them depend on the neighbour, not on the delay of this process.
     #[cold]
     pub(super) fn hear_of_pauses(
         &mut self,
@@ -164,7 +164,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let Some(storms) = &mut self.storms else { return };
         let lossless = self.tables.settings().lossless_classes;
         let row = self.tables.port(port.into()).expect("it came in at a port of the switch");
-        // To the nanosecond, as the tables have it.
+        // Rounded to nanoseconds, as in the tables.
         let nanos = at.to_nanos().0;
         for class in priority::of_mask(pauses.named & lossless) {
             let end = nanos + duration_ns(row, pauses.quanta[class.index()]);
@@ -177,7 +177,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// Lets the watchdog look. What it finds becomes a timer of this instant for each port and priority.
+    /// Runs the watchdog. Each change that it finds becomes a timer at `now` for its port and priority.
     pub(super) fn look_for_storms(&mut self, now: Picos) {
         let Some(storms) = &mut self.storms else { return };
         let (queues, settings) = (&self.queues, self.tables.settings());
@@ -194,7 +194,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// A storm begins or is over.
+    /// Handles the beginning or end of a storm.
     pub(super) fn storm_changes<O: Observer>(
         &mut self,
         now: Picos,
@@ -274,7 +274,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.storms.as_ref()?.kept.get(&(port, priority))?.present(&self.tables)
     }
 
-    /// Drops all packets that wait at (port, priority), and sends the hop control frames that this makes due.
+    /// Drops all packets that wait at (port, priority), and sends the hop control frames due.
     fn discard_waiting<O: Observer>(
         &mut self,
         now: Picos,

@@ -1,4 +1,4 @@
-//! A switch without a driver: frames are numbers, and an observer writes down what it is told.
+//! A switch without a driver: frames are numbers, and an observer records its events.
 
 mod device_queue;
 mod link_delay;
@@ -32,7 +32,7 @@ use log::{Log, Told};
 
 /// Host n is behind port n.
 const PORTS: u8 = 3;
-/// Where most packets come in, and where they leave.
+/// Ingress and egress port of most packets.
 const IN: u16 = 0;
 const OUT: u16 = 2;
 /// The lossless classes.
@@ -42,7 +42,7 @@ const QUEUE: QueueId = QueueId::data(3);
 const OTHER: Priority = Priority::new(4);
 /// The queue of [`OTHER`].
 const OTHER_QUEUE: QueueId = QueueId::data(4);
-/// A lossy class, which finds no room.
+/// A lossy class, for which the switch has no room.
 const LOSSY: Priority = Priority::new(0);
 const LENGTH: u32 = 1000;
 /// Two packets of [`LENGTH`] fit below X_off. The third turns their ingress queue OFF, and the first that leaves
@@ -64,7 +64,7 @@ const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 const RESPONSE: Nanos = Nanos(50);
 const DATA_QUEUES: u8 = 16;
 
-/// The driver's number for the control frame that the pipeline built beside frame `number`.
+/// The driver's number of the control frame that the pipeline built besides frame `number`.
 const fn built(number: u32) -> u32 {
     1000 + number
 }
@@ -74,7 +74,7 @@ const fn address(port: u16) -> [u8; 6] {
     [2, 1, 0, 0, high, low]
 }
 
-/// A frame in the pipeline's hands: what it says, and how long it is.
+/// A frame in the pipeline: its parsed content and its length.
 struct Said(Parsed, u32);
 
 impl Frame for Said {
@@ -95,24 +95,24 @@ impl Frame for Said {
     }
 }
 
-/// What a port sends.
+/// A frame that a port sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     Control(ControlTransmission<u32>),
     Packet(Transmission<u32>),
 }
 
-/// A switch and its driver, who numbers the frames that come in from 1 on.
+/// A switch and its driver, which numbers the received frames from 1.
 struct Bench<S = Selected> {
     switch: Switch<u32, S>,
     log: Log,
     frames: u32,
-    /// Whether the pipeline builds the control frames that it asks for, as in eBPF.
+    /// True if the pipeline builds the control frames that are due, as eBPF does.
     builds: bool,
 }
 
 impl Bench {
-    /// A switch that runs PFC.
+    /// Creates a switch under PFC.
     fn new() -> Self {
         Self::with(&SchemeSettings::Pfc)
     }
@@ -196,12 +196,12 @@ impl<S: Scheme> Bench<S> {
         Self { switch, log: Log::default(), frames: 0, builds: false }
     }
 
-    /// A frame comes in at `port`.
+    /// Receives a frame at `port`.
     fn arrive(&mut self, now: Picos, port: u16, said: Parsed, length: u32) -> Reaction {
         self.arrive_late(now, now, port, said, length)
     }
 
-    /// A frame comes in at `port` at `at`, and the switch is told `now`.
+    /// Receives a frame at `port` at `at`, and passes it to the switch at `now`.
     fn arrive_late(
         &mut self,
         now: Picos,
@@ -231,7 +231,7 @@ impl<S: Scheme> Bench<S> {
         reaction
     }
 
-    /// A packet comes in at port `from` and leaves by port `to`.
+    /// Receives a packet at port `from` that leaves by port `to`.
     fn packet(
         &mut self,
         now: Picos,
@@ -249,17 +249,17 @@ impl<S: Scheme> Bench<S> {
         self.arrive(now, from, Parsed::Ipv4(fields), length)
     }
 
-    /// Three packets that turn their ingress queue OFF come in at [`IN`] and leave by [`OUT`].
+    /// Receives three packets from [`IN`] to [`OUT`], which turn their ingress queue OFF.
     fn burst(&mut self, now: Picos) -> [Reaction; 3] {
         [(); 3].map(|()| self.packet(now, [IN, OUT], CLASS, LENGTH))
     }
 
-    /// The neighbour of `port` pauses `classes`; no quanta resume them.
+    /// Receives a PFC frame at `port` that pauses `classes`; 0 quanta resume them.
     fn paused(&mut self, now: Picos, port: u16, classes: u8, quanta: u16) -> Reaction {
         self.paused_late(now, now, port, classes, [quanta; 8])
     }
 
-    /// The same at `at`, and the switch is told `now`.
+    /// Receives a PFC frame at `at`, and passes it to the switch at `now`.
     fn paused_late(
         &mut self,
         now: Picos,
@@ -282,7 +282,7 @@ impl<S: Scheme> Bench<S> {
             return Some(control);
         }
         let Ok(packet) = self.switch.poll_transmit::<D, _>(now, port, &mut self.log);
-        // A dropped packet may have left a RESUME to send.
+        // A dropped packet may have left a RESUME to be sent.
         packet.map(Sent::Packet).or_else(|| control(&mut self.switch))
     }
 
@@ -291,7 +291,7 @@ impl<S: Scheme> Bench<S> {
         due
     }
 
-    /// What the observer was told since the last call.
+    /// Returns the events that the observer received since the last call.
     fn told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.log.0)
     }
@@ -317,7 +317,7 @@ impl<S: Scheme> Bench<S> {
         discarded.collect()
     }
 
-    /// The switch holds nothing, and its books say so.
+    /// Asserts that the switch and its books are empty.
     fn is_empty(&self) -> bool {
         assert_eq!(self.switch.tables().imbalances(self.switch.policy()), [""; 0]);
         assert!(!self.switch.has_news(), "nothing is left to be asked for");
@@ -325,7 +325,7 @@ impl<S: Scheme> Bench<S> {
     }
 }
 
-/// A packet that is sent as it came, others waiting behind it.
+/// A packet sent unchanged, with others waiting behind it.
 const fn packet(frame: u32) -> Sent {
     Sent::Packet(Transmission { frame, length: LENGTH, queue: QUEUE, mark: false, more: true })
 }
@@ -335,7 +335,7 @@ const fn last(frame: u32) -> Sent {
     last_of(QUEUE, frame)
 }
 
-/// The last packet of its port, of any queue.
+/// The last packet of its port, from any queue.
 const fn last_of(queue: QueueId, frame: u32) -> Sent {
     Sent::Packet(Transmission { frame, length: LENGTH, queue, mark: false, more: false })
 }
@@ -384,7 +384,7 @@ fn a_dropped_frame_is_told_and_not_kept() {
     assert!(bench.is_empty());
 }
 
-/// The pause of [`IN`] is renewed later than the one that [`OUT`] received runs out, and was set earlier.
+/// The renewal of [`IN`]'s pause is due after the expiry of [`OUT`]'s received pause, and its timer was set earlier.
 #[test]
 fn every_deadline_is_given_once_in_the_order_of_setting() {
     let mut bench = Bench::new();

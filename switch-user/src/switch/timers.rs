@@ -8,49 +8,49 @@ use units::Picos;
 
 use crate::watchdog::Change;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// When a pause that a port received runs out, unless it was renewed.
+    /// Expiry of a received pause, unless it was renewed.
     PauseExpiry {
         /// The port.
         port: u16,
     },
-    /// When a queue may send that the scheme keeps back.
+    /// Time at which a queue held back by the scheme may send.
     Reopening {
         /// The port.
         port: u16,
     },
-    /// When a pause that a port sent is about to run out.
+    /// Renewal of a sent pause that is about to expire.
     PauseRefresh {
         /// The port.
         port: u16,
-        /// The class of a queue's pause, `None` of a pause of the whole port.
+        /// Class of a queue's pause; `None` for a pause of the whole port.
         priority: Option<Priority>,
-        /// Which of the queue's or the port's pauses; an older one has been resumed since.
+        /// Number of the pause of the queue or port; an older pause has been resumed.
         pause: u32,
     },
-    /// When a period ends of an ingress queue, or of its port, that is a victim.
+    /// End of a period of an ingress queue, or of its port, that is a victim.
     PeriodEnd {
         /// The port.
         port: u16,
         /// The priority of the queue.
         priority: Priority,
     },
-    /// When the watchdog looks at all ports.
+    /// Poll of all ports by the watchdog.
     WatchdogLook,
-    /// Right after a look that has found it: a storm begins or is over.
+    /// Beginning or end of a storm, right after the poll that has found it.
     Storm {
         /// The port.
         port: u16,
         /// The priority.
         priority: Priority,
-        /// What has been found.
+        /// The change found.
         change: Change,
     },
 }
 
-/// Timers by their instants; equal ones in the order in which they were set.
+/// Timers ordered by time; equal times in the order in which they were set.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     waiting: BinaryHeap<Reverse<(Picos, u64, Timer)>>,
@@ -68,7 +68,7 @@ impl Timers {
         self.waiting.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// All deadlines, the first to come first.
+    /// Returns all deadlines, earliest first.
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<Picos> {
         let mut all: Vec<Picos> = self.waiting.iter().map(|Reverse((at, ..))| *at).collect();

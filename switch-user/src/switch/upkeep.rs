@@ -1,4 +1,4 @@
-//! What the control plane has a switch do, whatever packets do.
+//! Periodic work of the control plane at a switch.
 
 use fabric_core::scheme::Scheme;
 use units::Picos;
@@ -12,12 +12,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.tables.observe_under::<S>(self.config.computed, now.to_nanos());
     }
 
-    /// Lets the buffer management of lossy priorities count what needs no packet.
+    /// Runs the periodic update of the lossy priorities' buffer management.
     pub fn update_lossy(&mut self, now: Picos) {
         self.tables.update_lossy(self.config.policy, now.to_nanos());
     }
 
-    /// Tells the neighbour of a port what the scheme [announces](Scheme::announce), if it does.
+    /// Queues the hop control frames that the scheme periodically [announces](Scheme::announce) to the neighbour of a
+    /// port.
     pub fn announce(&mut self, port: u16) {
         let Self { tables, config, ports, discarded, .. } = self;
         S::announce(&*tables, config.policy, port.into(), &mut |control| {

@@ -1,4 +1,4 @@
-//! Tables of our own; those that are mapped twice have a file.
+//! Tests of owned tables; a separate file tests tables that are mapped twice.
 
 #[cfg(feature = "kernel")]
 mod mapped;

@@ -1,55 +1,55 @@
-//! First-in first-out queues as singly linked lists through the slots of the packets they hold.
+//! First-in first-out queues as singly linked lists through the slots of their packets.
 
 use crate::region::prefetch;
 
-/// A packet as queues keep it.
+/// A packet in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting<F> {
     /// Slot of its descriptor.
     pub slot: u32,
-    /// Its length, and from bit [`RANK_AT`] on its rank: a word that is copied as it was written.
+    /// Length, and from bit [`RANK_AT`] the rank: one word, copied as it was written.
     item: u32,
-    /// Its frame.
+    /// Frame of the packet.
     pub frame: F,
 }
 
 const RANK_AT: u32 = 16;
 
 impl<F> Waiting<F> {
-    /// A packet of `length` bytes, shorter than 64 KiB. Its rank matters to
-    /// [`ShortestRemaining`](super::Scheduler::ShortestRemaining) only.
+    /// Creates a packet of `length` bytes, less than 64 KiB. Only
+    /// [`ShortestRemaining`](super::Scheduler::ShortestRemaining) uses the rank.
     #[inline]
     pub const fn new(slot: u32, frame: F, length: u32, rank: u16) -> Self {
         assert!(length < 1 << RANK_AT, "a frame is shorter than 64 KiB");
         Self { slot, item: length | (rank as u32) << RANK_AT, frame }
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     #[inline]
     pub const fn length(&self) -> u32 {
         self.item & ((1 << RANK_AT) - 1)
     }
 
-    /// What [`ShortestRemaining`](super::Scheduler::ShortestRemaining) orders by.
+    /// Returns the sort key of [`ShortestRemaining`](super::Scheduler::ShortestRemaining).
     #[inline]
     pub const fn rank(&self) -> u16 {
         (self.item >> RANK_AT) as u16
     }
 }
 
-/// By slot of a packet that another one follows: that other one. They grow to the highest such slot; slots are reused,
-/// the last freed first, so a large buffer never uses most of its slots.
+/// Followers of packets, indexed by slot. The vector grows to the highest slot with a follower.
+/// Slots are reused, last freed first, so a large buffer never uses most of its slots.
 pub(super) struct Links<F> {
     followers: Vec<Waiting<F>>,
-    /// How many slots there are.
+    /// Number of slots.
     slots: usize,
-    /// By slot, whether its packet is in a queue.
+    /// Indexed by slot: true if its packet is in a queue.
     #[cfg(debug_assertions)]
     queued: Vec<bool>,
 }
 
 impl<F: Copy + Default> Links<F> {
-    /// Of packets in slots `0..slots`.
+    /// Creates links for packets in slots `0..slots`.
     pub(super) const fn new(slots: usize) -> Self {
         Self {
             followers: Vec::new(),
@@ -59,7 +59,7 @@ impl<F: Copy + Default> Links<F> {
         }
     }
 
-    /// Has the processor load what follows the packet in `slot`.
+    /// Prefetches the packet behind the one in `slot`.
     #[inline]
     pub(super) fn prefetch(&self, slot: u32) {
         if let Some(follower) = self.followers.get(slot as usize) {
@@ -82,7 +82,7 @@ impl<F: Copy + Default> Links<F> {
         self.followers.resize(slot + 1, Waiting::default());
     }
 
-    /// Notes that a packet joins a queue, or leaves one.
+    /// Records that a packet joins or leaves a queue.
     #[cfg(debug_assertions)]
     fn note(&mut self, slot: u32, is_queued: bool) {
         let place = slot as usize;
@@ -99,8 +99,8 @@ impl<F: Copy + Default> Links<F> {
     fn note(&mut self, _: u32, _: bool) {}
 }
 
-/// One queue. It keeps its first packet; each of the others is linked to the one before it through `Links`. So it costs 32
-/// bytes however long it is, and a packet that waits alone touches no link. Aligned: it lies in one cache line.
+/// One queue. It stores its first packet; each further packet is linked from the packet before it through `Links`. So a
+/// queue takes 32 bytes whatever its length, and a single packet uses no link. Aligned to lie in one cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 pub(super) struct Fifo<F> {
@@ -131,7 +131,7 @@ impl<F> Fifo<F> {
         self.packets == 0
     }
 
-    /// The first packet of a queue that is not empty.
+    /// Returns the first packet of a queue that is not empty.
     #[inline]
     pub(super) fn first(&self) -> &Waiting<F> {
         debug_assert!(!self.is_empty(), "an empty queue has no first packet");
@@ -140,7 +140,7 @@ impl<F> Fifo<F> {
 }
 
 impl<F: Copy + Default> Fifo<F> {
-    /// All packets, the first to leave first.
+    /// Iterates over all packets, first to leave first.
     pub(super) fn iter<'l>(
         &'l self,
         links: &'l Links<F>,
@@ -167,7 +167,7 @@ impl<F: Copy + Default> Fifo<F> {
         self.bytes += u64::from(packet.length());
     }
 
-    /// Takes the first packet of a queue that is not empty.
+    /// Removes the first packet of a queue that is not empty.
     #[inline]
     pub(super) fn pop(&mut self, links: &mut Links<F>) -> Waiting<F> {
         let first = self.head;
@@ -175,7 +175,7 @@ impl<F: Copy + Default> Fifo<F> {
         self.packets -= 1;
         self.bytes -= u64::from(first.length());
         if self.is_empty() {
-            // Else two queues have linked the same slot.
+            // Otherwise two queues have linked one slot.
             assert!(first.slot == self.tail, "a slot is in one queue at a time");
         } else {
             self.head = links.followers[first.slot as usize];

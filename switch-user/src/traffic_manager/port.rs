@@ -8,17 +8,17 @@ use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueRanges, QueueSet};
 use super::fifo::Fifo;
 use super::{PortQueues, Scheduler};
 
-/// The scheduler's state at one port. Its queues lie together among those of the switch, the control queue
-/// first. Aligned: a port is a cache line.
+/// State of the scheduler at one port. The port's queues are adjacent among the switch's queues,
+/// control queue first. Aligned: a port is a cache line.
 #[repr(align(64))]
 pub(super) struct Port {
     first_queue: usize,
     queues: usize,
     non_empty: QueueSet,
     scheduler: Scheduler,
-    /// The data queue whose turn it is under DWRR; under round robin the one that was served last.
+    /// Data queue whose turn it is under DWRR; under round robin the queue that was served last.
     current: QueueId,
-    /// Under the strict scheduler the queues of each priority, the highest first.
+    /// Queues of each priority under the strict scheduler, highest priority first.
     classes: Option<Box<[Class; PRIORITIES]>>,
 }
 
@@ -26,11 +26,11 @@ pub(super) struct Port {
 #[derive(Clone, Copy)]
 struct Class {
     queues: QueueSet,
-    /// The one whose turn it is.
+    /// Queue whose turn it is.
     current: QueueId,
 }
 
-/// A class for each priority, the highest first. Queues that no priority has belong to the lowest.
+/// Returns a class for each priority, highest first. Queues without a priority belong to the lowest.
 fn classes(ranges: &QueueRanges, last: QueueId) -> Box<[Class; PRIORITIES]> {
     let mut classes = ranges.map(|range| Class { queues: range.queues(), current: last });
     let owned = classes.iter().fold(QueueSet::EMPTY, |all, class| all.or(class.queues));
@@ -69,10 +69,10 @@ impl Port {
         self.first_queue..self.first_queue + self.queues
     }
 
-    /// The place of one of its queues among those of the switch. It is port `number`.
+    /// Returns the index of one of the port's queues among the switch's queues. `number` is the port's number.
     ///
     /// # Panics
-    /// If it has no such queue.
+    /// If the port does not have the queue.
     #[inline]
     pub(super) fn index(&self, number: usize, queue: QueueId) -> usize {
         let Self { first_queue, queues, .. } = *self;
@@ -95,7 +95,7 @@ impl Port {
         self.non_empty.remove(queue);
     }
 
-    /// The queue to serve next, of those that hold a packet and are not paused.
+    /// Returns the queue to serve next, among queues with a packet that are not paused.
     #[inline(always)]
     pub(super) fn choose<F>(
         &mut self,
@@ -123,7 +123,7 @@ impl Port {
         }
     }
 
-    /// The queue that is served next, if the one whose turn it is goes on.
+    /// Returns the queue that is served next if the current turn continues.
     #[inline]
     pub(super) fn likely_next(&self) -> Option<QueueId> {
         if self.non_empty.has_control() {
@@ -149,7 +149,7 @@ impl Port {
         }
     }
 
-    /// Takes that back.
+    /// Reverts [`charge`](Self::charge) for a packet that was not sent.
     pub(super) fn refund<F>(&self, fifo: &mut Fifo<F>, queue: QueueId, length: u32) {
         if !fifo.is_empty() && self.has_deficit(queue) {
             fifo.deficit = fifo.deficit.saturating_add(length);
@@ -163,11 +163,11 @@ impl Port {
     }
 }
 
-/// Continues the current queue's turn while its deficit pays for its first packet, then goes
-/// round.
+/// Continues the current queue's turn while its deficit pays for its first packet, then visits the
+/// queues in turn.
 ///
-/// Ends, because each step adds a quantum to an eligible queue that lacks one; with a quantum
-/// of at least a packet it takes one step.
+/// Terminates, because each step adds a quantum to an eligible queue without enough deficit. With a
+/// quantum of at least a packet it takes one step.
 #[inline(always)]
 fn choose_dwrr<F>(
     current: &mut QueueId,
@@ -175,7 +175,7 @@ fn choose_dwrr<F>(
     eligible: QueueSet,
     quantum: u32,
 ) -> Option<QueueId> {
-    // If only one queue may send, and this is its last packet, DWRR chooses it, and its deficit is 0 as it empties.
+    // If only one queue may send, and this is its last packet, DWRR chooses the queue, and its deficit becomes 0.
     if let Some(queue) = eligible.only_data()
         && queues[queue.place()].packets() == 1
     {
@@ -198,7 +198,7 @@ fn choose_dwrr<F>(
     }
 }
 
-/// The queue whose first packet has the lowest rank; of equal ones the first.
+/// Returns the queue whose first packet has the lowest rank; of equal ranks the first queue.
 #[inline]
 fn shortest<F>(queues: &[Fifo<F>], eligible: QueueSet) -> Option<QueueId> {
     let mut first: Option<(u16, QueueId)> = None;

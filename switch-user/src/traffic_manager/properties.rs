@@ -16,7 +16,7 @@ const SLOTS: u32 = 256;
 /// Data queues and the control queue.
 const PLACES: usize = 1 + MAX_DATA_QUEUES;
 
-/// All flow queues are priority 5's and 2's, and the others have a queue each.
+/// Priorities 5 and 2 have all flow queues, and each other priority has one queue.
 fn ranges() -> QueueRanges {
     let mut ranges = one_per_priority_from(FLOW_QUEUES, None);
     ranges[5] = QueueRange::flow_queues(0, 66);
@@ -49,7 +49,7 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    // Few of the queues, so that some fill, and both ends of each half of the mask.
+    // Few of the queues, so that some become long, and both ends of each half of the mask.
     let queue = || {
         let place = prop_oneof![0..4_usize, 62..68_usize, 126..PLACES];
         place.prop_map(QueueId::of_place)
@@ -68,14 +68,14 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What one port should hold, by the places of its queues.
+/// Expected state of one port, indexed by the places of its queues.
 struct Model {
     queues: Vec<VecDeque<Waiting<u32>>>,
     /// The data queue that was served last.
     last: QueueId,
-    /// What each queue may send before its turn ends, under DWRR.
+    /// Bytes that each queue may send before its turn ends, under DWRR.
     deficits: Vec<u32>,
-    /// The queue whose turn it is, of each priority under the strict scheduler, else of all.
+    /// Queue whose turn it is, for each priority under the strict scheduler, otherwise for all.
     turns: [QueueId; 8],
 }
 
@@ -86,8 +86,8 @@ impl Model {
         Self { queues, last, deficits: vec![0; PLACES], turns: [last; 8] }
     }
 
-    /// The queue of a group that DWRR serves, by its rule alone: the turn goes on while the deficit pays, and then
-    /// round, with a quantum for each queue that lacks one.
+    /// Returns the queue of a group that DWRR serves, by its definition: the turn continues while
+    /// the deficit pays, and then each queue in turn gets a quantum if it lacks one.
     fn serve(&mut self, group: QueueSet, turn: usize, quantum: u32) -> QueueId {
         let Self { queues, deficits, turns, .. } = self;
         let current = &mut turns[turn];
@@ -104,7 +104,7 @@ impl Model {
         *current
     }
 
-    /// A queue has sent its first packet, of `length` bytes.
+    /// Charges a queue for its first packet, of `length` bytes.
     fn charge(&mut self, queue: QueueId, length: u32) {
         let deficit = &mut self.deficits[queue.place()];
         *deficit = if self.queues[queue.place()].is_empty() { 0 } else { *deficit - length };
@@ -116,7 +116,7 @@ impl Model {
     }
 }
 
-/// The first of some queues after `queue` in circular order.
+/// Returns the first queue of a set after `queue` in circular order.
 fn next(queues: QueueSet, queue: QueueId) -> Option<QueueId> {
     queues.iter().min_by_key(|it| (it.place() + PLACES - queue.place() - 1) % PLACES)
 }
@@ -163,7 +163,7 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
     }
 }
 
-/// Checks one selection, takes it from the model and returns the slot that became free.
+/// Checks one selection, removes it from the model and returns the freed slot.
 fn check(
     model: &mut Model,
     scheduler: Scheduler,
@@ -221,7 +221,7 @@ proptest! {
         play(Scheduler::RoundRobin, events);
     }
 
-    /// Whatever the lengths: no queue gets a second packet ahead of another's first.
+    /// With any lengths, no queue sends a second packet before another queue's first.
     #[test]
     fn round_robin_shares_packets_equally_among_backlogged_queues(
         backlogged in 1..=u128::MAX,
@@ -258,8 +258,8 @@ proptest! {
         play(Scheduler::Dwrr { quantum }, events);
     }
 
-    /// The bound of deficit round robin, at every instant and not only in the long run: among all queues, and under the
-    /// strict scheduler among those of a priority, however often a higher one comes between.
+    /// The bound of deficit round robin, at every time and not only in the long run: among all queues, and under the
+    /// strict scheduler among the queues of a priority, however often a higher priority intervenes.
     #[test]
     fn dwrr_shares_bytes_equally_among_backlogged_queues(
         backlogged in 1..=u128::MAX,
@@ -302,8 +302,8 @@ proptest! {
         }
     }
 
-    /// Being paused in the middle of its turns does not let a queue save up quanta for a burst: the
-    /// bound holds over every interval, in the rounds after the pauses too.
+    /// Pauses within its turns do not let a queue save quanta for a burst: the bound holds over
+    /// every interval, in the rounds after the pauses too.
     #[test]
     fn a_queue_that_is_paused_now_and_then_gets_no_more_than_its_share(
         pauses in proptest::collection::vec(any::<bool>(), 1..40),
@@ -335,7 +335,7 @@ proptest! {
     }
 }
 
-/// Plays selections of one port until it rests, as queue numbers.
+/// Selects packets of one port until it is empty. Returns the queue numbers.
 fn drain(manager: &mut TrafficManager) -> Vec<u8> {
     std::iter::from_fn(|| manager.select(0, None)).map(|it| it.queue.number()).collect()
 }
@@ -350,7 +350,7 @@ fn dwrr_serves_a_quantum_from_each_queue_in_the_order_of_their_numbers() {
     {
         manager.enqueue(0, QueueId::data(queue), packet(slot as u32, length, 0));
     }
-    // Queue 0 keeps 600 bytes of its first round, so its second pays for two packets.
+    // Queue 0 keeps 600 bytes of its first round, so its second round pays for two packets.
     assert_eq!(drain(&mut manager), [0, 1, 4, 4, 0, 0, 1, 4]);
 }
 
@@ -398,7 +398,7 @@ fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
     assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
 }
 
-/// A packet that is taken out of its turn ends the turn like one that is sent, if it was the last.
+/// Removing a packet out of turn ends the turn like sending it, if it was the last.
 #[test]
 fn dwrr_forgets_the_deficit_of_a_queue_whose_last_packet_is_dropped() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
@@ -408,7 +408,7 @@ fn dwrr_forgets_the_deficit_of_a_queue_whose_last_packet_is_dropped() {
     assert_eq!(manager.select(0, None).map(|sent| sent.slot), Some(0));
     assert_eq!(manager.take_first(0, QueueId::data(0)).map(|taken| taken.slot), Some(1));
     for slot in 0..3 {
-        // What the queue had left would pay for one.
+        // The queue's former deficit would pay for one packet.
         manager.enqueue(0, QueueId::data(0), packet(slot, QUANTUM - 100, 0));
     }
     manager.enqueue(0, QueueId::data(1), packet(3, QUANTUM - 100, 0));
@@ -460,7 +460,8 @@ fn a_queue_of_another_port_is_out_of_reach() {
     );
 }
 
-/// Three of four packets of queue 0 are dropped when their turn comes. What the queues have sent never differs by more than a round.
+/// Three of four packets of queue 0 are dropped at their turn. The bytes sent by the queues never differ by more than a
+/// round.
 #[test]
 fn dwrr_shares_out_what_is_sent_and_not_what_is_dropped() {
     for scheduler in [Scheduler::Dwrr { quantum: QUANTUM }, Scheduler::Strict { quantum: QUANTUM }]

@@ -1,4 +1,4 @@
-//! CoDel against the RFC's own program, in which `dequeue` is one loop.
+//! Compares CoDel with the RFC's own program, in which `dequeue` is one loop.
 
 use std::collections::VecDeque;
 
@@ -21,10 +21,10 @@ fn tables() -> OwnedTables {
     tables
 }
 
-/// A packet: when it came, and its length.
+/// A packet: arrival time and length.
 type Packet = (u64, u64);
 
-/// Takes packets from a queue until one is sent; that one, and those that were dropped.
+/// Takes packets from a queue until one is sent. Returns this packet and the dropped packets.
 fn dequeue(
     tables: &OwnedTables,
     queue: &mut VecDeque<Packet>,
@@ -121,7 +121,7 @@ impl Rfc {
 }
 
 proptest! {
-    /// Packets come, all of them or most of the time faster than they leave, and a queue may run dry.
+    /// Packets arrive faster than they leave, always or mostly, and a queue may run empty.
     #[test]
     fn drops_are_those_of_the_rfc(
         events in vec((0..400u64, prop_oneof![0..3u32, 0..30u32], 60..1500u64), 1..400),
@@ -142,8 +142,8 @@ proptest! {
     }
 }
 
-/// Drops of a queue that is always too long and lets a packet go every 10 ns: one when the target has been exceeded for an interval,
-/// then after an interval, after 1 / sqrt(2) of one, and so on.
+/// Drops of a queue that is always too long and sends a packet every 10 ns: the first when the target has been exceeded
+/// for one interval, then after one interval, after 1 / sqrt(2) intervals, and so on.
 #[test]
 fn drops_come_closer_with_the_root_of_their_number() {
     let tables = tables();
@@ -154,8 +154,8 @@ fn drops_come_closer_with_the_root_of_their_number() {
         assert!(sent.is_some());
         drops.extend(dropped.iter().map(|_| instant));
     }
-    // 1100, + 1000, + 707.1, + 577.3, + 500, + 447.2, + 408.2, + 377.9, + 353.6: each rounded down, and
-    // due at the next of the 10 ns.
+    // 1100, + 1000, + 707.1, + 577.3, + 500, + 447.2, + 408.2, + 377.9, + 353.6: each rounded down,
+    // and due at the next multiple of 10 ns.
     assert_eq!(drops, [1100, 2100, 2810, 3390, 3890, 4340, 4740, 5120, 5470, 5810]);
 }
 
@@ -195,7 +195,8 @@ fn codel_drops_only_what_the_scheme_does_not() {
     }
 }
 
-/// A queue comes back into drop state when 1000 packets of 1000 bytes wait: how often it has dropped then, by what it had dropped before.
+/// A queue re-enters drop state when 1000 packets of 1000 bytes wait. Its count of drops then depends on its earlier
+/// drops.
 #[test]
 fn drop_state_begins_where_it_was_if_that_is_recent() {
     const LAST: u64 = 5000;
@@ -223,7 +224,7 @@ fn drop_state_begins_where_it_was_if_that_is_recent() {
     }
 }
 
-/// Behind the packet there is no more than the longest packet so far: however long it has waited, it is not above the target.
+/// The bytes behind the packet are at most the longest packet so far, so its delay never counts as above the target.
 #[test]
 fn a_queue_of_one_longest_packet_is_not_above_the_target() {
     // (longest so far, length, behind, above)

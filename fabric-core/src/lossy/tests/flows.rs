@@ -1,4 +1,4 @@
-//! FAB and IB: tables of what they decide for packets of several flows.
+//! FAB and IB: tables of their decisions for packets of several flows.
 
 use super::*;
 use crate::frame::Ipv4Fields;
@@ -7,14 +7,15 @@ use crate::map_abi::SwitchState;
 use crate::marking::random_q48;
 
 const IDLE: u64 = 5000;
-/// One set.
+/// A table of one set.
 const FLOWS: FlowTable = FlowTable { flows: 4, idle: Nanos(IDLE) };
 
 fn fields(flow: u32) -> Ipv4Fields {
     Ipv4Fields { ports: flow, type_of_service: CLASS << 5, ..Ipv4Fields::default() }
 }
 
-/// A packet of `length` bytes of a flow: the queue that it is bound for, and what becomes of it there if `queued` bytes lie there.
+/// Sends a packet of `length` bytes of a flow to a queue with `queued` bytes. Returns the queue that it joins, and the
+/// decision.
 fn send(
     tables: &OwnedTables,
     kind: Kind,
@@ -30,7 +31,8 @@ fn send(
     (queue.number(), Selected::admit(&packet))
 }
 
-/// alpha 1/2, that of short flows 1, and 8000 bytes free: 4000 and 8000 bytes. A flow is short below 3000 bytes.
+/// alpha 1/2, for short flows 1, and 8000 bytes free: thresholds of 4000 and 8000 bytes. A flow is short below 3000
+/// bytes.
 #[test]
 fn fab_has_a_larger_alpha_for_what_short_flows_send_first() {
     let kind = Kind::FlowAware { short_bytes: Bytes(3000), flows: FLOWS };
@@ -46,7 +48,7 @@ fn fab_has_a_larger_alpha_for_what_short_flows_send_first() {
         // The packet that was dropped counts, so these are bytes 2001 to 3000 of the flow.
         ([4, 1, 1000, 3001], OVER),
         ([4, 1, 1000, 3000], Ok(())),
-        // Silent for as long as it may be, and longer.
+        // Silent for exactly the limit, and longer.
         ([4 + IDLE, 1, 1000, 3001], OVER),
         ([5 + 2 * IDLE, 1, 1000, 3001], Ok(())),
         ([5 + 2 * IDLE, 1, 1000, 3001], Ok(())),
@@ -57,7 +59,7 @@ fn fab_has_a_larger_alpha_for_what_short_flows_send_first() {
     assert_eq!(flow_table::replaced_flows(&tables), 0);
 }
 
-/// What an entry has counted of a flow, after a packet of it.
+/// Counts of a flow's entry after one of its packets.
 fn counted(tables: &OwnedTables, now: u64, flow: u32) -> (u32, u32) {
     let at = Ingress::of(tables, policy(Kind::DynamicThreshold), 0, Priority::new(CLASS)).unwrap();
     let entry = flow_table::count(&at, &fields(flow), 100, Nanos(now)).unwrap();
@@ -75,12 +77,12 @@ fn a_new_flow_gets_the_entry_that_has_been_silent_for_longest() {
         (2, 3, 1, 0),
         (3, 4, 1, 0),
         (4, 1, 2, 0),
-        // There is no fifth entry: flow 2 has been silent for longest.
+        // No entry is free: flow 2 has been silent for longest.
         (5, 5, 1, 1),
         (6, 1, 3, 1),
         (7, 2, 1, 2),
         (8, 4, 2, 2),
-        // Flow 5 has been silent for as long as it may be, flow 1 for longer.
+        // Flow 5 has been silent for exactly the limit, flow 1 for longer.
         (5 + IDLE, 3, 1, 3),
         (7 + IDLE, 6, 1, 3),
         (7 + IDLE, 2, 2, 3),
@@ -99,7 +101,7 @@ fn flows_are_spread_over_the_sets_of_a_table() {
         counted(&tables, 0, flow);
     }
     let kept = (0..200).filter(|flow| counted(&tables, 0, *flow).0 == 2).count();
-    // 200 flows in 128 sets: with even chances, 96 % of them find room in their set.
+    // 200 flows in 128 sets: with uniform hashes, 96 % of them find room in their set.
     assert!(kept > 170, "{kept}");
 }
 
@@ -133,14 +135,14 @@ fn fair_line(tables: &OwnedTables) -> &FairQueueLine {
     state::fair_queue(tables, row).unwrap()
 }
 
-/// `M_fair` falls by 1.8 of the queue and rises by 1.7 of the queue before, each beyond 2000 bytes: with a queue that stays,
-/// by a tenth of what it has too little.
+/// `M_fair` falls by 1.8 times the queue and rises by 1.7 times the previous queue, each beyond
+/// 2000 bytes: with a constant queue, by a tenth of its difference from 2000 bytes.
 #[test]
 fn ib_computes_fair_shares_at_the_first_arrival_after_a_window() {
     let kind = fair(FairShares::Queues);
     let tables = switch(kind, ratio(100, 1), Ratio::ONE, 0);
     let line = fair_line(&tables);
-    // At, bytes of the packet and of its queue; M_fair, what arrived in the window before, and in this one.
+    // Time, bytes of the packet and of its queue; M_fair, bytes that arrived in the last window and in this one.
     for (now, length, queued, share, before, running) in [
         (0, 1000, 0, 40_000, 0, 1000),
         (999, 500, 5000, 40_000, 0, 1500),
@@ -163,7 +165,7 @@ fn ib_computes_fair_shares_at_the_first_arrival_after_a_window() {
     }
 }
 
-/// How many of 4096 packets are dropped, each with the next random number, and whether numbers were drawn.
+/// Number of 4096 packets dropped, each with the next random number, and whether numbers were drawn.
 fn drawn(kind: Kind, arrived: u32, share: u64, queued: u64) -> (usize, bool) {
     let tables = switch(kind, ratio(100, 1), Ratio::ONE, 0);
     tables.switch.random.store(1);
@@ -186,10 +188,10 @@ fn ib_drops_what_is_beyond_a_fair_share() {
         (1000, 3750, 9000, 75),
         (1000, 13_500, 3001, 10),
         (1000, 0, 9000, 100),
-        // A queue that is short enough.
+        // A queue below the min length for drops.
         (1000, 7500, 3000, 0),
         (0, 0, 9000, 0),
-        // Beyond what 32 bits hold.
+        // Products beyond 32 bits.
         (u32::MAX, 15 * u64::from(u32::MAX) / 2, 9000, 50),
         (u32::MAX, 15 * u64::from(u32::MAX), 9000, 0),
     ] {
@@ -232,7 +234,7 @@ fn ib_drops_by_threshold_what_it_would_not_drop_by_chance() {
     assert_eq!(send(&tables, kind, [0, 1, 1000, 4001]).1, FULL);
 }
 
-/// Flow 1 is an elephant from its third packet on; flow 2 is none.
+/// Flow 1 is an elephant from its third packet on; flow 2 is not.
 #[test]
 fn ib_by_flow_counts_and_drops_elephants_alone() {
     let kind = fair(FairShares::Elephants(Bytes(3000)));
@@ -251,12 +253,12 @@ fn ib_by_flow_counts_and_drops_elephants_alone() {
         ([1001, 2, 9000], Ok(())),
         ([1002, 1, 3000], Ok(())),
         ([2000, 1, 9000], drop),
-        // The last window but one does not count.
+        // Only the last window counts, not the window before it.
         ([3000, 3, 9000], Ok(())),
         ([4000, 4, 9000], Ok(())),
         ([4001, 1, 9000], Ok(())),
         ([5000, 1, 9000], drop),
-        // It was silent.
+        // The flow was silent.
         ([5001 + IDLE, 1, 9000], Ok(())),
         ([6001 + IDLE, 1, 9000], Ok(())),
     ] {
@@ -266,7 +268,7 @@ fn ib_by_flow_counts_and_drops_elephants_alone() {
     }
 }
 
-/// Two packets of a flow join the queue of priority 0, whose alpha is 1; that of the others is 1/2.
+/// Two packets of a flow join the queue of priority 0, whose alpha is 1; the other packets' alpha is 1/2.
 #[test]
 fn ib_gives_the_first_packets_of_flows_another_queue_and_its_alpha() {
     let first = Prioritisation { packets: 2, priority: Priority::new(0) };
@@ -279,7 +281,7 @@ fn ib_gives_the_first_packets_of_flows_another_queue_and_its_alpha() {
         tables.switch.shared_bytes.store(2000);
         for (row, queue, outcome) in [
             ([0, 1, 1000, 7000], 0, Ok(())),
-            // What is dropped counts.
+            // Dropped packets count.
             ([1, 1, 1000, 7001], 0, OVER),
             ([2, 1, 1000, 3001], CLASS, OVER),
             ([3, 1, 1000, 3000], CLASS, Ok(())),
@@ -292,7 +294,7 @@ fn ib_gives_the_first_packets_of_flows_another_queue_and_its_alpha() {
     }
 }
 
-/// The first packets of a flow are of no elephant, however long they are.
+/// The first packets of a flow never count for an elephant, however long they are.
 #[test]
 fn ib_drops_no_first_packets_by_flow() {
     let first = Prioritisation { packets: 2, priority: Priority::new(0) };

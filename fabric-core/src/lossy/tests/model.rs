@@ -1,4 +1,4 @@
-//! Every kind of buffer management against a model that keeps lists of packets and flows, after every event.
+//! Compares every kind of buffer management, after every event, with a model that keeps lists of packets and flows.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -38,13 +38,13 @@ struct Flow {
     seen: u64,
     bytes: u64,
     packets: u32,
-    /// The window of its queue in which it was last counted, and what it sent in that and in the one before.
+    /// The window of its queue in which it was last counted, and its bytes in that window and in the one before.
     window: u64,
     arrived: [u64; 2],
 }
 
-/// What fair dropping knows of a queue: the number of the window, when it began, `M_fair`, what came in it and in the one before, and
-/// what the queue held when it began.
+/// State of a queue under fair dropping: number and start of the window, `M_fair`, bytes that
+/// arrived in the window and in the one before, and the queue's length at the start of the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fair {
     window: u64,
@@ -67,7 +67,7 @@ struct Model {
     flows: BTreeMap<(u32, u16), Flow>,
     fair: Queues<Fair>,
     random: u64,
-    /// In 65,536ths.
+    /// In units of 1 / 65,536.
     congested: [u64; 8],
     rates: Queues<u64>,
     sent: Queues<u64>,
@@ -137,7 +137,7 @@ impl Model {
         times(self.free(), if first { first_alphas[class] } else { alphas[class] })
     }
 
-    /// alpha times what is free, divided by the congested queues.
+    /// alpha times the free buffer, divided by the congested queues.
     fn divided(&self, class: usize, first: bool) -> u64 {
         self.scaled(class, first) * 65_536 / self.congested[class].max(65_536)
     }
@@ -170,7 +170,7 @@ impl Model {
         if flow.seen + IDLE < self.now { 0 } else { flow.packets }
     }
 
-    /// What becomes of a packet that joins queue `class` of a port, if a threshold and the buffer decide.
+    /// Decision about a packet that joins queue `class` of a port, by the threshold and the buffer alone.
     fn by_threshold(
         &self,
         at: (usize, usize),
@@ -186,7 +186,7 @@ impl Model {
         }
     }
 
-    /// The queue of a packet, and what becomes of it.
+    /// Queue of a packet, and the decision about it.
     fn judge(
         &mut self,
         port: usize,
@@ -296,7 +296,7 @@ impl Model {
         let Some(held) = self.queues[port][queue].front().copied() else { return };
         let Held { slot, length, arrived, class, first_rtt } = held;
         let behind = self.bytes(port, queue) - length;
-        // 100 Gbit/s: 12.5 bytes in a nanosecond.
+        // 100 Gbit/s: 12.5 bytes per ns.
         let theta = self.divided(usize::from(class), first_rtt) * 80 / 1000;
         let is_bshare = matches!(self.settings.kind, Kind::Bshare { .. });
         let drops = is_bshare && self.now - arrived >= theta && behind >= LEAST;
@@ -312,7 +312,7 @@ impl Model {
         self.queues[port][queue].pop_front();
     }
 
-    /// What is dropped is not what a queue drains.
+    /// Bytes that are dropped do not count for the drain rate.
     fn discard(&mut self, port: usize, queue: usize) {
         let Some(Held { slot, .. }) = self.queues[port][queue].pop_front() else { return };
         let (reason, now) = (DropReason::WatchdogEgress, Nanos(self.now));
@@ -413,7 +413,7 @@ impl Model {
         }
     }
 
-    /// What the switch has counted of a flow.
+    /// Returns the switch's count of a flow.
     fn found(&self, (port, flow): (u32, u16)) -> Option<u32> {
         let at = Ingress::of(&self.tables, self.policy, port, Priority::new(0))?;
         let fields = crate::frame::Ipv4Fields {
@@ -448,7 +448,7 @@ proptest! {
     }
 }
 
-/// So that the model and the switch do not agree on nothing.
+/// Ensures that the comparison of model and switch covers drops for each reason.
 #[test]
 fn each_reason_to_drop_is_met() {
     use DropReason::{FairDrop, LossyBufferFull, LossyThreshold, SojournTime, WatchdogEgress};

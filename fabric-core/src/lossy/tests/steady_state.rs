@@ -1,9 +1,10 @@
-//! What queues hold under constant overload, against the steady states of BSHARE (Section IV) and ABM (Section 3.2).
+//! Compares queue lengths under constant overload with the steady states of BSHARE (Section IV) and ABM (Section 3.2).
 //!
-//! A fluid model in the papers; here packets of 1000 bytes, in queues of hundreds of them.
+//! The papers use a fluid model; these tests use packets of 1000 bytes, in queues of hundreds of them.
 //!
-//! BSHARE's Eq. 9 has a queue hold what C brings in theta. What it holds is what arrives in theta, so the equations are those of
-//! queues to each of which the rate of a port arrives. With `load` times that, Delta is to be read as `load` times it.
+//! In BSHARE's Eq. 9 a queue holds the bytes that C sends in theta. A queue really holds the bytes
+//! that arrive in theta, so the equations apply to queues that each receive a port's line rate. For
+//! `load` times this rate, replace Delta by `load` times Delta.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use crate::queue::QueueRange;
 
 const BUFFER: u64 = 6_000_000;
 const LENGTH: u64 = 1000;
-/// What a packet of 1000 bytes takes at 100 Gbit/s.
+/// Time of a packet of 1000 bytes at 100 Gbit/s.
 const STEP: u64 = 80;
 const PERIOD: u64 = 20_000;
 
@@ -22,13 +23,13 @@ struct Queue {
     id: QueueId,
     class: u8,
     packets: VecDeque<Nanos>,
-    /// Thousandths of a packet that are on their way.
+    /// Thousandths of a packet that have arrived.
     due: u64,
-    /// Of all steps that were measured, the sum.
+    /// Sum of the queue's packets over all measured steps.
     held: u64,
 }
 
-/// A priority: alpha, and how many queues it has at ports 0 and 1.
+/// A priority: alpha, and its numbers of queues at ports 0 and 1.
 type Class = (Ratio, [u8; 2]);
 
 struct Simulation {
@@ -36,7 +37,7 @@ struct Simulation {
     policy: Policy,
     queues: Vec<Queue>,
     turns: [usize; 2],
-    /// Sojourn times of packets that were sent while it was measured: the longest.
+    /// Max sojourn time of packets sent during the measurement.
     longest: u64,
     measured: u64,
 }
@@ -71,8 +72,8 @@ impl Simulation {
         Self { tables, policy: policy(kind), queues, turns: [0; 2], longest: 0, measured: 0 }
     }
 
-    /// Runs for a millisecond, and then for another one that is measured. To each queue comes `load` thousandths of the rate of
-    /// its port, after a burst that fills it.
+    /// Runs for one millisecond, then measures for another. Each queue starts with a burst that
+    /// fills it, and then receives `load` thousandths of its port's rate.
     fn run(&mut self, load: u64) {
         for step in 0..25_000 {
             let now = Nanos(step * STEP);
@@ -95,7 +96,7 @@ impl Simulation {
         }
     }
 
-    /// Round robin: sends one packet, and drops what the scheme drops before it.
+    /// Round robin: sends one packet, after the packets that the scheme drops.
     fn serve(&mut self, port: u32, now: Nanos, is_measured: bool) {
         let count = self.queues.len();
         for _ in 0..count {
@@ -115,7 +116,7 @@ impl Simulation {
         }
     }
 
-    /// What a queue held, in bytes.
+    /// Mean length of a queue, bytes.
     fn held(&self, queue: &Queue) -> u64 {
         queue.held * LENGTH / self.measured
     }
@@ -143,7 +144,7 @@ fn arrive(tables: &OwnedTables, policy: Policy, queue: &mut Queue, now: Nanos) {
     }
 }
 
-/// Whether a packet is sent and not dropped; either way it gives back its buffer.
+/// Returns true if a packet is sent, false if dropped. Its buffer is released in both cases.
 fn is_sent(
     tables: &OwnedTables,
     policy: Policy,
@@ -173,7 +174,7 @@ fn is_sent(
     dropped.is_none()
 }
 
-/// Within 5 %.
+/// Asserts a value within 5 %.
 #[track_caller]
 fn near(what: &str, got: u64, numerator: u64, denominator: u64) {
     let expected = u128::from(BUFFER) * u128::from(numerator) / u128::from(denominator);
@@ -187,14 +188,14 @@ const ABM: Kind = Kind::Active(NINE_TENTHS);
 /// alphas of 1/2, 1/4 and 1: their sum is 7/4.
 const CLASSES: [Class; 3] = [(ratio(1, 2), [2, 1]), (ratio(1, 4), [1, 1]), (ratio(1, 1), [1, 2])];
 
-/// Eq. 6, 7, 8 and, as all priorities are congested, the minimum of Eq. 11.
+/// Eq. 6, 7 and 8, and the minimum of Eq. 11, because all priorities are congested.
 #[test]
 fn bshare_holds_what_its_equations_say() {
     let mut simulation = Simulation::new(BSHARE, &CLASSES);
     simulation.run(1000);
     assert_eq!([0, 1, 2].map(|class| simulation.congested(class)), [3, 2, 3]);
     let all = [0, 1, 2].map(|class| simulation.held_by(class));
-    // In elevenths, with 1 + 7/4 being eleven quarters.
+    // In elevenths, because 1 + 7/4 is eleven quarters.
     near("Q, Eq. 6", all.iter().sum(), 7, 11);
     near("B - Q, Eq. 7", BUFFER - all.iter().sum::<u64>(), 4, 11);
     for (class, minimum) in [(0, 2), (1, 1), (2, 4)] {
@@ -206,21 +207,21 @@ fn bshare_holds_what_its_equations_say() {
     }
 }
 
-/// Eq. 13: what a priority holds that is alone, and no more than that if it is not.
+/// Eq. 13: bytes of a single active priority, which are also its max besides other priorities.
 #[test]
 fn bshare_keeps_a_priority_below_its_maximum() {
     for (alpha, part) in [(ratio(1, 4), (1, 5)), (ratio(1, 2), (1, 3)), (ratio(1, 1), (1, 2))] {
         for queues in [[2, 0], [2, 2], [3, 1], [4, 4]] {
             let mut simulation = Simulation::new(BSHARE, &[(alpha, queues)]);
-            // A queue that is alone at its port stays full by what comes beyond the rate of the port.
+            // A queue that is alone at its port stays full because of the load beyond the port's rate.
             simulation.run(1030);
             near("maximum, Eq. 13", simulation.held_by(0), part.0, part.1);
         }
     }
 }
 
-/// Eq. 14: a packet of a priority that is alone in one queue waits for the time in which C drains B alpha / (1 + alpha), and no packet
-/// waits longer.
+/// Eq. 14: a packet of a priority with a single active queue waits for the time in which C drains B
+/// alpha / (1 + alpha), and no packet waits longer.
 #[test]
 fn bshare_bounds_the_time_that_packets_wait() {
     for (alpha, part) in [(ratio(1, 4), 5), (ratio(1, 2), 3), (ratio(1, 1), 2)] {
@@ -235,7 +236,7 @@ fn bshare_bounds_the_time_that_packets_wait() {
     }
 }
 
-/// Twice the rate of its port to each queue: Eq. 6 with twice every Delta.
+/// Each queue receives twice its port's rate: Eq. 6 with twice every Delta.
 #[test]
 fn what_bshare_holds_grows_with_what_arrives() {
     let mut simulation = Simulation::new(BSHARE, &CLASSES);
@@ -243,8 +244,8 @@ fn what_bshare_holds_grows_with_what_arrives() {
     near("Q at load 2", [0, 1, 2].map(|class| simulation.held_by(class)).iter().sum(), 7, 9);
 }
 
-/// ABM's steady state: Eq. 6 to 8 with Delta times the part of its port's rate that a queue drains at, which by round robin is an
-/// equal one.
+/// ABM's steady state: Eq. 6 to 8, with Delta times the fraction of its port's rate at which a
+/// queue drains. Under round robin all fractions of a port are equal.
 #[test]
 fn abm_holds_what_its_equations_say() {
     let mut simulation = Simulation::new(ABM, &CLASSES);
@@ -264,7 +265,8 @@ fn abm_holds_what_its_equations_say() {
     }
 }
 
-/// Where each queue has a port for itself: the minimum B alpha / (1 + sum of alphas), and alone the maximum B alpha / (1 + alpha).
+/// Each queue has a separate port: the minimum B alpha / (1 + sum of alphas), and for a single queue the maximum B
+/// alpha / (1 + alpha).
 #[test]
 fn abm_gives_priorities_their_minimum_and_no_more_than_their_maximum() {
     let mut simulation = Simulation::new(ABM, &[(ratio(1, 2), [1, 0]), (ratio(1, 4), [0, 1])]);
@@ -280,7 +282,8 @@ fn abm_gives_priorities_their_minimum_and_no_more_than_their_maximum() {
     }
 }
 
-/// B alpha / (C (1 + alpha)) is the longest that a queue takes to drain, whatever the others do: reached by a queue that is alone.
+/// B alpha / (C (1 + alpha)) is the max time to drain a queue, whatever other queues do. A queue that is alone reaches
+/// it.
 #[test]
 fn abm_bounds_the_time_that_a_queue_drains() {
     for (alpha, part) in [(ratio(1, 4), 5), (ratio(1, 2), 3), (ratio(1, 1), 2)] {

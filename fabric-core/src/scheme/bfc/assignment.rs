@@ -1,4 +1,4 @@
-//! Which egress queue a flow gets (Section 3.3.1), and how long it keeps it (Section 3.3.2, sticky queue assignment).
+//! Assignment of egress queues to flows (Section 3.3.1), and its duration (Section 3.3.2, sticky queue assignment).
 
 use super::settings::{Assignment, Options};
 use super::state::{self, FlowEntry, PortLine};
@@ -10,7 +10,7 @@ use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 use units::Nanos;
 
-/// The queue of a packet's flow at an egress port.
+/// Returns the queue of a packet's flow at an egress port.
 #[inline(always)]
 pub fn queue<T: Tables>(
     at: &Ingress<'_, T>,
@@ -31,7 +31,7 @@ pub fn queue<T: Tables>(
     }
 }
 
-/// That of the flow with this hash, of these queues (Section 3.3.1).
+/// Returns the queue, out of `queues`, of the flow with this hash (Section 3.3.1).
 #[inline(always)]
 fn dynamic<T: Tables>(
     at: &Ingress<'_, T>,
@@ -46,19 +46,19 @@ fn dynamic<T: Tables>(
         return queues.member(assigned - 1);
     }
     let Some(port) = state::port(at.tables, egress_port) else { return queues.select(|| hash) };
-    // Any of them, if none is empty: the instant makes it another one next time.
+    // A random queue if none is empty. The time is an input, so that the choice varies.
     empty(port, queues).unwrap_or_else(|| queues.select(|| mix(hash ^ now.0 as u32)))
 }
 
-/// Whether a flow keeps its queue: it has packets in the switch, or had some a moment ago.
+/// True if a flow keeps its queue: it has packets in the switch, or had some a short time ago.
 #[inline(always)]
 fn is_held<T: Tables>(at: &Ingress<'_, T>, flow: &FlowEntry, now: Nanos) -> bool {
     let sticky = state::settings(at.tables).map_or(0, |settings| settings.sticky_ns.load());
     flow.packets.load() != 0 || now.0.wrapping_sub(flow.seen_ns.load()) <= sticky
 }
 
-/// An empty queue, if there is one: the first that is not paused, in turns, or else the first. Turns, because the queue
-/// that has been empty for the shortest time is most likely one to which a flow comes back that sticks to it.
+/// Returns an empty queue, if any: the first that is not paused, in rotating order, or else the first. The order
+/// rotates because a queue that has just become empty most likely has a sticky flow that comes back.
 #[inline(always)]
 fn empty(port: &PortLine, queues: QueueRange) -> Option<QueueId> {
     let empty = queues.flow_queue_words();
@@ -72,12 +72,12 @@ const fn without(queues: [u64; 2], others: [u64; 2]) -> [u64; 2] {
     [queues[0] & !others[0], queues[1] & !others[1]]
 }
 
-/// The first data queue of a set from `start` on, in circular order. In words, as eBPF has no wider numbers.
+/// Returns the first data queue of a set from `start`, in circular order. Words: eBPF has no wider integers.
 #[inline(always)]
 const fn first_from([low, high]: [u64; 2], start: QueueId) -> Option<QueueId> {
     let number = start.number();
     let from = u64::MAX << (number & 63);
-    // Three stretches: from the start on in its word, the other word, and the start's word again.
+    // Three ranges: the start's word from the start, the other word, and the start's word again.
     let in_low = number < 64;
     let [own, other] = if in_low { [low, high] } else { [high, low] };
     let [own_at, other_at] = if in_low { [0, 64] } else { [64, 0] };
@@ -94,7 +94,7 @@ const fn first_from([low, high]: [u64; 2], start: QueueId) -> Option<QueueId> {
     Some(QueueId::of_bits((at + word.trailing_zeros() as u64) as u32))
 }
 
-/// The entry of the flow table for the flow with this hash at an egress port, and its number.
+/// Returns the entry of the flow table for the flow with this hash at an egress port, and the entry's number.
 #[inline(always)]
 fn entry<'a, T: Tables>(
     at: &Ingress<'a, T>,
@@ -107,13 +107,13 @@ fn entry<'a, T: Tables>(
     Some((number, flow))
 }
 
-/// A packet has joined a queue of `out`, which is not empty.
+/// Records that a queue of `out` is not empty, after a packet has joined it.
 #[inline(always)]
 pub fn occupy(out: &PortLine, queue: QueueId) {
     out.set_in_use(queue, true);
 }
 
-/// A packet has left a queue of `out`, which may be empty.
+/// Records whether a queue of `out` is empty, after a packet has left it.
 #[inline(always)]
 pub fn vacate(out: &PortLine, queue: QueueId, row: &EgressQueue) {
     if row.bytes.load() == 0 {
@@ -121,8 +121,8 @@ pub fn vacate(out: &PortLine, queue: QueueId, row: &EgressQueue) {
     }
 }
 
-/// A packet has joined a queue of `out`: counts it, if it is sampled, and returns the number of the entry that counts it.
-/// Before [`occupy`].
+/// Counts a packet that has joined a queue of `out`, if it is sampled, and returns the number of
+/// the entry that counts it. Call it before [`occupy`].
 #[inline(always)]
 pub fn enqueued<T: Tables>(
     packet: &Arriving<'_, T>,
@@ -153,7 +153,7 @@ pub fn enqueued<T: Tables>(
     Some(number)
 }
 
-/// The same of a packet that this entry counts, and which has left its queue of `out`.
+/// Uncounts a packet that has left its queue of `out`; `entry` is the entry that counts it.
 #[inline(always)]
 pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>, out: &PortLine, entry: u32) {
     let at = &packet.ingress;

@@ -1,5 +1,5 @@
-//! When a switch pauses a queue of its neighbour (Section 3.3.2, Appendix B), and which of its own queues its neighbours
-//! have paused.
+//! Pauses of a neighbour's queues by the switch (Section 3.3.2, Appendix B), and pauses of the
+//! switch's queues by its neighbours.
 
 use super::settings::Options;
 use super::state::{self, PortLine};
@@ -9,8 +9,8 @@ use crate::queue::{QueueId, QueueSet};
 use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 
-/// Counts a packet that has joined a queue of `out` beyond its threshold, and pauses the neighbour's queue that it came
-/// from if it is the first; unless its turn is elided. Returns the queue whose counter counts it, if one does.
+/// Counts a packet that has joined a queue of `out` beyond its threshold, unless its turn is elided. The first such
+/// packet pauses the neighbour's queue that it left. Returns the queue whose counter counts the packet.
 #[inline(always)]
 pub fn enqueued<T: Tables>(
     packet: &Arriving<'_, T>,
@@ -31,8 +31,8 @@ pub fn enqueued<T: Tables>(
     Some(upstream)
 }
 
-/// The same of a packet that has left its queue: it resumes the neighbour's queue if it was the last that `upstream`'s
-/// counter counted.
+/// Uncounts a packet that has left its queue. Resumes the neighbour's queue if the packet was the
+/// last that the counter of `upstream` counted.
 #[inline(always)]
 pub fn dequeued<T: Tables>(
     packet: &Leaving<'_, T>,
@@ -49,7 +49,7 @@ pub fn dequeued<T: Tables>(
     }
 }
 
-/// Whether packets that come in and leave where this one does trigger no backpressure (Appendix B).
+/// True if packets from this packet's ingress port to its egress port trigger no backpressure (Appendix B).
 #[inline(always)]
 fn is_elided<T: Tables>(packet: &Arriving<'_, T>) -> bool {
     let at = &packet.ingress;
@@ -59,15 +59,15 @@ fn is_elided<T: Tables>(packet: &Arriving<'_, T>) -> bool {
             .is_some_and(|elided| elided.contains(packet.egress_port))
 }
 
-/// Th of the queues of an egress port: what drains in a hop's round trip at the share of an active queue.
+/// Returns Th of an egress port's queues: the bytes that an active queue drains in one hop RTT at its share.
 #[inline(always)]
 fn threshold<T: Tables>(tables: &T, egress_port: u32, out: &PortLine) -> Option<u64> {
-    // A queue that is paused and alone drains as the only one when it is resumed.
+    // A queue that is paused and alone will be the only one to drain when it is resumed.
     Some(state::threshold(tables, egress_port, out.active().max(1))?.load().into())
 }
 
-/// Pauses or resumes a queue of the neighbour at the port of `at`, because of a queue of this `length` with this
-/// `threshold`.
+/// Pauses or resumes a queue of the neighbour at the port of `at`. `length` and `threshold` of the
+/// switch's queue are the reason.
 #[inline(always)]
 fn tell<T: Tables>(
     at: &Ingress<'_, T>,
@@ -90,7 +90,7 @@ fn tell<T: Tables>(
     });
 }
 
-/// The neighbour at a port has paused or resumed queues there.
+/// Applies pauses and resumes of queues by the neighbour at a port.
 #[inline(always)]
 pub fn receive<T: Tables>(tables: &T, port: u32, control: &HopControl) -> Result<(), DropReason> {
     let port = state::port(tables, port).ok_or(DropReason::BrokenTable)?;
@@ -104,7 +104,7 @@ pub fn receive<T: Tables>(tables: &T, port: u32, control: &HopControl) -> Result
     Ok(())
 }
 
-/// The queues of a port that its neighbour has paused.
+/// Returns the queues of a port that its neighbour has paused.
 #[inline(always)]
 pub fn paused<T: Tables>(tables: &T, port: u32) -> Option<QueueSet> {
     match state::port(tables, port)?.paused.words() {

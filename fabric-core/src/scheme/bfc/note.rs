@@ -1,18 +1,18 @@
-//! What a descriptor keeps of a packet.
+//! BFC's note about a packet in its descriptor.
 
 use super::Options;
 use crate::queue::QueueId;
 
-/// The queue of the neighbour whose pause counter counts the packet, and the entry of the flow table that counts it.
+/// The neighbour's queue whose pause counter counts the packet, and the entry of the flow table that counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note(u32);
 
-/// From this bit on there is the number of an entry and 1, or 0.
+/// Lowest bit of the entry's number plus 1; 0 means no entry.
 const ENTRY_AT: u32 = 8;
 const _: () = assert!(Options::MOST_ENTRIES < 1 << (u32::BITS - ENTRY_AT));
 
 impl Note {
-    /// Of a packet that counts for this queue of the neighbour, if for one, and in this entry of the flow table, if in one.
+    /// Creates the note of a packet. `None` means that no pause counter or no entry counts the packet.
     #[inline(always)]
     pub const fn new(counted: Option<QueueId>, entry: Option<u32>) -> Self {
         let place = match counted {
@@ -26,19 +26,19 @@ impl Note {
         Self(place | entry << ENTRY_AT)
     }
 
-    /// As a descriptor has it.
+    /// Encodes the note for a descriptor.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits).
+    /// Decodes the output of [`to_bits`](Self::to_bits).
     #[inline(always)]
     pub const fn of_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// The entry that counts it, if one does.
+    /// Returns the entry that counts the packet, if any.
     #[inline(always)]
     pub const fn entry(self) -> Option<u32> {
         match self.0 >> ENTRY_AT {
@@ -47,7 +47,7 @@ impl Note {
         }
     }
 
-    /// The queue of the neighbour whose pause counter counts it, if one does.
+    /// Returns the neighbour's queue whose pause counter counts the packet, if any.
     #[inline(always)]
     pub const fn counted(self) -> Option<QueueId> {
         match self.0 & 0xff {

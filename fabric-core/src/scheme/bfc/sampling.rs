@@ -1,9 +1,9 @@
-//! Which packets are counted (Appendix A.8): a switch whose departures are costly to count, because each recirculates a
-//! header, counts only some.
+//! Sampling of packets (Appendix A.8): a switch may count only a part of its packets if counting
+//! departures is costly, because each recirculates a header.
 //!
-//! A packet that is not counted pauses nobody. It renews its flow's hold on its queue when it comes, but not when it leaves: a
-//! flow that has only such packets in the switch counts as one without, and may get another queue, so that its packets
-//! overtake each other.
+//! A packet that is not counted pauses no queue. It renews its flow's hold on its queue at arrival,
+//! but not at departure. A flow with only such packets in the switch counts as a flow without
+//! packets, and may get another queue, so that its packets overtake each other.
 
 use super::settings::Options;
 use super::state;
@@ -12,13 +12,13 @@ use crate::scheme::Arriving;
 use crate::tables::Tables;
 use units::Nanos;
 
-/// A part of all packets: of 2^32, so many. All: one more than a number of 32 bits has.
+/// Sampling rate that counts every packet, in units of 2^-32. Does not fit 32 bits.
 pub const ALL: u64 = 1 << 32;
 
-/// Draws of its own: the queue of a flow that finds none empty is drawn from the same hash and instant.
+/// Separates these draws from the choice of a queue if none is empty, which uses the same hash and time.
 const SALT: u32 = 0x85eb_ca6b;
 
-/// Whether a packet that has joined a queue is counted there.
+/// True if a packet that has joined a queue is counted.
 #[inline(always)]
 pub fn is_sampled<T: Tables>(packet: &Arriving<'_, T>, options: Options) -> bool {
     if !options.samples {
@@ -28,7 +28,7 @@ pub fn is_sampled<T: Tables>(packet: &Arriving<'_, T>, options: Options) -> bool
     u64::from(draw(packet.flow_hash(), packet.now)) < part
 }
 
-/// A number for a packet of a flow with this hash; packets of a flow come at instants of their own.
+/// Draws a number for a packet of a flow with this hash. Packets of one flow differ in their arrival times.
 #[inline(always)]
 pub(super) const fn draw(hash: u32, now: Nanos) -> u32 {
     mix(hash ^ now.0 as u32 ^ SALT)

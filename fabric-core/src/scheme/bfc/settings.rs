@@ -1,4 +1,4 @@
-//! The configuration of BFC.
+//! Settings of BFC.
 
 use super::state::{self, ENTRIES_IN_A_LINE};
 use crate::frame::Ipv4Fields;
@@ -8,30 +8,30 @@ use crate::queue::MAX_DATA_QUEUES;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-/// Which of its priority's queues a flow gets.
+/// Choice of a flow's queue among the queues of its priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Assignment {
-    /// An empty one, as long as the flow has packets in the switch (Section 3.3.1).
+    /// An empty queue, which the flow keeps as long as it has packets in the switch (Section 3.3.1).
     #[default]
     Dynamic,
-    /// That of its hash (Section 3.2, Appendix A.10).
+    /// The queue that the flow's hash selects (Section 3.2, Appendix A.10).
     Stochastic,
 }
 
-/// The policy's options: constants of the program.
+/// Options of the policy: constants of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which queue a flow gets.
+    /// Choice of a flow's queue.
     pub assignment: Assignment,
-    /// Bit n: queues of priority n are paused.
+    /// Bit n: queues of priority n can be paused.
     pub priorities: u8,
-    /// Whether only some packets are counted.
+    /// True if only a part of the packets is counted.
     pub samples: bool,
-    /// Whether the last queue of each priority is for labelled incasts (Appendix A.7).
+    /// True if the last queue of each priority is reserved for labelled incasts (Appendix A.7).
     pub incast_queue: bool,
-    /// Entries of the flow table that an egress port has, in lines of four; not zero.
+    /// Size of an egress port's part of the flow table, in lines of four entries; not zero.
     pub flow_lines: u16,
-    /// Whether there is a table of turns that trigger no backpressure (Appendix B).
+    /// True if the state includes a table of turns without backpressure (Appendix B).
     pub elides: bool,
 }
 
@@ -43,11 +43,11 @@ const PRIORITIES_AT: u32 = 8;
 const FLOW_LINES_AT: u32 = 16;
 
 impl Options {
-    /// The most entries of the flow table that an egress port can have.
+    /// Max entries of the flow table for one egress port.
     pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * u16::MAX as u32;
 
-    /// A flow table with at least `entries` for each egress port, and all turns trigger backpressure; `None` if there
-    /// cannot be as many entries, or none.
+    /// Creates options with at least `entries` entries of the flow table for each egress port, and
+    /// backpressure at all turns. `None` if `entries` is 0 or too large.
     pub fn new(assignment: Assignment, priorities: u8, entries: u32) -> Option<Self> {
         let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
         let plain = Self { assignment, priorities, flow_lines: lines, ..Self::PLAIN };
@@ -63,14 +63,14 @@ impl Options {
         elides: false,
     };
 
-    /// Forms that a program can have: each option on and off.
+    /// Options for each program: each option on and off.
     pub const EVERY: [Self; 3] = [
         Self::PLAIN,
         Self { assignment: Assignment::Stochastic, flow_lines: 1, ..Self::PLAIN },
         Self { samples: true, incast_queue: true, elides: true, ..Self::PLAIN },
     ];
 
-    /// Those of a policy.
+    /// Returns the options of a policy.
     #[inline(always)]
     pub const fn of(policy: Policy) -> Self {
         let bits = policy.options;
@@ -85,7 +85,7 @@ impl Options {
         }
     }
 
-    /// As [`Policy::options`].
+    /// Encodes the options for [`Policy::options`].
     pub const fn to_bits(self) -> u32 {
         let stochastic = matches!(self.assignment, Assignment::Stochastic);
         (if stochastic { STOCHASTIC } else { 0 })
@@ -96,19 +96,19 @@ impl Options {
             | (self.flow_lines as u32) << FLOW_LINES_AT
     }
 
-    /// Whether queues of a priority are paused.
+    /// True if queues of a priority can be paused.
     #[inline(always)]
     pub const fn is_backpressured(self, priority: Priority) -> bool {
         priority.is_in(self.priorities)
     }
 
-    /// Whether a packet goes to the queue of labelled incasts.
+    /// True if a packet belongs in the queue of labelled incasts.
     #[inline(always)]
     pub const fn is_labelled(self, fields: &Ipv4Fields) -> bool {
         self.incast_queue && fields.is_of_incast()
     }
 
-    /// Entries of the flow table that an egress port has.
+    /// Number of entries of the flow table for one egress port.
     #[inline(always)]
     pub const fn entries(self) -> u32 {
         self.flow_lines as u32 * ENTRIES_IN_A_LINE
@@ -124,19 +124,19 @@ impl Default for Options {
 /// All settings of a switch's BFC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What is a constant of the program.
+    /// Options that are constants of the program.
     pub options: Options,
-    /// How long a flow without packets in the switch keeps its queue (Section 3.3.2).
+    /// Time that a flow without packets in the switch keeps its queue (Section 3.3.2).
     pub sticky: Nanos,
-    /// HRTT in Th: how long a queue that is drained at its share of the port's rate holds what it may hold unpaused.
+    /// HRTT in Th: time in which a queue, at its share of the port's rate, drains from the max unpaused length.
     pub threshold: Nanos,
-    /// How many of 2^32 packets are counted, if the options say that not all are.
+    /// Sampling rate in units of 2^-32, if the options enable sampling.
     pub sampled: u32,
 }
 
 impl Settings {
-    /// Writes the settings into the scheme's state, and Th by the number of active queues for ports of these rates
-    /// (Section 3.3.2).
+    /// Writes the settings into the scheme's state, and Th by number of active queues for ports of
+    /// these rates (Section 3.3.2).
     pub fn write<T: Tables>(
         &self,
         tables: &T,
@@ -156,11 +156,11 @@ impl Settings {
         }
     }
 
-    /// Writes the turns of the switch, (ingress, egress) ports, that trigger no backpressure (Appendix B), into tables
-    /// that are configured. Does nothing if the options have no table for them.
+    /// Writes the turns of the switch, as (ingress, egress) ports, that trigger no backpressure (Appendix B). The
+    /// tables must be configured. Does nothing if the options have no table of turns.
     ///
     /// # Panics
-    /// For a port that the switch does not have.
+    /// If the switch does not have a port.
     pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         let Self { options, .. } = *self;
         if !options.elides {

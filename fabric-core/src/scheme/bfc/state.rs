@@ -1,5 +1,5 @@
-//! What BFC keeps: a line of settings; for each port a line, eight lines of pause counters and its part of the flow
-//! table, with the prevention of deadlocks a line of turns that are elided; and a block of thresholds.
+//! State of BFC: a line of settings; a line, eight lines of pause counters and a part of the flow table for each port;
+//! a line of elided turns for each port if deadlocks are prevented; and a block of thresholds.
 
 use zerocopy::FromBytes;
 
@@ -10,23 +10,23 @@ use crate::queue::{FLOW_QUEUES, MAX_DATA_QUEUES, QueueId};
 use crate::scheme::state::Line;
 use crate::tables::Tables;
 
-/// How a switch's BFC is configured.
+/// Settings of a switch's BFC.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct SettingsLine {
-    /// How long a flow without packets in the switch keeps its queue.
+    /// Time that a flow without packets in the switch keeps its queue, ns.
     pub sticky_ns: Cell64,
-    /// How many of 2^32 packets are counted.
+    /// Sampling rate in units of 2^-32.
     pub sampled: Cell64,
 }
 
-/// A set of flow queues of a port, a bit each.
+/// Set of flow queues of a port, one bit each.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct QueueBits([Cell64; 2]);
 
 impl QueueBits {
-    /// Bit n: queue n is in, and of the second word, queue 64 + n.
+    /// Returns the set: bit n of the first word is queue n, bit n of the second word queue 64 + n.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         [self.0[0].load(), self.0[1].load()]
@@ -39,14 +39,14 @@ impl QueueBits {
         self.0[1].store(high);
     }
 
-    /// Whether a queue is in.
+    /// True if `queue` is in the set.
     #[inline(always)]
     pub fn has(&self, queue: QueueId) -> bool {
         let number = queue.number();
         self.0[usize::from(number >> 6 & 1)].load() >> (number & 63) & 1 != 0
     }
 
-    /// Puts a queue in, or takes it out.
+    /// Adds or removes a queue.
     #[inline(always)]
     pub fn set(&self, queue: QueueId, is_in: bool) {
         let number = queue.number();
@@ -57,45 +57,45 @@ impl QueueBits {
     }
 }
 
-/// One port.
+/// State of one port.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct PortLine {
-    /// Its flow queues that hold packets.
+    /// Flow queues of the port that hold packets.
     pub in_use: QueueBits,
-    /// Its queues that the neighbour has paused.
+    /// Queues of the port that the neighbour has paused.
     pub paused: QueueBits,
-    /// Queues of the neighbour whose pause counter is not zero.
+    /// Queues of the neighbour with a pause counter above zero.
     pub pausing: QueueBits,
-    /// Entries of its flow table that count packets: active flows, those that share an entry as one.
+    /// Entries of the port's flow table that count packets: active flows. Flows that share an entry count as one.
     pub flows: Cell32,
-    /// How often an entry has come to count packets.
+    /// Times that an entry began to count packets.
     pub activations: Cell32,
-    /// How often its queue held other packets then.
+    /// Times that the entry's queue held other packets at that moment.
     pub collisions: Cell32,
-    /// The queue behind the one that a flow got last, and from [`OTHERS_AT`] on a bit for each other data queue that
-    /// holds packets.
+    /// Low bits: the queue after the last one assigned. From [`OTHERS_AT`]: one bit for each data
+    /// queue beyond the flow queues that holds packets.
     turn: Cell32,
 }
 
-/// Where [`PortLine::turn`] has the queues that are not flow queues.
+/// Lowest bit of the other data queues in [`PortLine::turn`].
 const OTHERS_AT: u32 = 8;
 
 impl PortLine {
-    /// The flow queue whose turn it is to be given.
+    /// Returns the flow queue that is next in turn for assignment.
     #[inline(always)]
     pub fn next_given(&self) -> QueueId {
         QueueId::of_bits(self.turn.load() & 127)
     }
 
-    /// A flow has got this flow queue.
+    /// Records that `queue` was assigned to a flow.
     #[inline(always)]
     pub fn give(&self, queue: QueueId) {
         let others = self.turn.load() & !0xff;
         self.turn.store(others | u32::from(queue.number().wrapping_add(1) & 127));
     }
 
-    /// Whether a data queue holds packets.
+    /// Records whether a data queue holds packets.
     #[inline(always)]
     pub fn set_in_use(&self, queue: QueueId, is_in: bool) {
         if queue.is_flow_queue() {
@@ -107,7 +107,7 @@ impl PortLine {
         }
     }
 
-    /// Data queues that hold packets and are not paused one by one.
+    /// Number of data queues that hold packets and that the neighbour has not paused one by one.
     #[inline(always)]
     pub fn active(&self) -> u32 {
         let ([low, high], [low_paused, high_paused]) = (self.in_use.words(), self.paused.words());
@@ -116,8 +116,8 @@ impl PortLine {
     }
 }
 
-/// Bits that are set in three words, at most 255. As one sum, because the verifier knows a bound of each
-/// `u64::count_ones` alone, and LLVM drops checks of what it knows itself.
+/// Number of bits set in three words, at most 255. Computed as one sum: the verifier has bounds
+/// only for each single `u64::count_ones`, and LLVM removes checks that it can prove itself.
 #[inline(always)]
 fn count_ones(words: [u64; 3]) -> u32 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
@@ -133,21 +133,21 @@ fn count_ones(words: [u64; 3]) -> u32 {
     ((a + b + c).wrapping_mul(BYTES) >> 56) as u32
 }
 
-/// Pause counters of sixteen queues of a neighbour.
+/// Pause counters of 16 queues of a neighbour.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 struct CounterLine([Cell32; COUNTERS_IN_A_LINE]);
 
-/// What a switch knows of the flows that have one hash, at one egress port.
+/// State of the flows with one hash at one egress port.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct FlowEntry {
-    /// When one of their packets was last enqueued or dequeued.
+    /// Time at which one of their packets was last enqueued or dequeued, ns.
     pub seen_ns: Cell64,
-    /// Their packets in the switch.
+    /// Packets of these flows in the switch.
     pub packets: Cell32,
-    /// Which of its priority's queues they have, plus 1; 0 before their first packet. A number within the priority, as
-    /// flows of two priorities may share an entry.
+    /// Queue of these flows as an index within their priority, plus 1; 0 before their first packet.
+    /// Within the priority, because flows of two priorities may share an entry.
     pub member: Cell32,
 }
 
@@ -156,13 +156,13 @@ pub struct FlowEntry {
 #[derive(Debug, Default, FromBytes)]
 struct FlowLine([FlowEntry; ENTRIES_IN_A_LINE as usize]);
 
-/// Egress ports to which packets from an ingress port trigger no backpressure, a bit each (Appendix B).
+/// Egress ports to which packets from an ingress port trigger no backpressure, one bit each (Appendix B).
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct ElidedLine([Cell64; ELIDED_WORDS]);
 
 impl ElidedLine {
-    /// Whether an egress port is among them.
+    /// True if an egress port is in the set.
     #[inline(always)]
     pub fn contains(&self, egress_port: u32) -> bool {
         self.word(egress_port).load() >> (egress_port & 63) & 1 != 0
@@ -191,7 +191,7 @@ unsafe impl Line for FlowLine {}
 // SAFETY: as above.
 unsafe impl Line for ElidedLine {}
 
-/// Entries of the flow table in a line.
+/// Number of entries of the flow table in a line.
 pub const ENTRIES_IN_A_LINE: u32 = 4;
 const COUNTERS_IN_A_LINE: usize = 16;
 const COUNTER_LINES: u32 = (FLOW_QUEUES as usize / COUNTERS_IN_A_LINE) as u32;
@@ -199,22 +199,22 @@ const ELIDED_WORDS: usize = MAX_PORTS / 64;
 const _: () = assert!(ELIDED_WORDS.is_power_of_two());
 const SETTINGS: u32 = 0;
 const FIRST_PORT: u32 = 1;
-/// Lines of a port before its flow table: its own and those of its counters.
+/// Lines of a port before its flow table: the port's line and its counters' lines.
 const PORT_LINES: u32 = 1 + COUNTER_LINES;
 
-/// The settings.
+/// Returns the settings.
 #[inline(always)]
 pub fn settings<T: Tables>(tables: &T) -> Option<&SettingsLine> {
     tables.scheme_line(SETTINGS).map(SchemeLine::view)
 }
 
-/// Port `number`.
+/// Returns port `number`.
 #[inline(always)]
 pub fn port<T: Tables>(tables: &T, number: u32) -> Option<&PortLine> {
     tables.scheme_line(FIRST_PORT + number.wrapping_mul(PORT_LINES)).map(SchemeLine::view)
 }
 
-/// The pause counter of a queue of the neighbour at `port` (Section 3.3.2).
+/// Returns the pause counter of a queue of the neighbour at `port` (Section 3.3.2).
 #[inline(always)]
 pub fn counter<T: Tables>(tables: &T, port: u32, queue: QueueId) -> Option<&Cell32> {
     let number = usize::from(queue.number());
@@ -224,7 +224,7 @@ pub fn counter<T: Tables>(tables: &T, port: u32, queue: QueueId) -> Option<&Cell
     line.0.get(number & (COUNTERS_IN_A_LINE - 1))
 }
 
-/// Entry `number` of the flow table of egress port `port`, in a switch with so many ports.
+/// Returns entry `number` of the flow table of egress port `port`, in a switch with `ports` ports.
 #[inline(always)]
 pub fn flow<T: Tables>(
     tables: &T,
@@ -240,7 +240,7 @@ pub fn flow<T: Tables>(
     line.0.get((number & (ENTRIES_IN_A_LINE - 1)) as usize)
 }
 
-/// The turns from ingress port `port` that are elided, in a switch with so many ports whose options have them.
+/// Returns the elided turns from ingress port `port` in a switch with `ports` ports, if the options enable them.
 #[inline(always)]
 pub fn elided<T: Tables>(
     tables: &T,
@@ -253,13 +253,13 @@ pub fn elided<T: Tables>(
     tables.scheme_line(first.wrapping_add(port)).map(SchemeLine::view)
 }
 
-/// Lines for a switch with so many ports.
+/// Number of lines for a switch with `ports` ports.
 pub const fn lines(options: Options, ports: u32) -> u32 {
     FIRST_PORT + ports * (PORT_LINES + options.flow_lines as u32 + options.elides as u32)
 }
 
-/// Th of the queues of `port`, in bytes, if so many of them are active (Section 3.3.2). A port has a block of its own: two in
-/// one would be told apart by an OR, of which the verifier of Linux 6.1 knows no bounds.
+/// Returns Th of the queues of `port` in bytes, with `active` active queues (Section 3.3.2). Each port has its own
+/// block: an OR would select one of two ports in a block, and the verifier of Linux 6.1 derives no bounds from it.
 #[inline(always)]
 pub fn threshold<T: Tables>(tables: &T, port: u32, active: u32) -> Option<&Cell32> {
     Some(tables.scheme_block(port)?.word(active as usize))
@@ -268,7 +268,7 @@ pub fn threshold<T: Tables>(tables: &T, port: u32, active: u32) -> Option<&Cell3
 const _: () =
     assert!(MAX_DATA_QUEUES < SCHEME_BLOCK_WORDS && MAX_DATA_QUEUES - FLOW_QUEUES as usize == 8);
 
-/// Blocks for a switch with so many ports.
+/// Number of blocks for a switch with `ports` ports.
 pub const fn blocks(ports: u32) -> u32 {
     ports
 }

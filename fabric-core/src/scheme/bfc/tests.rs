@@ -1,4 +1,4 @@
-//! BFC against a model that counts the packets which it holds, after every event.
+//! Compares BFC, after every event, with a model that counts the packets that it holds.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -22,12 +22,12 @@ const CLASS: u8 = 3;
 const LENGTH: u64 = 1058;
 const QUEUES: QueueRange = QueueRange::flow_queues(8, 3);
 const STICKY: u64 = 1000;
-/// One active queue may hold three packets, two hold one each.
+/// A single active queue may hold three packets, each of two active queues one packet.
 const THRESHOLD: Nanos = Nanos(260);
-/// Of 2^32 packets.
+/// Half of 2^32 packets.
 const HALF: u32 = 1 << 31;
 
-/// By ingress port, if there is a table of elided turns: whether what comes in there triggers no backpressure.
+/// For each ingress port, if there is a table of elided turns: true if its packets trigger no backpressure.
 type Elided = Option<[bool; PORTS]>;
 
 fn options(assignment: Assignment) -> Options {
@@ -39,7 +39,7 @@ fn policy(options: Options) -> Policy {
     policy.with_scheme(SchemeKind::Bfc, options.to_bits())
 }
 
-/// A switch whose priority 3 is lossless or lossy, and has room for all packets.
+/// A switch with a lossless or lossy priority 3 and room for all packets.
 fn tables(options: Options, lossless: bool, elided: Elided) -> OwnedTables {
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
@@ -61,21 +61,21 @@ fn tables(options: Options, lossless: bool, elided: Elided) -> OwnedTables {
     tables
 }
 
-/// A packet that the switch holds.
+/// A packet in the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     slot: u32,
     flow: u16,
     upstream: QueueId,
     counted: bool,
-    /// Whether the flow table counts it.
+    /// True if the flow table counts the packet.
     in_table: bool,
 }
 
-/// What happens to a switch with two ports: what comes in at one leaves by the other.
+/// Events at a switch with two ports; packets from one port leave by the other.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A packet of a flow comes in, from a queue of the neighbour or from none.
+    /// A packet of a flow arrives, from a queue of the neighbour or from no named queue.
     Arrival(Sent),
     /// The first packet of a queue leaves.
     Departure { port: u32, queue: u8 },
@@ -122,18 +122,19 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// The switch, and what it should hold.
+/// The switch, and its expected state.
 struct Model {
     tables: OwnedTables,
     policy: Policy,
     elided: Elided,
     now: u64,
-    /// By egress port and queue.
+    /// Indexed by egress port and queue.
     queues: [[VecDeque<Held>; 3]; PORTS],
-    /// By egress port and flow: when its last packet came or went, and its queue.
+    /// Indexed by egress port and flow: time of its last arrival or departure, and its queue.
     seen: [[Option<(u64, QueueId)>; 6]; PORTS],
     paused: [[bool; 3]; PORTS],
-    /// By egress port: flows that came to have packets, and how often their queue had some then.
+    /// Indexed by egress port: times that a flow without packets received one, and that its queue
+    /// held packets then.
     activations: [[u32; 2]; PORTS],
 }
 
@@ -156,7 +157,7 @@ impl Model {
         self.queues.iter().flatten().map(VecDeque::len).sum()
     }
 
-    /// Packets that came in at a port from a queue of the neighbour and count.
+    /// Number of counted packets that arrived at a port from a queue of the neighbour.
     fn counted(&self, port: u32, upstream: QueueId) -> usize {
         let leaving = self.queues[1 - port as usize].iter().flatten();
         leaving.filter(|held| held.counted && held.upstream == upstream).count()
@@ -176,7 +177,7 @@ impl Model {
         }
     }
 
-    /// Th of the queues of a port.
+    /// Returns Th of the queues of a port.
     fn threshold(&self, port: usize) -> u64 {
         let active =
             |queue: &usize| !self.queues[port][*queue].is_empty() && !self.paused[port][*queue];
@@ -189,7 +190,7 @@ impl Model {
         Options::of(self.policy)
     }
 
-    /// Queues that a flow may get by itself.
+    /// Number of queues that a flow may be assigned.
     fn own_queues(&self) -> usize {
         if self.options().incast_queue { 2 } else { 3 }
     }
@@ -235,18 +236,18 @@ impl Model {
         assert_eq!(orders, if first { vec![expected] } else { vec![] });
     }
 
-    /// Whether the flow table counts packets of a flow at an egress port.
+    /// True if the flow table counts packets of a flow at an egress port.
     fn is_active(&self, egress: usize, flow: u16) -> bool {
         self.queues[egress].iter().flatten().any(|held| held.in_table && held.flow == flow)
     }
 
-    /// The same of any flow with this one's entry.
+    /// True if the flow table counts packets of any flow with this flow's entry.
     fn is_entry_active(&self, egress: usize, flow: u16) -> bool {
         let entry = self.entry(egress, flow);
         (0..6).any(|other| self.entry(egress, other) == entry && self.is_active(egress, other))
     }
 
-    /// A flow keeps its queue, or gets an empty one if there is one; unless it shares its entry with another flow.
+    /// Asserts that a flow keeps its queue or gets an empty one, if any, unless it shares its entry with another flow.
     fn judge_queue(&self, egress: usize, flow: u16, queue: QueueId) {
         let number = QUEUES.number_of(queue) as usize;
         assert!(number < self.own_queues(), "a queue of its priority, and not that of incasts");
@@ -277,7 +278,7 @@ impl Model {
         }
     }
 
-    /// Whether a flow has its entry of the flow table in common with another one, at either port.
+    /// True if a flow shares its entry of the flow table with another flow, at either port.
     fn shares_entry(&self, flow: u16) -> bool {
         (0..PORTS).any(|egress| {
             let own = self.entry(egress, flow);
@@ -285,12 +286,12 @@ impl Model {
         })
     }
 
-    /// The entry of a flow that leaves by a port.
+    /// Returns the entry of a flow that leaves by a port.
     fn entry(&self, egress: usize, flow: u16) -> u32 {
         member(self.hash(egress, flow), self.options().entries())
     }
 
-    /// The hash of a flow that leaves by a port.
+    /// Returns the hash of a flow that leaves by a port.
     fn hash(&self, egress: usize, flow: u16) -> u32 {
         let port = 1 - egress as u32;
         let mut bytes = Sent { port, flow, upstream: None, labelled: false }.frame();
@@ -317,7 +318,7 @@ impl Model {
         assert_eq!(orders, if last { vec![expected] } else { vec![] });
     }
 
-    /// Compares all state with the packets that are held.
+    /// Compares the whole state with the packets in the model.
     fn check(&self) {
         for port in 0..PORTS {
             let line = state::port(&self.tables, port as u32).expect("a port");
@@ -393,7 +394,7 @@ fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
     assert_eq!([1, 2, 3, 128].map(of), [3250, 1625, 1083, 25]);
 }
 
-/// What a packet leaves in the switch, by its number: where it is, and whether it is counted.
+/// Receives a packet of a flow. Returns its queue, and whether it is counted.
 fn arrive_of_flow(tables: &OwnedTables, policy: Policy, flow: u16, now: u64) -> (QueueId, bool) {
     let mut bytes = Sent { port: 0, flow, upstream: Some(1), labelled: false }.frame();
     let frame = &mut ByteFrame(bytes.as_mut_slice());
@@ -407,7 +408,7 @@ fn arrive_of_flow(tables: &OwnedTables, policy: Policy, flow: u16, now: u64) -> 
     }
 }
 
-/// A flow that finds no empty queue gets any of them, and is counted or not whichever it gets.
+/// A flow that finds no empty queue gets a random one, and whether it is counted does not depend on the queue.
 #[test]
 fn what_is_counted_does_not_hang_on_the_queue() {
     let options = Options { samples: true, ..options(Assignment::Dynamic) };
@@ -426,7 +427,7 @@ fn what_is_counted_does_not_hang_on_the_queue() {
     }
 }
 
-/// A flow gets the empty queues in turn, so that the one that another flow left a moment ago comes last.
+/// Flows get the empty queues in turn, so that the queue that another flow has just left comes last.
 #[test]
 fn empty_queues_are_given_in_turn() {
     let options = options(Assignment::Dynamic);
@@ -443,7 +444,7 @@ fn empty_queues_are_given_in_turn() {
 fn the_use_of_a_port_is_told_field_by_field() {
     let options = options(Assignment::Dynamic);
     let mut tables = tables(options, true, None);
-    // Queues of a priority that nobody pauses.
+    // Queues of a priority without backpressure.
     tables.config.queues[1] = QueueRange::flow_queues(20, 4);
     let port = state::port(&tables, 1).expect("a port");
     [8, 10, 20, 21].map(QueueId::data).into_iter().for_each(|queue| port.in_use.set(queue, true));
@@ -473,7 +474,7 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
     assert_eq!(told(rate), Err(DropReason::UnexpectedHopControl));
 }
 
-/// Flows of two priorities that share an entry have the same place among the queues of their own.
+/// Flows of two priorities that share an entry have equal positions among the queues of their priorities.
 #[test]
 fn priorities_with_fewer_queues_stay_among_their_own() {
     const OTHER: u8 = 5;

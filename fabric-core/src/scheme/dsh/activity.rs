@@ -1,11 +1,11 @@
-//! Whether a port has a single active queue (Algorithm 4).
+//! Detection of a port with a single active queue (Algorithm 4).
 
 use units::Nanos;
 
 use super::state::{PortLine, SettingsLine};
 use crate::priority::Priority;
 
-/// Notes a packet of `queue` and tells whether all packets of the window went to that queue.
+/// Records a packet of `queue`. True if all packets of the window went to that queue.
 ///
 /// The window begins when the queue changes; after [`SettingsLine::single_queue_window_ns`] without
 /// another change the queue is alone.

@@ -1,18 +1,18 @@
-//! How much headroom a queue needs: phi-hat (Section IV-C), in two forms.
+//! Estimate of the headroom that a queue needs: phi-hat (Section IV-C), in two forms.
 //!
-//! A gradient is a part of the line rate C in units of 2^-16 ([`LINE_RATE`]). Phi is what arrives at line
-//! rate during the delay D until a PAUSE takes effect, so Eq. 8 is `phi-hat = (g / C) Phi` and needs no D. It is
-//! clamped to 0..=Phi: a queue that shrinks needs no headroom, and no queue needs more than the worst case.
+//! A gradient is a fraction of the line rate C in units of 2^-16 ([`LINE_RATE`]). Phi is the number of bytes that
+//! arrive at line rate during the delay D until a PAUSE takes effect, so Eq. 8 is `phi-hat = (g / C) Phi` and needs no
+//! D. It is clamped to 0..=Phi: a queue that shrinks needs no headroom, and no queue needs more than the worst case.
 //!
-//! The forms differ in the division that finds a gradient and the multiplication of Eq. 8. Between both
-//! lie the averages of Eq. 5 to 7, whose weights are powers of two, so that a shift is all they need.
+//! The forms differ in the division that computes a gradient and in the multiplication of Eq. 8. The averages of Eq. 5
+//! to 7, in between, are common to both; their weights are powers of two, so that they need only shifts.
 //!
-//! A gradient by look-up is within 1/128 of the quotient: half an interval of each table, 1/512 of an
-//! octave to the power of the exponential and 1/512 of the number in both logarithms, and the rounding of
-//! the entries. The averages cannot amplify that, Eq. 7 adds `1 + 2 k` such errors, and Fig. 12 adds a
-//! step: phi-hat differs by at most `((1 + 2 k) G / 128 + 1/64) Phi`, G being the steepest gradient so far,
-//! and by what shifts round off (0.1 % of Phi with the paper's parameters). That holds for changes of less
-//! than 16 MB within less than eight seconds; the division counts larger ones as that.
+//! A gradient by look-up is within 1/128 of the quotient. The error is the sum of half an interval of each table, 1/512
+//! of an octave in the exponential and 1/512 of the number in both logarithms, and of the rounding of the entries. The
+//! averages cannot amplify it, Eq. 7 adds `1 + 2 k` such errors, and Fig. 12 adds a step. So phi-hat differs by at most
+//! `((1 + 2 k) G / 128 + 1/64) Phi`, G being the max gradient so far, plus the rounding of shifts (0.1 % of Phi with
+//! the paper's parameters). This holds for changes of less than 16 MB in less than eight seconds; the division clamps
+//! larger changes to these.
 
 use units::Nanos;
 
@@ -24,30 +24,30 @@ use crate::map_abi::{IngressQueue, Port};
 use crate::scheme::Ingress;
 use crate::tables::Tables;
 
-/// A queue that grows at its port's line rate has this gradient.
+/// Gradient of a queue that grows at its port's line rate.
 pub const LINE_RATE: i64 = 1 << 16;
-/// The steepest gradient, rising or falling: sixteen times the line rate, as deep as a queue of a
-/// sixteen-port switch may fall when all of its packets leave at once.
+/// Max gradient, rising or falling: 16 times the line rate, at which a queue of a 16-port switch
+/// falls when all of its packets leave at once.
 pub const STEEPEST: i64 = 16 * LINE_RATE;
-/// Bits of a logarithm after the point.
+/// Fractional bits of a logarithm.
 const LOG_FRACTION_BITS: u32 = 10;
 
-/// The division and the multiplication of one form.
+/// Division and multiplication of one form.
 pub trait EstimationArithmetic {
-    /// `bytes / ns` as a part of the line rate, at most [`STEEPEST`].
+    /// Returns `bytes / ns` as a fraction of the line rate, at most [`STEEPEST`].
     fn gradient(bytes: u64, ns: u64, operands: &Operands<'_>) -> i64;
-    /// Eq. 8 for a gradient of 1 to [`LINE_RATE`].
+    /// Returns the headroom of Eq. 8 for a gradient of 1 to [`LINE_RATE`].
     fn headroom(gradient: u64, operands: &Operands<'_>) -> u32;
 }
 
-/// The inputs of both forms.
+/// Inputs of both forms.
 #[derive(Debug)]
 pub struct Operands<'a> {
     /// The port.
     pub port: &'a Port,
-    /// Its gradients and headroom.
+    /// Look-up table from the port's gradients to headroom.
     pub steps: HeadroomSteps<'a>,
-    /// Logarithm and exponential.
+    /// Tables of logarithm and exponential.
     pub logarithms: Logarithms<'a>,
 }
 
@@ -75,7 +75,7 @@ impl EstimationArithmetic for Conceptual {
     }
 }
 
-/// Algorithm 3: look-ups in tables that the control plane has computed.
+/// Algorithm 3: look-ups in tables computed by the control plane.
 #[derive(Debug)]
 pub struct Practical;
 
@@ -107,7 +107,7 @@ impl EstimationArithmetic for Practical {
     }
 }
 
-/// log2 of `value`, which is not 0.
+/// Returns log2 of `value`, which is not 0.
 #[inline(always)]
 fn log2(logarithms: Logarithms<'_>, value: u64) -> i64 {
     let leading = value.leading_zeros();
@@ -115,7 +115,7 @@ fn log2(logarithms: Logarithms<'_>, value: u64) -> i64 {
     (i64::from(63 - leading) << LOG_FRACTION_BITS) + i64::from(logarithms.log2(fraction).load())
 }
 
-/// What the estimate of one queue is made from.
+/// Inputs of the estimate of one queue.
 #[derive(Debug)]
 pub struct Estimator<'a> {
     /// The weights of the averages.
@@ -127,7 +127,7 @@ pub struct Estimator<'a> {
 }
 
 impl<'a> Estimator<'a> {
-    /// Of the queue `at`. Finding its parts takes four look-ups in maps.
+    /// Creates the estimator of the queue `at`. Needs four look-ups in maps.
     #[inline(always)]
     pub fn of<T: Tables>(at: &Ingress<'a, T>) -> Option<Self> {
         Some(Self {
@@ -142,7 +142,7 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// Measures the length of its queue, `queue`, and updates the averages (Algorithm 2 and 3, lines 2 to 5).
+    /// Measures the length of `queue` and updates the averages (Algorithm 2 and 3, lines 2 to 5).
     #[inline(always)]
     pub fn measure(&self, queue: &IngressQueue, now: Nanos) {
         let Self { settings, queue: line, form, ref operands } = *self;
@@ -150,7 +150,7 @@ impl<'a> Estimator<'a> {
             queue.private_bytes.load() + queue.shared_bytes.load() + queue.headroom_bytes.load();
         let length = length.min(u64::from(u32::MAX));
         let before = u64::from(line.measured_bytes.load());
-        // Frames of one nanosecond count as a nanosecond apart.
+        // Packets of the same nanosecond count as one nanosecond apart.
         let ns = now.0.saturating_sub(line.measured_ns.load()).max(1);
         line.measured_bytes.store(length as u32);
         line.measured_ns.store(now.0);
@@ -162,7 +162,7 @@ impl<'a> Estimator<'a> {
         average(settings, line, if length < before { -steepness } else { steepness });
     }
 
-    /// phi-hat: Eq. 7, and Eq. 8 or the function of Fig. 12; 0..=Phi.
+    /// Returns phi-hat: Eq. 7, and Eq. 8 or the function of Fig. 12; 0..=Phi.
     #[inline(always)]
     pub fn headroom(&self) -> u32 {
         let (mean, deviation) = averages(self.queue);
@@ -178,8 +178,8 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// The averages with one more gradient. Line 4 of Algorithm 3 reads `g_avg - w_g v`, but v has lost the
-/// sign of `g - g_avg`: a rising queue would lower its average. This is Eq. 5.
+/// Updates the averages with a gradient. Line 4 of Algorithm 3 reads `g_avg - w_g v`, but v has lost the sign of `g -
+/// g_avg`, so a rising queue would lower its average. This function implements Eq. 5.
 #[inline(always)]
 fn average(settings: &SettingsLine, queue: &QueueLine, gradient: i64) {
     let (mean, deviation) = averages(queue);
@@ -190,7 +190,7 @@ fn average(settings: &SettingsLine, queue: &QueueLine, gradient: i64) {
     queue.gradient_deviation.store(deviation.cast_unsigned() as u32);
 }
 
-/// The averages of Eq. 5 and 6.
+/// Returns the averages of Eq. 5 and 6.
 #[inline(always)]
 fn averages(queue: &QueueLine) -> (i64, i64) {
     let signed = |word: u32| i64::from(word.cast_signed());
@@ -234,7 +234,7 @@ mod tests {
         Ingress::of(tables, policy, 0, Priority::new(0)).unwrap()
     }
 
-    /// phi-hat after each of these (nanoseconds since the one before, length of the queue).
+    /// Returns phi-hat after each of `lengths`: (ns since the last measurement, length of the queue).
     fn estimates(shifts: [u8; 3], form: EstimationForm, lengths: &[(u64, u64)]) -> Vec<u32> {
         let tables = tables(shifts);
         let at = ingress(&tables, form);
@@ -260,12 +260,12 @@ mod tests {
         for (got, expected) in conceptual.iter().zip([3000, 16_275, 14_288]) {
             assert!(got.abs_diff(expected) <= 4, "{conceptual:?}");
         }
-        // Fig. 12: the steps of Phi / 64 = 937.5 that these lie in, upper ends.
+        // Upper ends of the steps of Phi / 64 = 937.5 in Fig. 12 that contain the conceptual values.
         assert_eq!(practical, [3750, 16_875, 15_000]);
     }
 
-    /// The same with w_v = 1/2: v_avg = 0.05, then 0.05 + (0.455 - 0.05) / 2 = 0.2525, then
-    /// 0.2525 + (0.63875 - 0.2525) / 2 = 0.445625; g_avg as above.
+    /// The case above with w_v = 1/2: v_avg = 0.05, then 0.05 + (0.455 - 0.05) / 2 = 0.2525, then
+    /// 0.2525 + (0.63875 - 0.2525) / 2 = 0.445625; g_avg is unchanged.
     #[test]
     fn gradient_and_deviation_have_weights_of_their_own() {
         let lengths = [(1000, 1250), (400, 3650), (100, 3025)];
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Algorithm 3, line 4 as printed would let the average of a rising queue fall.
+    /// Line 4 of Algorithm 3 as printed would lower the average of a rising queue.
     #[test]
     fn the_average_follows_the_sign_of_the_gradient() {
         for form in FORMS {
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Bytes up to 2^24 - 1, nanoseconds up to 2^33 and kilobits a second up to 2^30 count as they are.
+    /// Values up to 2^24 - 1 bytes, 2^33 ns and 2^30 kbit/s are not clamped.
     #[test]
     fn the_quotient_takes_larger_operands_for_the_largest() {
         let tables = tables([2, 2, 2]);
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(gradient(1, 1, 0), STEEPEST, "a rate of zero divides nothing");
     }
 
-    /// A byte a nanosecond has the gradient 2^`log2`.
+    /// A byte per nanosecond has the gradient 2^`log2`.
     #[test]
     fn a_look_up_spans_gradients_from_one_to_the_steepest() {
         let tables = tables([2, 2, 2]);

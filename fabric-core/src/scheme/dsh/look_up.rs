@@ -1,17 +1,17 @@
-//! The look-up tables of the practical estimation (Algorithm 3, Fig. 12), in integers, so that every machine
-//! computes the same.
+//! Look-up tables of the practical estimation (Algorithm 3, Fig. 12), computed in integers, so that
+//! every machine gets equal tables.
 
 use super::state::{HeadroomSteps, LOGARITHM_ENTRIES, Logarithms, STEPS};
 use units::{BitsPerSecond, Bytes};
 
-/// Bits after the point of a logarithm in the tables.
+/// Fractional bits of a logarithm in the tables.
 const TABLE_BITS: u32 = 10;
-/// Bits after the point of a logarithm as it is computed here.
+/// Fractional bits of a logarithm during its computation.
 const EXACT_BITS: u32 = 24;
-/// Bits after the point of what a logarithm is taken of.
+/// Fractional bits of a logarithm's argument.
 const ARGUMENT_BITS: u32 = 32;
 
-/// log2 of `argument`, which is 1 or more in units of 2^-32, in units of 2^-24: one bit a squaring.
+/// Returns log2 of `argument` in units of 2^-24, one bit per squaring. `argument` is at least 1, in units of 2^-32.
 const fn log2(argument: u128) -> u64 {
     let exponent = argument.ilog2() - ARGUMENT_BITS;
     let mut mantissa = argument >> exponent;
@@ -27,18 +27,18 @@ const fn log2(argument: u128) -> u64 {
     logarithm
 }
 
-/// In the tables' unit, rounded. A logarithm is below 128.
+/// Rounds a logarithm to the tables' unit. A logarithm is below 128.
 const fn rounded(logarithm: u64) -> u32 {
     const HALF: u64 = 1 << (EXACT_BITS - TABLE_BITS - 1);
     ((logarithm + HALF) >> (EXACT_BITS - TABLE_BITS)) as u32
 }
 
-/// Entries of logarithm and exponential, computed by the compiler.
+/// Entries of the tables of logarithm and exponential, computed by the compiler.
 static ENTRIES: [(u32, u32); LOGARITHM_ENTRIES] = {
     let mut entries = [(0, 0); LOGARITHM_ENTRIES];
     let mut entry = 0;
     while entry < LOGARITHM_ENTRIES {
-        // (entry + 1/2) / 256, beyond 1 and as an exponent.
+        // (entry + 1/2) / 256, added to 1 and as an exponent.
         let doubled = 2 * entry + 1;
         let beyond_one = ((2 * LOGARITHM_ENTRIES + doubled) as u128) << (ARGUMENT_BITS - 9);
         let exponent = (doubled as u64) << (EXACT_BITS - 9);
@@ -48,7 +48,7 @@ static ENTRIES: [(u32, u32); LOGARITHM_ENTRIES] = {
     entries
 };
 
-/// The least power in units of 2^-16 whose logarithm is `exponent` or more, which is below 1.
+/// Returns the smallest power, in units of 2^-16, with a logarithm of at least `exponent`, which is below 1.
 const fn exp2(exponent: u64) -> u32 {
     let (mut low, mut high) = (1u32 << 16, 1u32 << 17);
     while low < high {
@@ -70,19 +70,19 @@ pub fn fill_logarithms(tables: Logarithms<'_>) {
     }
 }
 
-/// Fills a port's row: `phi` is the headroom of a queue that grows at line rate. It is set aside in the
-/// buffer, which is at most `LARGEST_BUFFER`.
+/// Fills a port's row. `phi` is the headroom of a queue that grows at line rate; it is reserved in
+/// the buffer, which is at most `LARGEST_BUFFER`.
 ///
 /// # Panics
-/// If it is 4 GiB or more.
+/// If `phi` is 4 GiB or more.
 pub fn fill_steps(row: HeadroomSteps<'_>, rate: BitsPerSecond, phi: Bytes) {
-    // A byte a nanosecond is 8 x 10^9 bits a second; line rate is 2^16.
+    // A byte per ns is 8 x 10^9 bit/s; the line rate is 2^16.
     let byte_per_ns = (8_000_000_000 << (16 + ARGUMENT_BITS)) / u128::from(rate.0.max(1));
     row.byte_per_ns_log2().store(rounded(log2(byte_per_ns.max(1 << ARGUMENT_BITS))));
     let cell = |bytes: u64| u32::try_from(bytes).expect("Phi is less than 4 GiB");
     row.phi_bytes().store(cell(phi.0));
     for step in 0..STEPS {
-        // The upper end of the step: an estimate that is too low pauses the port.
+        // Upper end of the step: an estimate that is too low would pause the port.
         row.bytes(step).store(cell((phi.0 * (step as u64 + 1)).div_ceil(STEPS as u64)));
     }
 }
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// 100 Gbit/s are 12.5 bytes a nanosecond: a byte a nanosecond is 2^16 / 12.5, whose log2 is 12.3561.
+    /// 100 Gbit/s are 12.5 bytes per ns: a byte per ns is 2^16 / 12.5, whose log2 is 12.3561.
     #[test]
     fn a_port_of_100_gbits_and_60000_bytes() {
         let tables = OwnedTables::new(SwitchConfig::default(), 0);

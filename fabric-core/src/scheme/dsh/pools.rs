@@ -1,4 +1,4 @@
-//! Which pool DSH chooses for a packet, and the counters of a port.
+//! DSH's choice of a packet's pool, and the counters of a port.
 
 use super::settings::Options;
 use super::state;
@@ -11,11 +11,11 @@ use crate::scheme::{Arriving, Ingress, Released, Scheme};
 use crate::tables::Tables;
 use crate::threshold::shared_free;
 
-/// Private, shared up to the port's share, insurance headroom of the port, T(t) of the queue being `threshold`.
+/// Chooses private, shared up to the port's share, or the port's insurance. `threshold` is the queue's T(t).
 ///
-/// The shared pool is bounded for the port, not for the queue: a congested queue may use what was
-/// allocated to the other queues of its port (Section IV-E). Without shared headroom the shared pool is
-/// footroom only, and packets that a queue gets after its PAUSE go to insurance headroom.
+/// The shared pool is bounded for the port, not for the queue: a congested queue may use the share
+/// of the port's other queues (Section IV-E). Without shared headroom the shared pool is only
+/// footroom, and packets that arrive after the queue's PAUSE go to insurance headroom.
 #[inline(always)]
 pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
     let Arriving { ingress, length, .. } = packet;
@@ -43,7 +43,7 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     Err(DropReason::InsuranceExhausted)
 }
 
-/// Counts `bytes` of an admitted packet in the counters of its port: those that are not in the private pool.
+/// Counts `bytes` of an admitted packet in the counters of its port, unless the private pool holds them.
 #[inline(always)]
 pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, bytes: u64) {
     let Some(line) = state::port(at) else { return };
@@ -58,7 +58,7 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, bytes: u64) {
     }
 }
 
-/// Subtracts what a departing packet gives back from them.
+/// Subtracts the bytes that a departing packet returns from the port's counters.
 #[inline(always)]
 pub fn release<T: Tables>(at: &Ingress<'_, T>, given_back: Released) {
     if let Some(line) = state::port(at) {
@@ -67,17 +67,17 @@ pub fn release<T: Tables>(at: &Ingress<'_, T>, given_back: Released) {
     }
 }
 
-/// Whether a queue may use its port's share of the shared pool: without shared headroom, as long as it is ON.
+/// True if a queue may use its port's share of the shared pool: without shared headroom, only while it is ON.
 #[inline(always)]
 pub(super) fn has_share<T>(at: &Ingress<'_, T>) -> bool {
     Options::of_bits(at.policy.options).shared_headroom || at.queue.off.load() == 0
 }
 
-/// Counts bytes in insurance headroom as shared, as far as the port's share has room for them.
+/// Moves bytes from insurance headroom to the shared pool as far as the port's share has room.
 ///
-/// A departing packet gives back its own queue's insurance headroom first. Insurance belongs to the port,
-/// though: a blocked queue would keep insurance in use and the whole port OFF while the port's other queues drain.
-/// Pools are counters, not places, so bytes of any queue can move when the port's share has room.
+/// A departing packet returns its own queue's insurance headroom first. But insurance belongs to the port: a blocked
+/// queue would keep insurance in use and the whole port OFF while the port's other queues drain. Pools are counters,
+/// not places, so bytes of any queue can move when the port's share has room.
 pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
     let Ingress { config, switch, .. } = *at;
     let Some(port) = state::port(at) else { return };
@@ -105,7 +105,7 @@ pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
     }
 }
 
-/// Whether [`settle`] cannot empty the port's insurance headroom, however much room there is, before a
+/// True if [`settle`] cannot empty the port's insurance headroom, whatever room there is, before a
 /// packet of one of its queues departs.
 pub fn keeps_insurance<T: Tables>(at: &Ingress<'_, T>) -> bool {
     let keeps =
@@ -125,8 +125,8 @@ mod tests {
 
     const UNSHARED: Options = Options { shared_headroom: false, ..Options::of_bits(0) };
 
-    /// rho = 3000, N_q = 4, T = 5000, so that X_poff = 20,000, B_s = 100,000, Phi = 6000, and packets of
-    /// 1000 bytes; what the queue itself holds in the shared pool does not count.
+    /// rho = 3000, N_q = 4, T = 5000, so that X_poff = 20,000, B_s = 100,000, Phi = 6000, and
+    /// packets of 1000 bytes. The queue's own bytes in the shared pool do not count.
     #[test]
     fn a_packet_goes_where_its_port_has_room() {
         let config = SwitchConfig {
@@ -137,8 +137,8 @@ mod tests {
         };
         let insured = Ok(Pool::Headroom);
         let lost = Err(DropReason::InsuranceExhausted);
-        // Private of the queue, shared of the port and of all, insurance of the port; with shared headroom,
-        // and without it while the queue is OFF.
+        // Private of the queue, shared of the port and of all, insurance of the port; with shared
+        // headroom, and without it while the queue is OFF.
         let rows = [
             ([1999, 20_000, 0, 0], Ok(Pool::Private), Ok(Pool::Private)),
             ([2000, 19_000, 0, 0], Ok(Pool::Shared), insured),
@@ -175,9 +175,9 @@ mod tests {
         }
     }
 
-    /// rho = 3000, X_poff = 5000, B_s = 100,000, Phi = 6000, and a packet of 1000 bytes where private buffers are
-    /// filled to the byte: the part that the queue's has no room for counts in its port's share, and insurance takes it
-    /// whole.
+    /// rho = 3000, X_poff = 5000, B_s = 100,000, Phi = 6000, and a packet of 1000 bytes with
+    /// private buffers filled to the byte. The part beyond the queue's private buffer counts in its
+    /// port's share, and insurance takes the packet whole.
     #[test]
     fn a_port_counts_the_part_of_a_split_packet_that_is_shared() {
         let config = SwitchConfig {
@@ -187,7 +187,7 @@ mod tests {
             splits_packets: 1,
             ..SwitchConfig::default()
         };
-        // Private of the queue and shared of its port before; what the three pools of the queue got.
+        // Private of the queue and shared of its port before; bytes of the packet in the queue's three pools.
         for (private, of_port, expected) in [
             (2000, 5000, [1000, 0, 0]),
             (2400, 4600, [600, 400, 0]),
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// What is left in insurance of queues 2 and 5, which have `insured` bytes there, N_q T being 40,000 and
-    /// the shared pool 50,000 bytes, of which the port holds `of_port` and the switch `of_all`.
+    /// Insurance left in queues 2 and 5, which start with `insured` bytes there. N_q T is 40,000
+    /// and the shared pool 50,000 bytes, of which the port holds `of_port` and the switch `of_all`.
     fn settled(insured: [u64; 2], of_port: u64, of_all: u64) -> [u64; 2] {
         let config = SwitchConfig {
             shared_pool_bytes: 50_000,

@@ -1,4 +1,4 @@
-//! The configuration of DSH.
+//! Settings of DSH.
 
 use super::look_up::{fill_logarithms, fill_steps};
 use super::{state, victim_ports};
@@ -6,24 +6,24 @@ use crate::scheme::spfc;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-/// How the headroom that a queue needs is computed.
+/// Form of the estimate of a queue's headroom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EstimationForm {
-    /// With tables instead of divisions and multiplications (Algorithm 3).
+    /// Tables instead of divisions and multiplications (Algorithm 3).
     #[default]
     Practical,
-    /// With a division and a multiplication (Algorithm 2).
+    /// A division and a multiplication (Algorithm 2).
     Conceptual,
 }
 
-/// The policy's options: constants of the program.
+/// Options of the policy: constants of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How headroom is estimated.
+    /// Form of the headroom estimate.
     pub estimation: EstimationForm,
-    /// Whether queues get headroom from the shared pool; if not, there is insurance headroom alone.
+    /// True if queues use headroom in the shared pool; false for insurance headroom only.
     pub shared_headroom: bool,
-    /// Whether ports are victims or normal (SPFC).
+    /// True if ports have the states victim and normal (SPFC).
     pub victims: bool,
 }
 
@@ -32,7 +32,7 @@ const INSURANCE_ALONE: u32 = 2;
 const VICTIMS: u32 = 4;
 
 impl Options {
-    /// Every form that a program can have.
+    /// Options for each program.
     pub const EVERY: [Self; 8] = [
         Self::of_bits(0),
         Self::of_bits(CONCEPTUAL),
@@ -44,7 +44,7 @@ impl Options {
         Self::of_bits(CONCEPTUAL | INSURANCE_ALONE | VICTIMS),
     ];
 
-    /// As [`Policy::options`](crate::policy::Policy::options).
+    /// Encodes the options for [`Policy::options`](crate::policy::Policy::options).
     pub const fn to_bits(self) -> u32 {
         let conceptual = matches!(self.estimation, EstimationForm::Conceptual);
         (if conceptual { CONCEPTUAL } else { 0 })
@@ -52,7 +52,7 @@ impl Options {
             | (if self.victims { VICTIMS } else { 0 })
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits).
+    /// Decodes the output of [`to_bits`](Self::to_bits).
     #[inline(always)]
     pub const fn of_bits(bits: u32) -> Self {
         let conceptual = bits & CONCEPTUAL != 0;
@@ -72,9 +72,9 @@ impl Default for Options {
 /// All settings of a switch's DSH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What is a constant of the program.
+    /// Options that are constants of the program.
     pub options: Options,
-    /// delta_p: X_pon lies this far below X_poff.
+    /// delta_p: X_poff minus X_pon.
     pub port_xon_offset: Bytes,
     /// window_length in Algorithm 4.
     pub single_queue_window: Nanos,
@@ -84,13 +84,13 @@ pub struct Settings {
     pub deviation_weight_shift: u8,
     /// log2 of k in Eq. 7.
     pub deviation_gain_shift: u8,
-    /// When a port is a victim, if the options have victims; each port has one state.
+    /// SPFC's settings of victim ports, if the options enable victims; each port has one state.
     pub spfc: spfc::Settings,
 }
 
 impl Settings {
-    /// Writes the settings into the scheme's state, and the look-up tables of ports with these rates and Phi (the
-    /// headroom estimated for a queue that grows at line rate).
+    /// Writes the settings into the scheme's state, and the look-up tables of ports with these
+    /// rates and Phi (the headroom estimated for a queue that grows at line rate).
     pub fn write<T: Tables>(
         &self,
         tables: &T,

@@ -1,9 +1,9 @@
 //! Flow control of queues and of ports (Section IV-E).
 //!
-//! A class is paused at the neighbour while its queue or its port is OFF. A port that goes OFF pauses all
-//! lossless classes in one frame; while it is OFF queues change their states without a frame. A port that
-//! turns ON resumes the classes whose queues are ON. The same frame renews the pauses of the others; from then
-//! on these are pauses of their queues.
+//! A class is paused at the neighbour while its queue or its port is OFF. A port that turns OFF
+//! pauses all lossless classes in one frame; while it is OFF, queues change their states without a
+//! frame. A port that turns ON resumes the classes whose queues are ON. Its frame also renews the
+//! pauses of the other classes, which from then on are pauses of their queues.
 
 use super::estimation::Estimator;
 use super::pools::{has_share, settle};
@@ -21,12 +21,12 @@ use units::Nanos;
 /// X_poff: the port's queues may hold together what each of them may hold (Eq. 11).
 #[inline(always)]
 pub fn port_xoff(config: &SwitchConfig, threshold: u64) -> u64 {
-    // A static threshold may be any number; limited, so that the product with at most 8 does not overflow.
+    // A static threshold may be any number. The limit keeps its product with at most 8 from overflowing.
     const LARGEST: u64 = u64::MAX >> 4;
     threshold.min(LARGEST) * u64::from(config.lossless_queues)
 }
 
-/// Queues under X_qoff = T - tau (Eq. 10), ports under X_poff = N_q T (Eq. 11).
+/// Pauses queues above X_qoff = T - tau (Eq. 10) and ports above X_poff = N_q T (Eq. 11).
 #[inline(always)]
 pub fn after_arrival<T: Tables>(
     at: &Ingress<'_, T>,
@@ -64,7 +64,7 @@ pub fn after_arrival<T: Tables>(
     }
 }
 
-/// Empties insurance as far as there is room, then turns the queue ON, and the port.
+/// Moves insurance to the shared pool as far as there is room, then turns the queue and the port ON if possible.
 #[inline]
 pub fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     settle(at);
@@ -75,7 +75,7 @@ pub fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     resumed
 }
 
-/// Turns the queue ON, if it is OFF and at or below X_qon. The order is not for the neighbour while the port is OFF.
+/// Turns an OFF queue ON if it is at or below X_qon. The order is not sent to the neighbour while the port is OFF.
 #[inline(always)]
 pub fn resume_queue<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     if at.queue.off.load() == 0 {
@@ -89,14 +89,14 @@ pub fn resume_queue<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     Some(at.resume_queue(xon))
 }
 
-/// X_qon (Eq. 10) under a threshold.
+/// Returns X_qon (Eq. 10) under a threshold.
 #[inline(always)]
 pub fn queue_xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64) -> u64 {
     threshold.saturating_sub(Dsh::margin(at)).saturating_sub(at.config.xon_offset_bytes)
 }
 
-/// Renews a queue's pause, unless it is over or its port's pause covers it. Renews a port's pause, or turns the port ON
-/// if that is possible now; a queue likewise, if the switch tests the pauses that it renews.
+/// Renews a queue's pause unless it is over or its port's pause covers it; ends it if possible and
+/// if the switch tests pauses at renewals. Renews a port's pause, or turns the port ON if possible.
 pub fn renewal<T: Tables>(at: &Ingress<'_, T>, level: PauseLevel, pause: u32) -> Option<Order> {
     let port = state::port(at)?;
     let port_off = port.off.load() != 0;
@@ -112,9 +112,9 @@ pub fn renewal<T: Tables>(at: &Ingress<'_, T>, level: PauseLevel, pause: u32) ->
     }
 }
 
-/// Turns a port that is OFF to ON, if its insurance headroom is empty and its shared occupancy at
-/// or below X_pon. Its RESUME renews the pauses of the classes whose queues are OFF: they are those queues' own
-/// from now on.
+/// Turns an OFF port ON if its insurance headroom is empty and its shared occupancy is at or below
+/// X_pon. The RESUME renews the pauses of the classes whose queues are OFF. From then on these are
+/// pauses of the queues.
 fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     let Ingress { config, .. } = *at;
     let (settings, port) = (state::settings(at.tables)?, state::port(at)?);
@@ -137,7 +137,7 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     Some(port_order(at, port, pauses, true, xon))
 }
 
-/// A PAUSE of all lossless classes.
+/// Pauses all lossless classes.
 #[inline(always)]
 fn pause_port<T: Tables>(at: &Ingress<'_, T>, port: &PortLine, xoff: u64) -> Order {
     let Ingress { config, .. } = *at;
@@ -164,11 +164,11 @@ fn port_order<T: Tables>(
     }
 }
 
-/// tau as it is now (Algorithm 4): phi-hat, or 0 where the port has a single active queue or no shared
-/// headroom.
+/// Returns the current tau (Algorithm 4): phi-hat, or 0 if the port has a single active queue or no
+/// shared headroom.
 ///
-/// Line 4 of Algorithm 4 sets tau only when the queue changes. Eq. 10 uses the current phi-hat, which changes with
-/// every packet; this follows Eq. 10.
+/// Line 4 of Algorithm 4 sets tau only when the queue changes. Eq. 10 uses the current phi-hat,
+/// which changes with every packet; this function follows Eq. 10.
 #[inline(always)]
 pub fn tau<T>(at: &Ingress<'_, T>, estimator: &Estimator<'_>, single_queue: bool) -> u32 {
     let shared_headroom = Options::of_bits(at.policy.options).shared_headroom;

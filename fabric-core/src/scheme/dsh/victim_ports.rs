@@ -1,17 +1,19 @@
-//! DSH with [`victims`](crate::scheme::victims): what T(t) is to a port that is a victim. Not in either paper.
+//! DSH with [`victims`](crate::scheme::victims): T(t) of a port that is a victim. Neither paper describes it.
 //!
-//! A victim's T(t) is the size of the shared pool, in Eq. 10 and 11 as elsewhere. X_poff is then never reached, and X_qoff,
-//! tau below the pool's size, only by a queue that holds all but tau of the pool. In all other cases a victim pauses when the
-//! pool has no room for its packet: the packet goes to insurance headroom, and the port pauses all lossless classes. What comes
-//! after that is in insurance, too, which is as large as without victims. So nothing is lost ([`dsh`](super)).
+//! A victim's T(t) is the size of the shared pool, in Eq. 10 and 11 and elsewhere. Then X_poff is
+//! never reached, and X_qoff, the pool's size minus tau, only by a queue that holds all but tau of
+//! the pool. In all other cases a victim pauses when the pool has no room for its packet: the
+//! packet goes to insurance headroom, and the port pauses all lossless classes. The following bytes
+//! go to insurance, too, which is as large as without victims. So no packet is lost
+//! ([`dsh`](super)).
 //!
-//! A queue that does reach X_qoff pauses twice. Its PAUSE makes the port normal, and a port that holds so much is far above
-//! the X_poff of a normal one, so that the next packet goes to insurance and pauses the port. Therefore nothing is gained by
-//! more room for shared headroom, that is, if a victim's queue paused whenever less than tau is free. And what is left would
-//! not be this queue's: shared headroom is nobody's, and other victims would take it.
+//! A queue that does reach X_qoff pauses twice. Its PAUSE makes the port normal, and the port holds
+//! far more than the X_poff of a normal port, so the next packet goes to insurance and pauses the
+//! port. More room for shared headroom, by pauses of a victim's queue whenever less than tau is
+//! free, would not help: shared headroom belongs to no queue, and other victims would take it.
 //!
-//! A PAUSE at either level resets the state holder, and it stays reset until all classes have resumed. One state is a
-//! port's, not a queue's, as X_poff is: what a port may hold could not be said of a port with queues of both kinds.
+//! A PAUSE at either level resets the state holder until all classes have resumed. The state belongs to a port, not to
+//! a queue, as X_poff does: the max bytes of a port with queues in both states would be undefined.
 
 use super::settings::Options;
 use super::{Dsh, state};
@@ -27,7 +29,7 @@ impl HasVictims for Dsh {
     }
 }
 
-/// They lie behind what DSH itself keeps.
+/// Returns the position of the circuits, which follow DSH's own state.
 #[inline(always)]
 pub(super) const fn circuits(ports: u32) -> Circuits {
     Circuits { per: Per::Port, first_line: state::lines(ports) }

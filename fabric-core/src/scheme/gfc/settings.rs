@@ -1,33 +1,33 @@
-//! The configuration of GFC.
+//! Settings of GFC.
 
 use super::state::{self, MOST_STAGES};
 use crate::hop_control::LINE_RATE;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes};
 
-/// How stages and rates follow each other.
+/// Progression of stages and rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// The paper's buffer-based form: each stage is half as wide as the one before, and has half of its rate. `B_m` is never
-    /// reached, and the rate never zero.
+    /// The paper's buffer-based form: each stage has half the width and half the rate of the stage
+    /// before. `B_m` is never reached, and the rate is never zero.
     #[default]
     Halving,
-    /// OFC's: stages of one width, and rates that fall by one step each, to zero at `B_m`.
+    /// OFC's form: stages of equal width, with rates that fall in equal steps to zero at `B_m`.
     Linear,
 }
 
 /// All settings of a switch's GFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How stages and rates follow each other.
+    /// Progression of stages and rates.
     pub form: Form,
-    /// `B_1`, where the first stage below line rate begins: above zero, below `most`.
+    /// `B_1`, start of the first stage below line rate: above zero, below `most`.
     pub first: Bytes,
-    /// `B_m`, to which the stages converge; less than 4 GiB.
+    /// `B_m`, the limit of the stages; less than 4 GiB.
     pub most: Bytes,
-    /// Stages below line rate: 1 to [`MOST_STAGES`].
+    /// Number of stages below line rate: 1 to [`MOST_STAGES`].
     pub stages: u8,
-    /// What a frame takes on the wire beyond its length; less than 4 GiB.
+    /// Bytes of a frame on the wire beyond its length; less than 4 GiB.
     pub overhead: Bytes,
 }
 
@@ -44,7 +44,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Where stage `stage`, from 1 on, begins.
+    /// Start of stage `stage`, counted from 1.
     pub const fn begins(&self, stage: u8) -> Bytes {
         let width = self.most.0.saturating_sub(self.first.0);
         let before = stage as u64 - 1;
@@ -54,8 +54,8 @@ impl Settings {
         })
     }
 
-    /// The rate of stage `stage` of a port of this rate, in kilobits a second: [`LINE_RATE`] of stage 0, otherwise from 1 to
-    /// 4294967294.
+    /// Rate of stage `stage` at a port of this line rate, kbit/s: [`LINE_RATE`] for stage 0,
+    /// otherwise 1 to 4294967294.
     pub fn rate(&self, line_rate: BitsPerSecond, stage: u8) -> u32 {
         if stage == 0 {
             return LINE_RATE;
@@ -74,7 +74,7 @@ impl Settings {
     /// Writes the settings into the scheme's state, for ports of these rates.
     ///
     /// # Panics
-    /// If the tables have no room for it.
+    /// If the tables are too small.
     pub fn write<T: Tables>(
         &self,
         tables: &T,
@@ -112,7 +112,7 @@ mod tests {
             .collect()
     }
 
-    /// The stages of the paper's buffer-based form with OFC's thresholds: what is left to `B_m` halves, and so does the rate.
+    /// Stages of the paper's buffer-based form with OFC's thresholds: the rest up to `B_m` and the rate both halve.
     #[test]
     fn stages_halve() {
         let settings = Settings { first: Bytes(68_600), stages: 5, ..Settings::default() };

@@ -1,4 +1,4 @@
-//! What GFC keeps: a line with the stages, one for each port with their rates, one for each port and priority.
+//! State of GFC: a line with the stages, a line with the rates of each port, and a line for each port and priority.
 
 use zerocopy::FromBytes;
 
@@ -9,42 +9,42 @@ use crate::scheme::state::Line;
 use crate::tables::Tables;
 use units::Nanos;
 
-/// The most stages below line rate.
+/// Max number of stages below line rate.
 pub const MOST_STAGES: u8 = 14;
-/// Words of a line.
+/// Number of words in a line.
 const WORDS: usize = 16;
 
-/// Where stages begin.
+/// Starts of the stages.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct StagesLine {
-    /// `B_1`, `B_2` and so on: a queue that holds as much is in that stage. `u32::MAX` behind the last.
+    /// `B_1`, `B_2` and so on, the min occupancy of each stage; `u32::MAX` behind the last.
     pub begin_bytes: [Cell32; MOST_STAGES as usize],
-    /// What a frame takes on the wire beyond its length.
+    /// Bytes of a frame on the wire beyond its length.
     pub overhead_bytes: Cell32,
-    /// To the end of the line.
+    /// Padding to the end of the line.
     pub reserved: Cell32,
 }
 
-/// The rates of one port's stages.
+/// Rates of one port's stages.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct RatesLine {
-    /// By stage, kilobits a second; the first is the line rate.
+    /// Rate of each stage, kbit/s; the first is the line rate.
     pub kilobits: [Cell32; WORDS],
 }
 
-/// One (port, priority), as an ingress queue and as egress queues.
+/// State of one (port, priority), as an ingress queue and as egress queues.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct QueueLine {
-    /// The stage that the neighbour was told last.
+    /// Stage that was last sent to the neighbour.
     pub stage: Cell32,
-    /// The rate at which the neighbour takes packets of the egress queues, kilobits a second; 0: at line rate.
+    /// Max rate of the egress queues, set by the neighbour, kbit/s; 0 means line rate.
     pub kilobits: Cell32,
-    /// When the last of these packets started.
+    /// Start of the last packet of the egress queues, ns.
     pub start_ns: Cell64,
-    /// Its bytes on the wire.
+    /// Bytes of that packet on the wire.
     pub bytes: Cell64,
 }
 
@@ -56,23 +56,23 @@ unsafe impl Line for RatesLine {}
 unsafe impl Line for QueueLine {}
 
 impl StagesLine {
-    /// The stage of a queue that holds so many bytes.
+    /// Returns the stage of a queue that holds `bytes`.
     #[inline(always)]
     pub fn of(&self, bytes: u64) -> u32 {
         let mut stage = 0;
         for begin in &self.begin_bytes {
-            // 1 if `begin` is at most `bytes`, without a branch: the verifier would follow each.
+            // 1 if `begin` is at most `bytes`. No branch, because the verifier would follow each.
             stage += (u64::from(begin.load()).wrapping_sub(bytes.wrapping_add(1)) >> 63) as u32;
         }
         stage
     }
 
-    /// The last stage.
+    /// Returns the last stage.
     pub fn last(&self) -> u32 {
         self.of(u64::from(u32::MAX) - 1)
     }
 
-    /// Where a stage begins.
+    /// Returns the start of a stage.
     #[inline(always)]
     pub fn begins(&self, stage: u32) -> u64 {
         let begin = self.begin_bytes.get((stage as usize).wrapping_sub(1));
@@ -81,7 +81,7 @@ impl StagesLine {
 }
 
 impl RatesLine {
-    /// The rate of a stage.
+    /// Returns the rate of a stage.
     #[inline(always)]
     pub fn of(&self, stage: u32) -> u32 {
         self.kilobits[stage as usize & (WORDS - 1)].load()
@@ -89,7 +89,7 @@ impl RatesLine {
 }
 
 impl QueueLine {
-    /// When the gap behind the last packet is over: its time on the wire at the present rate, rounded up to a nanosecond.
+    /// End of the gap after the last packet: the packet's time on the wire at the current rate, rounded up to 1 ns.
     #[inline(always)]
     pub fn opens(&self) -> Nanos {
         let kilobits = u64::from(self.kilobits.load());
@@ -104,19 +104,19 @@ impl QueueLine {
 const STAGES: u32 = 0;
 const FIRST_PORT: u32 = 1;
 
-/// Where stages begin.
+/// Returns the starts of the stages.
 #[inline(always)]
 pub fn stages<T: Tables>(tables: &T) -> Option<&StagesLine> {
     tables.scheme_line(STAGES).map(SchemeLine::view)
 }
 
-/// The rates of a port.
+/// Returns the rates of a port.
 #[inline(always)]
 pub fn rates<T: Tables>(tables: &T, port: u32) -> Option<&RatesLine> {
     tables.scheme_line(FIRST_PORT.wrapping_add(port)).map(SchemeLine::view)
 }
 
-/// A port and priority, of a switch with so many ports.
+/// Returns a port and priority of a switch with `ports` ports.
 #[inline(always)]
 pub fn queue<T: Tables>(
     tables: &T,
@@ -128,7 +128,7 @@ pub fn queue<T: Tables>(
     tables.scheme_line(row).map(SchemeLine::view)
 }
 
-/// Lines of a switch with so many ports.
+/// Number of lines for a switch with `ports` ports.
 pub const fn lines(ports: u32) -> u32 {
     FIRST_PORT + (1 + PRIORITIES as u32) * ports
 }

@@ -1,4 +1,4 @@
-//! Stages by a table, the messages of a queue that fills and empties, and what a rate does to an egress queue.
+//! Stages by a table, the messages of a queue that fills and empties, and the effect of a rate on an egress queue.
 
 use units::{BitsPerSecond, Bytes};
 
@@ -72,7 +72,7 @@ fn a_stage_begins_where_it_says() {
     assert_eq!(stages.begins(99), 0, "there is no such stage");
 }
 
-/// What the neighbour is told: a rate in Gbit/s, or PFC.
+/// Message to the neighbour: a rate in Gbit/s, or PFC.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Rate(u32),
@@ -94,7 +94,7 @@ fn told(order: Option<Order>) -> Option<Told> {
     })
 }
 
-/// Rates go down with each stage, once each; PFC is above all of them; they go up again as the queue empties.
+/// Rates fall with each stage, one message per stage; PFC is above all stages; rates rise again as the queue empties.
 #[test]
 fn a_queue_tells_each_stage_once() {
     use Told::{LineRate, Pause, Rate};
@@ -105,7 +105,8 @@ fn a_queue_tells_each_stage_once() {
         let order = held.arrive::<Gfc>(&tables, policy, (0, CLASS), now);
         assert_eq!(told(order.expect("there is room")), expected, "packet {now}");
     }
-    // One packet lies in headroom. The RESUME of the second departure is followed by no rate: the stage is the same.
+    // One packet is in headroom. After the RESUME of the second departure no rate is sent, because the stage is
+    // unchanged.
     let orders = |held: &mut Held, now| held.depart::<Gfc>(&tables, policy, (0, CLASS), now);
     assert_eq!(tables.queue(0, CLASS).off.load(), 1);
     let resumed = orders(&mut held, 10).expect("it holds no headroom any more");
@@ -139,7 +140,7 @@ fn a_rate_keeps_a_queue_back_for_a_packets_time() {
     assert_eq!(stops(1001), Some(87_560));
     assert_eq!(stops(87_559), Some(87_560));
     assert_eq!(stops(87_560), None);
-    // A new rate changes the gap that is running, and line rate ends it.
+    // A new rate changes the running gap, and line rate ends it.
     receive(&rate(300_000)).expect("a rate");
     assert_eq!(stops(1001), Some(1000 + 28_854));
     receive(&rate(100_000_000)).expect("a rate");

@@ -1,4 +1,4 @@
-//! For tests: a switch of two ports under OFC, with the queues that a traffic manager would keep.
+//! Test driver: a switch with two ports under OFC, with the queues that a traffic manager would keep.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -22,43 +22,43 @@ use crate::tables::Tables;
 use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::roce::Ecn;
 
-/// The priority of all packets.
+/// Priority of all packets.
 pub const CLASS: Priority = Priority::new(3);
-/// Its queues: the normal one and the two backup queues.
+/// Queues of the priority: the normal queue and the two backup queues.
 pub const QUEUES: QueueRange = QueueRange::flow_queues(8, 3);
-/// Bytes of a packet.
+/// Length of a packet, bytes.
 pub const LENGTH: u64 = 1058;
-/// `X_on`, `X_off^c` and `X_off`.
+/// `X_on`.
 pub const XON: u64 = 4 * LENGTH;
-/// See there.
+/// `X_off^c`.
 pub const CONGESTED: u64 = 6 * LENGTH;
-/// See there.
+/// `X_off`.
 pub const XOFF: u64 = 9 * LENGTH;
 
-/// `X_on`, `X_off^c` and `X_off`.
+/// Thresholds of the switch, bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds {
-    /// See there.
+    /// `X_on`.
     pub xon: u64,
-    /// See there.
+    /// `X_off^c`.
     pub congested: u64,
-    /// See there.
+    /// `X_off`.
     pub xoff: u64,
 }
 
 impl Thresholds {
-    /// Those of tests that go step by step.
+    /// Thresholds of the step-by-step tests.
     pub const FIXED: Self = Self { xon: XON, congested: CONGESTED, xoff: XOFF };
 }
 
-/// A flow: where it comes in, where it leaves, and which of those it is.
+/// A flow, by ingress port, egress port and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Ingress port.
     pub from: u32,
     /// Egress port.
     pub to: u32,
-    /// Its UDP source port less 50,000.
+    /// UDP source port minus 50,000.
     pub number: u16,
 }
 
@@ -69,7 +69,7 @@ impl Flow {
         bytes
     }
 
-    /// Its name in lists of flows.
+    /// Returns the flow's name in lists of flows.
     pub fn name(self) -> u32 {
         let mut bytes = self.frame();
         match ByteFrame(bytes.as_mut_slice()).parse() {
@@ -79,28 +79,28 @@ impl Flow {
     }
 }
 
-/// A packet's slot, its flow, and which of the flow's packets it is.
+/// A packet: its slot, its flow, and its number within the flow.
 type Packet = (u32, Flow, u32);
 
 /// The switch and its queues.
 pub struct Held {
-    /// Its tables.
+    /// The switch's tables.
     pub tables: OwnedTables,
     policy: Policy,
     queues: BTreeMap<(u32, QueueId), VecDeque<Packet>>,
     sent: BTreeMap<Flow, u32>,
     arrived: BTreeMap<Flow, u32>,
-    /// How often a packet was put into another queue.
+    /// Times that a packet was moved to another queue.
     pub moves: u32,
 }
 
 impl Held {
-    /// A switch that holds nothing, with so many lines in each flow table.
+    /// Creates an empty switch with `flow_lines` lines in each flow table.
     pub fn new(flow_lines: u16) -> Self {
         Self::with(flow_lines, Thresholds::FIXED)
     }
 
-    /// The same with other thresholds.
+    /// Creates an empty switch with other thresholds.
     pub fn with(flow_lines: u16, Thresholds { xon, congested, xoff }: Thresholds) -> Self {
         let config = SwitchConfig {
             shared_pool_bytes: 1_000_000,
@@ -114,7 +114,7 @@ impl Held {
         tables.config.queues[CLASS.index()] = QUEUES;
         tables.config.slots = MOST_SLOTS as u32;
         tables.switch.slots_limit.store(MOST_SLOTS as u64);
-        // The tables have DSH's settings.
+        // The new tables contain DSH's settings.
         let lines = (0..).map_while(|line| tables.scheme_line(line));
         lines.flat_map(|line| &line.0).for_each(|word| word.store(0));
         let options = Options { priorities: CLASS.bit(), flow_lines };
@@ -128,12 +128,12 @@ impl Held {
         Self { tables, policy, queues, sent, arrived, moves: 0 }
     }
 
-    /// What is kept of the priority at a port.
+    /// Returns the state of the priority at a port.
     pub fn class(&self, port: u32) -> &ClassLine {
         state::class(&self.tables, PORTS as u32, port, CLASS).expect("there is room")
     }
 
-    /// A packet of a flow comes in: what the neighbour at its ingress port is told, or why it is dropped.
+    /// Receives a packet of `flow`. Returns the frames due to its ingress port's neighbour, or the reason for a drop.
     pub fn arrive(&mut self, flow: Flow) -> Result<Vec<Order>, DropReason> {
         let mut bytes = flow.frame();
         let frame = &mut ByteFrame(bytes.as_mut_slice());
@@ -162,7 +162,7 @@ impl Held {
         }
     }
 
-    /// A port that is free: the flow whose packet it sends, and what that packet's neighbour is told.
+    /// Sends a packet from a free port. Returns its flow and the frames due to the neighbour at its ingress port.
     ///
     /// # Panics
     /// If the packet is not the flow's oldest.
@@ -194,7 +194,7 @@ impl Held {
         }
     }
 
-    /// The first packet of a queue is dropped, for a reason that is not the scheme's.
+    /// Drops the first packet of a queue, for a reason that is not the scheme's.
     pub fn discard(&mut self, port: u32, member: u32) -> Option<Vec<Order>> {
         let waiting = self.queues.get_mut(&(port, QUEUES.member(member)))?;
         let (slot, flow, number) = waiting.pop_front()?;
@@ -209,7 +209,7 @@ impl Held {
         Some(told)
     }
 
-    /// The neighbour at a port pauses or resumes flows.
+    /// Receives a PAUSE or RESUME of flows at a port.
     pub fn receive(&self, port: u32, paused: bool, flows: &[Flow]) {
         let names: Vec<u32> = flows.iter().map(|flow| flow.name()).collect();
         let flows = FlowList::new(&names).expect("few flows");
@@ -217,7 +217,7 @@ impl Held {
         Ofc::receive(&self.tables, self.policy, port, &control, Nanos(8)).expect("OFC takes it");
     }
 
-    /// A period is over: what the neighbour at a port is told again.
+    /// Ends a period. Returns the repeated messages to the neighbour at a port.
     pub fn announce(&self, port: u32) -> Vec<HopControl> {
         let mut told = Vec::new();
         Ofc::announce(&self.tables, self.policy, port, &mut |control| told.push(control));
@@ -230,7 +230,7 @@ impl Held {
         self.tables.egress_queue(row).expect("it has a row").bytes.load()
     }
 
-    /// Packets in the normal queue of a port and in its backup queues.
+    /// Numbers of packets in the normal queue of a port and in its backup queues.
     pub fn lengths(&self, port: u32) -> [usize; 3] {
         let length = |queue| {
             let packets = self.queues.get(&(port, queue)).map_or(0, VecDeque::len);
@@ -240,29 +240,29 @@ impl Held {
         [0, 1, 2].map(|member| length(QUEUES.member(member)))
     }
 
-    /// Flows that have packets in the normal queue of a port, or in any of its queues.
+    /// Flows with packets in any queue of a port.
     pub fn waiting(&self, port: u32) -> BTreeSet<Flow> {
         let of_port = self.queues.iter().filter(|((at, _), _)| *at == port);
         of_port.flat_map(|(_, packets)| packets.iter().map(|(_, flow, _)| *flow)).collect()
     }
 
-    /// What the ingress queue of a port holds.
+    /// Bytes in the ingress queue of a port, `q_in`.
     pub fn q_in(&self, port: u32) -> u64 {
         let queue = self.tables.queue(port, CLASS.number());
         queue.shared_bytes.load() + queue.headroom_bytes.load()
     }
 
-    /// What an egress port holds.
+    /// Bytes at an egress port, `q_out`.
     pub fn q_out(&self, port: u32) -> u64 {
         QUEUES.iter().map(|queue| self.bytes(port, queue)).sum()
     }
 
-    /// Whether the class is paused at a port.
+    /// True if the class is paused at a port.
     pub fn is_off(&self, port: u32) -> bool {
         self.tables.queue(port, CLASS.number()).off.load() != 0
     }
 
-    /// Fails unless every table is as it was at first.
+    /// Asserts that every table is in its initial state.
     pub fn assert_empty(&self) {
         for number in 0..PORTS as u32 {
             let (class, port) = (self.class(number), state::port(&self.tables, number).unwrap());

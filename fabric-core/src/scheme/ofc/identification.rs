@@ -1,6 +1,6 @@
-//! Algorithm 1: which flows a switch tells its neighbours to pause, and when it lets them go on.
+//! Algorithm 1: selects the flows that a switch asks its neighbours to pause, and resumes them.
 //!
-//! In eBPF two of these functions are calls, with a stack of their own: that of the arrival program is full.
+//! In eBPF two of these functions are calls with their own stacks, because the arrival program's stack is full.
 
 use super::settings::Options;
 use super::state::{
@@ -16,7 +16,7 @@ use crate::tables::Tables;
 
 use super::Ofc;
 
-/// Where a packet comes in and leaves, and its priority, in one word.
+/// A packet's ingress port, egress port and priority, in one word.
 #[derive(Clone, Copy)]
 struct Way(u32);
 
@@ -43,9 +43,9 @@ impl Way {
     }
 }
 
-/// Counts a packet that has joined its normal queue (Algorithm 2, line 12), and tells the neighbour to pause flows if that
-/// is due, or their class if the packet's flow cannot be told from others. Returns the note of its descriptor: the number
-/// of its flow among those of the switch and 1, or the flow's name with [`UNCOUNTED`].
+/// Counts a packet that has joined its normal queue (Algorithm 2, line 12). Pauses flows at the neighbour if due, or
+/// their class if the packet's flow has no entry. Returns the note for the descriptor: the switch-wide number of the
+/// flow's entry plus 1, or the flow's name with [`UNCOUNTED`].
 #[inline(always)]
 pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) -> u32 {
     let at = &packet.ingress;
@@ -55,7 +55,7 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
     if !name_flows(at.tables, options, way, note) {
         return note;
     }
-    // One order for both, as each takes its place on the stack.
+    // One order for both cases, because each order would take its place on the stack.
     let mut order = at.pause_queue(threshold);
     if state::counting(note).is_none() {
         at.queue.off.store(1);
@@ -67,7 +67,7 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
     note
 }
 
-/// The flows that [`name_flows`] has written.
+/// Returns the flows that [`name_flows`] has written.
 #[inline(always)]
 fn named<T: Tables>(at: &Ingress<'_, T>) -> Option<FlowList> {
     let class = state::class(at.tables, at.config.ports, at.port_number, at.priority)?;
@@ -75,7 +75,7 @@ fn named<T: Tables>(at: &Ingress<'_, T>) -> Option<FlowList> {
     Some(FlowList::of_padded(class.names.load() as u8, [a.load(), b.load(), c.load(), d.load()]))
 }
 
-/// Counts a packet of the flow with this name. Returns its note.
+/// Counts a packet of the flow `name`. Returns the packet's note.
 #[cfg_attr(target_arch = "bpf", inline(never))]
 #[cfg_attr(not(target_arch = "bpf"), inline(always))]
 fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
@@ -97,7 +97,7 @@ fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
     note
 }
 
-/// `X_off^c` if both ends of the switch hold that much, and not so much that the class is paused (lines 3 and 4).
+/// Returns `X_off^c` if `q_in` and `q_out` are at least this and the class is not paused (lines 3 and 4).
 #[inline(always)]
 fn congested<T: Tables>(packet: &Arriving<'_, T>) -> Option<u64> {
     let at = &packet.ingress;
@@ -122,12 +122,12 @@ fn held<T: Tables>(at: &Ingress<'_, T>) -> u64 {
     at.queue.shared_bytes.load() + at.queue.headroom_bytes.load()
 }
 
-/// How many lines of a flow table are looked at for one PAUSE: the verifiers follow each of them by itself.
+/// Max lines of a flow table scanned for one PAUSE, because verifiers follow each line separately.
 const LINES_LOOKED_AT: u32 = 16;
 
-/// Writes the flows of which the neighbour is to be told into [`ClassLine::named`], and returns whether there are some: that of
-/// a packet with this note, if it is congested and the neighbour was not told of it, and then others of which it was not told
-/// either. Of a flow without an entry it returns whether the class is to be paused in its place, and writes nothing.
+/// Writes the flows to report to the neighbour into [`ClassLine::named`], and returns true if there are any: the flow
+/// of a packet with this note, if it is congested and not yet reported, then others that are not yet reported. For a
+/// flow without an entry it writes nothing, and returns true if the class must be paused instead.
 #[cfg_attr(target_arch = "bpf", inline(never))]
 #[cfg_attr(not(target_arch = "bpf"), inline(always))]
 fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool {
@@ -135,11 +135,11 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
         let (options, priority) = (Options::of_bits(options), way.priority());
         let class = state::class(tables, ports, way.ingress(), priority)?;
         let out = state::class(tables, ports, way.egress(), priority)?;
-        // Local congestion, whose cause lies behind the egress port (line 8): only what that port's neighbour has paused.
+        // Local congestion, caused behind the egress port (line 8): only flows that its neighbour has paused.
         let is_local = out.paused_flows.load() != 0;
         let (flags, cause) = if is_local { (PAUSED | RESUMES_NEXT, PAUSED) } else { (0, 0) };
         let Some(number) = state::counting(note) else {
-            // It is none that the neighbour has paused, unless it could not be entered then either.
+            // The neighbour has not paused this flow, unless its PAUSE found no entry either.
             let is_congested = !is_local || out.unnamed_flows.load() != 0;
             return is_congested.then(|| {
                 out.class_pauses.add::<T>(1);
@@ -179,10 +179,10 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
     tables.config().and_then(|config| name(config.ports)).is_some()
 }
 
-/// Puts a flow into `pause_frame_tab` (line 14), and into the list of the frame, if that has room.
+/// Adds a flow to `pause_frame_tab` (line 14), and to the frame's list if it has room.
 ///
-/// How long the list is stands in the table and not in a variable, of whose every value the verifiers would follow the rest of the
-/// program.
+/// The length of the list is stored in the table, because verifiers would follow the rest of the
+/// program for each value of a variable.
 #[inline(always)]
 fn tell(class: &ClassLine, flow: &FlowEntry, number: u32) {
     let count = class.names.load();
@@ -195,8 +195,8 @@ fn tell(class: &ClassLine, flow: &FlowEntry, number: u32) {
     }
 }
 
-/// Lets all flows go on that were paused because of an ingress queue which has fallen to `X_on` (lines 16 to 19). There are
-/// as many frames as their list needs.
+/// Resumes all flows that were paused because of an ingress queue that has fallen to `X_on` (lines
+/// 16 to 19). Sends as many frames as the flows need.
 #[inline(always)]
 pub fn resume<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
     let options = Options::of(at.policy);
@@ -238,7 +238,7 @@ fn resume_flows<T: Tables>(
     }
 }
 
-/// A RESUME of flows that came to the ingress queue `at`.
+/// Returns a RESUME of flows of the ingress queue `at`.
 fn order<T: Tables>(at: &Ingress<'_, T>, flows: FlowList, threshold: u64) -> Order {
     Order {
         control: HopControl::Flows { priority: at.priority, paused: false, flows },

@@ -1,4 +1,5 @@
-//! OFC against a model with a queue for each flow, whatever comes in, leaves, is paused and resumed, in whatever order.
+//! Compares OFC with a model that has a queue for each flow, under arrivals, departures, pauses and resumes in any
+//! order.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +14,9 @@ enum Event {
     Departure {
         port: u32,
     },
-    /// The neighbour at the flow's egress port changes its mind about it.
+    /// The neighbour at the flow's egress port pauses the flow, or resumes it if paused.
     Told(Flow),
-    /// It pauses or resumes all flows.
+    /// The neighbour at `port` pauses or resumes all flows.
     All {
         port: u32,
         paused: bool,
@@ -36,7 +37,7 @@ fn any_event(numbers: u16) -> impl Strategy<Value = Event> {
     ]
 }
 
-/// In packets X_on from 0 to 5, `X_off^c` above it, and `X_off` above that.
+/// Thresholds in packets: X_on from 0 to 5, `X_off^c` above it, and `X_off` above that.
 fn any_thresholds() -> impl Strategy<Value = Thresholds> {
     (0..6u64, 1..5u64, 1..5u64).prop_map(|(xon, congested, xoff)| Thresholds {
         xon: xon * LENGTH,
@@ -45,14 +46,14 @@ fn any_thresholds() -> impl Strategy<Value = Thresholds> {
     })
 }
 
-/// The flows that neighbours have paused, and those of which neighbours were told.
+/// The flows that neighbours have paused, and the flows reported to neighbours.
 struct Model {
     held: Held,
     thresholds: Thresholds,
     numbers: u16,
     paused: BTreeSet<Flow>,
     told: BTreeSet<(u32, u32)>,
-    /// Whether every flow finds an entry.
+    /// True if every flow finds an entry.
     has_room: bool,
 }
 
@@ -119,7 +120,7 @@ impl Model {
         }
     }
 
-    /// Whether a packet left.
+    /// Sends a packet. Returns true if one has left.
     fn depart(&mut self, port: u32) -> bool {
         let Some((flow, orders)) = self.held.depart(port) else {
             if self.has_room {
@@ -153,7 +154,7 @@ impl Model {
         }
     }
 
-    /// All is resumed, and all leaves.
+    /// Resumes all flows and sends all packets.
     fn drain(&mut self) {
         for port in 0..2 {
             self.tell(port, &self.flows(port), false);
@@ -167,8 +168,8 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 512 }))]
 
-    /// Nothing is reordered within a flow or lost, no packet of a paused flow leaves and every other one may, a neighbour is
-    /// told of a flow once, and resumed by the time that X_on is reached; and tables are empty at the end.
+    /// Each flow keeps its order and loses no packet; packets of paused flows stay and all others may leave; a flow is
+    /// reported once and resumed when X_on is reached; the tables are empty at the end.
     #[test]
     fn flows_have_queues_of_their_own(
         thresholds in any_thresholds(),
@@ -181,8 +182,8 @@ proptest! {
         model.drain();
     }
 
-    /// With room for four of 24 flows no packet of a paused flow leaves and nothing is reordered or lost either, and nothing
-    /// stays behind.
+    /// With room for four of 24 flows, too, packets of paused flows stay, no packet is reordered or
+    /// lost, and no packet remains at the end.
     #[test]
     fn a_full_table_loses_nothing(
         thresholds in any_thresholds(),

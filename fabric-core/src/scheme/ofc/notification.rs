@@ -1,4 +1,4 @@
-//! Algorithm 2: what a PAUSE or RESUME of flows changes at the port that it comes in at.
+//! Algorithm 2: effect of a PAUSE or RESUME of flows at the port that receives it.
 
 use super::rotation;
 use super::settings::Options;
@@ -9,7 +9,7 @@ use crate::map_abi::SwitchConfig;
 use crate::priority::Priority;
 use crate::tables::Tables;
 
-/// The neighbour at a port has paused or resumed flows there.
+/// Applies a PAUSE or RESUME of flows by the neighbour at a port.
 #[inline(always)]
 pub fn receive<T: Tables>(
     tables: &T,
@@ -34,7 +34,7 @@ pub fn receive<T: Tables>(
     if show(tables, about) { Ok(()) } else { Err(DropReason::BrokenTable) }
 }
 
-/// The neighbour at a port is as if it had resumed all of these flows at once.
+/// Acts as if the neighbour at a port had resumed the flows `names` at once.
 pub fn resume_all<T: Tables>(
     tables: &T,
     options: Options,
@@ -49,7 +49,7 @@ pub fn resume_all<T: Tables>(
     show(tables, about);
 }
 
-/// What a message says of each of its flows, and where it came in, in one word.
+/// Content of a message that is common to its flows, and the port that received it, in one word.
 #[derive(Clone, Copy)]
 struct About(u64);
 
@@ -81,7 +81,7 @@ impl About {
     }
 }
 
-/// Pauses or resumes the flow with this name. In eBPF a call, with a stack of its own: that of the arrival program is full.
+/// Pauses or resumes the flow `name`. In eBPF a call with its own stack, because the arrival program's stack is full.
 #[cfg_attr(target_arch = "bpf", inline(never))]
 #[cfg_attr(not(target_arch = "bpf"), inline(always))]
 fn obey<T: Tables>(tables: &T, about: About, name: u32) -> u32 {
@@ -99,8 +99,8 @@ fn obey<T: Tables>(tables: &T, about: About, name: u32) -> u32 {
     note
 }
 
-/// What follows when all its flows are obeyed: a rotation after a RESUME, and which queues must not send. Whether the tables
-/// have their rows. A call, too.
+/// Completes a message after all its flows: begins a rotation after a RESUME, and updates the
+/// queues that must not send. Returns true if the tables have the rows. Also a call.
 #[cfg_attr(target_arch = "bpf", inline(never))]
 #[cfg_attr(not(target_arch = "bpf"), inline(always))]
 fn show<T: Tables>(tables: &T, about: About) -> bool {
@@ -116,7 +116,7 @@ fn show<T: Tables>(tables: &T, about: About) -> bool {
     tables.config().and_then(shown).is_some()
 }
 
-/// Lines 3 to 5: of a flow that has an entry now, or of one for which there was no room.
+/// Lines 3 to 5. `flow` is the flow's entry; `None` if the table had no room for it.
 #[inline(always)]
 fn pause<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
     let Some(flow) = flow else {
@@ -131,7 +131,7 @@ fn pause<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
     flow.clear(RESUMES_NEXT | AGE);
 }
 
-/// Line 8. During a rotation the flow stays paused until that is over, if it has packets.
+/// Line 8. During a rotation, a flow with packets stays paused until the rotation ends.
 #[inline(always)]
 fn resume<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
     match flow {
@@ -145,7 +145,7 @@ fn resume<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
             }
         }
         _ => {
-            // A RESUME of a flow for which there was no room, or of one that is not paused.
+            // A RESUME of a flow without an entry, or of a flow that is not paused.
             if class.unnamed_flows.load() != 0 {
                 class.paused_flows.sub::<T>(1);
                 class.unnamed_flows.sub::<T>(1);
@@ -154,7 +154,7 @@ fn resume<T: Tables>(class: &ClassLine, flow: Option<&FlowEntry>) {
     }
 }
 
-/// Line 9: the packets of the paused queue are looked at again, unless the last rotation is not over.
+/// Line 9: begins to drain the paused queue, unless a rotation is going on.
 #[inline(always)]
 fn rotate<T: Tables>(
     tables: &T,

@@ -1,8 +1,8 @@
-//! Pauses of flows that are repeated periodically, so that lost control frames do no lasting harm. The paper has none of this.
+//! Periodic repetition of the pauses of flows, so that lost control frames do no lasting harm. Not part of the paper.
 //!
-//! At each period a switch names again all flows of which it has told a neighbour, and forgets flows that its own neighbours
-//! have not named for [`PERIODS`]. So a lost PAUSE is made up for after a period, a lost RESUME after three to four. Flows for
-//! which there is no room are forgotten at each period, and counted again when they are named again.
+//! At each period a switch repeats the names of all flows that it has reported to a neighbour, and forgets flows that
+//! its neighbours have not named for [`PERIODS`]. So a lost PAUSE is made up for after one period, a lost RESUME after
+//! three to four. Flows without an entry are forgotten at each period, and counted again when they are named again.
 
 use super::notification;
 use super::settings::Options;
@@ -11,11 +11,11 @@ use crate::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use crate::priority::{self, Priority};
 use crate::tables::Tables;
 
-/// Periods after which a flow that was not named again is forgotten.
+/// Number of periods without repetition after which a flow is forgotten.
 pub const PERIODS: u32 = 3;
 const _: () = assert!(PERIODS == AGE >> AGE_AT);
 
-/// A period is over: what a port forgets, and what its neighbour is told again.
+/// Ends a period at a port: forgets flows that were not repeated, and repeats the switch's pauses to the neighbour.
 pub fn announce<T: Tables>(
     tables: &T,
     options: Options,
@@ -47,7 +47,7 @@ pub fn forget_all<T: Tables>(tables: &T, options: Options, port: u32) {
     }
 }
 
-/// Flows for which there was no room go on. `None` if the tables have no such port.
+/// Resumes flows without an entry. `None` if the port does not exist.
 fn forget_unnamed<T: Tables>(tables: &T, port: u32, priority: Priority) -> Option<()> {
     let config = tables.config()?;
     let class = state::class(tables, config.ports, port, priority)?;
@@ -60,7 +60,7 @@ fn forget_unnamed<T: Tables>(tables: &T, port: u32, priority: Priority) -> Optio
     Some(())
 }
 
-/// `None` if the tables have no such port.
+/// Forgets flows that were not repeated. `None` if the port does not exist.
 fn forget<T: Tables>(tables: &T, options: Options, port: u32, priority: Priority) -> Option<()> {
     let config = tables.config()?;
     let class = state::class(tables, config.ports, port, priority)?;
@@ -85,7 +85,7 @@ fn forget<T: Tables>(tables: &T, options: Options, port: u32, priority: Priority
     Some(())
 }
 
-/// `None` if the tables have no such port.
+/// Repeats the pauses of flows. `None` if the port does not exist.
 fn repeat<T: Tables>(
     tables: &T,
     port: u32,

@@ -1,4 +1,4 @@
-//! Algorithm 3: what becomes of a packet whose turn it is, and the rotation of the queues of a priority.
+//! Algorithm 3: decision about a packet whose turn it is, and the rotation of a priority's queues.
 
 use super::settings::Options;
 use super::state::{
@@ -10,13 +10,13 @@ use crate::priority::Priority;
 use crate::scheme::{Changes, Leaving, Verdict};
 use crate::tables::Tables;
 
-/// Begins a rotation: the paused queue is drained.
+/// Begins a rotation, which drains the paused queue.
 #[inline(always)]
 pub fn begin(class: &ClassLine) {
     class.begin_rotation();
 }
 
-/// Sends a packet, unless the neighbour has paused its flow: then it goes to the paused queue (lines 7 to 14).
+/// Sends a packet, or moves it to the paused queue if the neighbour has paused its flow (lines 7 to 14).
 #[inline(always)]
 pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
     let at = &packet.ingress;
@@ -30,7 +30,7 @@ pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
         let paused = class.paused(queues);
         let is_last = packet.egress.bytes.load() == packet.length;
         if is_last && class.drained(queues) == Some(packet.queue) {
-            // The paused queue will hold this packet.
+            // This packet is about to join the paused queue.
             end(packet, class, true);
         }
         return Verdict::Requeue(paused);
@@ -38,8 +38,8 @@ pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
     Verdict::Send(Changes::default())
 }
 
-/// A packet goes to the paused queue. One that no entry has counted is counted from now on: its flow's entry is kept, and a
-/// rotation keeps it in order.
+/// Handles a packet that moves to the paused queue. If no entry has counted it, one does now, so
+/// that its flow's entry is kept and a rotation keeps it in order.
 pub fn requeued<T: Tables>(packet: &Leaving<'_, T>, descriptor: &Descriptor) {
     if packet.note & UNCOUNTED == 0 {
         return;
@@ -53,7 +53,7 @@ pub fn requeued<T: Tables>(packet: &Leaving<'_, T>, descriptor: &Descriptor) {
     }
 }
 
-/// A packet has left, to be sent or dropped (lines 9 to 12).
+/// Handles a packet that has left, sent or dropped (lines 9 to 12).
 #[inline(always)]
 pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>) {
     if let Some(flow) = flow_of(packet)
@@ -79,14 +79,14 @@ fn class_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a ClassLine> {
     state::class(at.tables, at.config.ports, packet.egress_port, at.priority)
 }
 
-/// The entry that counts a packet, if one does.
+/// Returns the entry that counts a packet, if any.
 #[inline(always)]
 fn flow_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a FlowEntry> {
     let at = &packet.ingress;
     state::flow(at.tables, at.config.ports, state::counting(packet.note)?)
 }
 
-/// The flow of a packet, as its number among those of the switch, whether it counts the packet or not.
+/// Returns the switch-wide number of a packet's flow, whether or not its entry counts the packet.
 #[inline(always)]
 fn flow_number<T: Tables>(packet: &Leaving<'_, T>) -> Option<u32> {
     let at = &packet.ingress;
@@ -95,7 +95,8 @@ fn flow_number<T: Tables>(packet: &Leaving<'_, T>) -> Option<u32> {
     table.of_note(at.tables, at.priority, packet.note)
 }
 
-/// Ends a rotation; flows that wait for it are resumed, and so begin another one if the paused queue holds packets.
+/// Ends a rotation and resumes the flows that wait for this. Their RESUME begins another one if the paused queue has
+/// packets.
 #[cold]
 fn end<T: Tables>(packet: &Leaving<'_, T>, class: &ClassLine, paused_queue_holds: bool) {
     let at = &packet.ingress;

@@ -1,4 +1,4 @@
-//! The configuration of OFC.
+//! Settings of OFC.
 
 use super::state::{self, ENTRIES_IN_A_LINE};
 use crate::policy::Policy;
@@ -6,57 +6,57 @@ use crate::priority::{self, Priority};
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes};
 
-/// The policy's options: constants of the program.
+/// Options of the policy: constants of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Bit n: flows of priority n are paused. Each is lossless and has three queues.
+    /// Bit n: flows of priority n are paused. Each such priority is lossless and has three queues.
     pub priorities: u8,
-    /// Entries of the flow table that an egress port has, in lines of four; not zero.
+    /// Size of an egress port's part of the flow table, in lines of four entries; not zero.
     pub flow_lines: u16,
 }
 
 const PRIORITIES_AT: u32 = 16;
 
 impl Options {
-    /// The most entries of the flow table that an egress port can have: all are looked at when a rotation ends that flows have
-    /// waited for.
+    /// Max entries of the flow table for one egress port. All are scanned at the end of a rotation
+    /// that flows have waited for.
     pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * 1024;
 
-    /// A flow table with at least `entries` for each egress port; `None` if there cannot be as many entries, or none.
+    /// Creates options with at least `entries` table entries per egress port. `None` if `entries` is 0 or too large.
     pub fn new(priorities: u8, entries: u32) -> Option<Self> {
         let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
         ((1..=Self::MOST_ENTRIES).contains(&entries))
             .then_some(Self { priorities, flow_lines: lines })
     }
 
-    /// Entries of the flow table that an egress port has.
+    /// Number of entries of the flow table for one egress port.
     pub const fn entries(self) -> u32 {
         self.flow_lines as u32 * ENTRIES_IN_A_LINE
     }
 
-    /// Forms that a program can have: tables that are soon full, and larger ones.
+    /// Options for each program: tables that are soon full, and larger tables.
     pub const EVERY: [Self; 2] =
         [Self { priorities: 1 << 3, flow_lines: 4 }, Self { priorities: 1 << 3, flow_lines: 16 }];
 
-    /// Those of a policy.
+    /// Returns the options of a policy.
     #[inline(always)]
     pub const fn of(policy: Policy) -> Self {
         Self::of_bits(policy.options)
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits).
+    /// Decodes the output of [`to_bits`](Self::to_bits).
     #[inline(always)]
     pub const fn of_bits(bits: u32) -> Self {
         Self { priorities: (bits >> PRIORITIES_AT) as u8, flow_lines: bits as u16 }
     }
 
-    /// As [`Policy::options`].
+    /// Encodes the options for [`Policy::options`].
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.flow_lines as u32 | (self.priorities as u32) << PRIORITIES_AT
     }
 
-    /// Whether flows of a priority are paused.
+    /// True if flows of a priority are paused.
     #[inline(always)]
     pub const fn covers(self, priority: Priority) -> bool {
         priority.is_in(self.priorities)
@@ -72,14 +72,14 @@ impl Default for Options {
 /// All settings of a switch's OFC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What is a constant of the program.
+    /// Options that are constants of the program.
     pub options: Options,
-    /// `X_off^c`: flows are paused while the ingress queue holds this much; below `X_off`, above `X_on` (Section III-C).
+    /// `X_off^c`: length of the ingress queue at which flows are paused, between `X_on` and `X_off` (Section III-C).
     pub congested: Bytes,
 }
 
 impl Settings {
-    /// Writes the settings into the scheme's state, in tables that are configured. No flow is paused then.
+    /// Writes the settings into the scheme's state, without any paused flows. The tables must be configured.
     pub fn write<T: Tables>(
         &self,
         tables: &T,

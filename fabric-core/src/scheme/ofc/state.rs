@@ -1,5 +1,5 @@
-//! What OFC keeps: a line of settings; for each port a line, and one for each of its priorities; and for each port its flow
-//! table, four flows in a line.
+//! State of OFC: a line of settings; for each port a line, a line for each of its priorities, and a
+//! flow table with four flows in a line.
 
 use zerocopy::FromBytes;
 
@@ -14,110 +14,110 @@ use crate::scheme::bfc::state::QueueBits;
 use crate::scheme::state::Line;
 use crate::tables::Tables;
 
-/// Which of a priority's three queues is the normal one; the other two are backup queues.
+/// Index of the normal queue among a priority's three queues; the other two are backup queues.
 pub const NORMAL: u32 = 0;
-/// Queues of each priority at a port.
+/// Number of queues of each priority at a port.
 pub const QUEUES: u8 = 3;
 
-/// How a switch's OFC is configured.
+/// Settings of a switch's OFC.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct SettingsLine {
-    /// `X_off^c` in bytes.
+    /// `X_off^c`, bytes.
     pub congested_bytes: Cell64,
 }
 
-/// One port.
+/// State of one port.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct PortLine {
-    /// Its queues that must not send, besides those of classes that PFC has paused.
+    /// Queues of the port that must not send, without those of classes that PFC has paused.
     pub held: QueueBits,
 }
 
-/// One priority of a port. All but `told`, the counts of frames and `named` are of its egress side.
+/// State of one priority of a port. All fields but `told`, the counts of frames and `named` are about its egress side.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct ClassLine {
     /// Flows that the neighbour has paused: rows of `congested_flow_tab`.
     pub paused_flows: Cell32,
-    /// Of these, flows for which the table had no room; nothing leaves the normal queue while there are some.
+    /// Paused flows without an entry. While there are any, no packet leaves the normal queue.
     pub unnamed_flows: Cell32,
     /// [`TURN`], [`DRAINING`] and [`PENDING`].
     rotation: Cell32,
-    /// The flow of which the neighbour was told last, as [`FlowEntry::link`] has it: the rows of `pause_frame_tab`.
+    /// Flow last reported to the neighbour, in the form of [`FlowEntry::link`]: first row of `pause_frame_tab`.
     pub told: Cell32,
-    /// How often the class was paused because a flow had no entry.
+    /// Times that the class was paused because a flow had no entry.
     pub class_pauses: Cell32,
     /// Packets whose flow had no entry.
     pub unnamed_packets: Cell32,
-    /// Frames by which the neighbour was told to pause flows.
+    /// Frames sent to the neighbour to pause flows.
     pub pause_frames: Cell32,
-    /// Flows that these named.
+    /// Flows named in `pause_frames`.
     pub told_flows: Cell32,
-    /// Frames by which it was told to resume flows.
+    /// Frames sent to the neighbour to resume flows.
     pub resume_frames: Cell32,
-    /// Where the flow of the last packet was found, as a note has it. From memory, the verifier takes it for any number; from
-    /// the look-up, it would follow each place of the table to the end of the program.
+    /// Entry of the last packet's flow, in the form of a note. The verifier takes a value from memory for any number;
+    /// from the look-up, it would follow each place of the table to the end of the program.
     pub found: Cell32,
-    /// How many flows the last frame named by which it was told to pause some.
+    /// Number of flows in the last frame that paused flows.
     pub names: Cell32,
-    /// These flows, then zeros.
+    /// These flows, followed by zeros.
     pub named: [Cell32; MAX_FLOWS],
 }
 
-/// Whether the second backup queue is the paused queue, and not the first.
+/// Flag: the second backup queue is the paused queue, instead of the first.
 const TURN: u32 = 1;
-/// Whether the other backup queue is being drained.
+/// Flag: the other backup queue is being drained.
 const DRAINING: u32 = 2;
-/// Whether flows wait for the end of that to be resumed.
+/// Flag: flows wait for the end of the rotation to be resumed.
 const PENDING: u32 = 4;
 
 impl ClassLine {
-    /// The paused queue, which takes packets of paused flows, or the other backup queue.
+    /// Returns the paused queue, which takes packets of paused flows, or the other backup queue.
     #[inline(always)]
     const fn backup(rotation: u32, queues: QueueRange) -> QueueId {
         queues.member(1 + (rotation & TURN))
     }
 
-    /// The paused queue now.
+    /// Returns the current paused queue.
     #[inline(always)]
     pub fn paused(&self, queues: QueueRange) -> QueueId {
         Self::backup(self.rotation.load(), queues)
     }
 
-    /// The queue that is drained, during a rotation.
+    /// Returns the queue that is drained, during a rotation.
     #[inline(always)]
     pub fn drained(&self, queues: QueueRange) -> Option<QueueId> {
         self.is_draining().then(|| Self::backup(self.rotation.load() ^ TURN, queues))
     }
 
-    /// Whether a rotation is going on.
+    /// True during a rotation.
     #[inline(always)]
     pub fn is_draining(&self) -> bool {
         self.rotation.load() & DRAINING != 0
     }
 
-    /// The paused queue is to be drained, the other backup queue takes its role (Algorithm 3, lines 4 and 5).
+    /// Begins to drain the paused queue; the other backup queue becomes the paused queue (Algorithm 3, lines 4 and 5).
     #[inline(always)]
     pub fn begin_rotation(&self) {
         self.rotation.store((self.rotation.load() ^ TURN) | DRAINING);
     }
 
-    /// It is empty. Returns whether flows have waited for that.
+    /// Ends a rotation, as the drained queue is empty. Returns true if flows have waited for this.
     pub fn end_rotation(&self) -> bool {
         let rotation = self.rotation.load();
         self.rotation.store(rotation & TURN);
         rotation & PENDING != 0
     }
 
-    /// Flows wait for the end of the rotation.
+    /// Records that flows wait for the end of the rotation.
     #[inline(always)]
     pub fn wait_for_end(&self) {
         self.rotation.store(self.rotation.load() | PENDING);
     }
 
-    /// Holds and frees the queues of the priority at `port` as the state demands.
+    /// Holds or releases the queues of the priority at `port` as the state requires.
     #[inline(always)]
     pub fn show(&self, port: &PortLine, queues: QueueRange) {
         let draining = self.is_draining();
@@ -128,73 +128,73 @@ impl ClassLine {
     }
 }
 
-/// A flow of one priority at one egress port. All zero if there is none.
+/// A flow of one priority at one egress port. All zeros in a free entry.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct FlowEntry {
-    /// Its hash.
+    /// Hash of the flow.
     pub hash: Cell32,
-    /// Its packets in the switch.
+    /// Packets of the flow in the switch.
     pub packets: Cell32,
-    /// [`PAUSED`], [`TOLD`], [`RESUMES_NEXT`], [`TAKEN`] and [`AGE`]; from [`PRIORITY_AT`] on its priority, from [`INGRESS_AT`] on
-    /// the port where it comes in.
+    /// [`PAUSED`], [`TOLD`], [`RESUMES_NEXT`], [`TAKEN`] and [`AGE`]; the flow's priority at
+    /// [`PRIORITY_AT`], its ingress port at [`INGRESS_AT`].
     pub state: Cell32,
-    /// Of a flow of which the neighbour was told: the one that it was told of before, as its number among all of the switch
-    /// and 1, or 0.
+    /// For a flow reported to the neighbour: switch-wide number plus 1 of the flow reported before
+    /// it; 0 if there was none.
     pub link: Cell32,
 }
 
-/// The neighbour behind the egress port has paused the flow.
+/// Flag: the neighbour behind the egress port has paused the flow.
 pub const PAUSED: u32 = 1;
-/// The neighbour at its ingress port has been told to pause it.
+/// Flag: the neighbour at the flow's ingress port was sent a PAUSE of it.
 pub const TOLD: u32 = 2;
-/// It is resumed when the rotation ends.
+/// Flag: the flow is resumed when the rotation ends.
 pub const RESUMES_NEXT: u32 = 4;
-/// There is a flow.
+/// Flag: the entry is in use.
 pub const TAKEN: u32 = 8;
-/// How often a period has ended since the neighbour named the flow, from [`AGE_AT`] on; all bits are set of one that is forgotten
-/// next.
+/// Number of periods since the neighbour named the flow, at [`AGE_AT`]. If all bits are set, the
+/// flow is forgotten at the next period.
 pub const AGE: u32 = 3 << AGE_AT;
-/// Where that is.
+/// Lowest bit of the age.
 pub const AGE_AT: u32 = 12;
 const FLAGS: u32 = PAUSED | TOLD | RESUMES_NEXT;
-/// Where the priority is.
+/// Lowest bit of the priority.
 pub const PRIORITY_AT: u32 = 8;
 const PRIORITY: u32 = 7 << PRIORITY_AT;
-/// Where the ingress port is.
+/// Lowest bit of the ingress port.
 pub const INGRESS_AT: u32 = 16;
-/// Its bits. All are set if no packet of the flow has come yet.
+/// Bits of the ingress port. All are set until the first packet of the flow.
 pub const INGRESS: u32 = 0x1ff << INGRESS_AT;
 
-/// Set in the note of a packet that no entry counts, because its flow found none. The other bits are those of its flow's
-/// hash, so that it is held back should the flow have an entry when its turn comes.
+/// Flag in the note of a packet that is not counted because its flow found no entry. The other bits are from the flow's
+/// hash, so that the packet is held back if the flow has an entry when its turn comes.
 pub const UNCOUNTED: u32 = 1 << 31;
 
-/// The number among all of the switch of the flow that counts a packet with this note, if one does.
+/// Returns the switch-wide number of the entry that counts a packet with this note, if any.
 #[inline(always)]
 pub const fn counting(note: u32) -> Option<u32> {
     if note & UNCOUNTED == 0 { note.checked_sub(1) } else { None }
 }
 
-/// What identifies flows of a priority in [`FlowEntry::state`].
+/// Bits of [`FlowEntry::state`] that identify flows of a priority.
 #[inline(always)]
 pub const fn of_priority(priority: Priority) -> u32 {
     TAKEN | (priority.number() as u32) << PRIORITY_AT
 }
 
 impl FlowEntry {
-    /// Whether it is the flow with this hash.
+    /// True if the entry is the flow with this priority and hash.
     #[inline(always)]
     fn is(&self, priority: Priority, hash: u32) -> bool {
         self.hash.load() == hash && self.state.load() & (TAKEN | PRIORITY) == of_priority(priority)
     }
 
-    /// Whether it is a flow of this priority.
+    /// True if the entry is a flow of this priority.
     pub fn is_of(&self, priority: Priority) -> bool {
         self.state.load() & (TAKEN | PRIORITY) == of_priority(priority)
     }
 
-    /// Whether flags are set.
+    /// True if all of `flags` are set.
     #[inline(always)]
     pub fn has(&self, flags: u32) -> bool {
         self.state.load() & flags == flags
@@ -206,7 +206,7 @@ impl FlowEntry {
         self.state.store(self.state.load() | flags);
     }
 
-    /// Clears flags, and gives the entry up if nothing needs it any more.
+    /// Clears flags, and frees the entry if it is no longer needed.
     #[inline(always)]
     pub fn clear(&self, flags: u32) {
         let state = self.state.load() & !flags;
@@ -214,7 +214,7 @@ impl FlowEntry {
         self.state.store(if is_needed { state } else { 0 });
     }
 
-    /// Where its packets come in.
+    /// Records the ingress port of the flow's packets.
     #[inline(always)]
     pub fn comes_in_at(&self, port: u32) {
         self.state.store(self.state.load() & !INGRESS | port << INGRESS_AT);
@@ -227,7 +227,7 @@ impl FlowEntry {
 pub struct FlowLine([FlowEntry; ENTRIES_IN_A_LINE as usize]);
 
 impl FlowLine {
-    /// Entry `number`, counted modulo 4.
+    /// Returns entry `number` modulo 4.
     #[inline(always)]
     pub const fn entry(&self, number: u32) -> &FlowEntry {
         &self.0[(number & (ENTRIES_IN_A_LINE - 1)) as usize]
@@ -243,28 +243,28 @@ unsafe impl Line for ClassLine {}
 // SAFETY: as above.
 unsafe impl Line for FlowLine {}
 
-/// Entries of a flow table in a line.
+/// Number of entries of a flow table in a line.
 pub const ENTRIES_IN_A_LINE: u32 = 4;
 const SETTINGS: u32 = 0;
 const FIRST_PORT: u32 = 1;
 const FIRST_CLASS: u32 = 1;
-/// Entries in which a flow may be: those of two lines, which its hash selects.
+/// Number of entries in which a flow may lie: two lines, selected by its hash.
 const PROBES: u32 = 2 * ENTRIES_IN_A_LINE;
 const _: () = assert!(PROBES.is_power_of_two());
 
-/// The settings.
+/// Returns the settings.
 #[inline(always)]
 pub fn settings<T: Tables>(tables: &T) -> Option<&SettingsLine> {
     tables.scheme_line(SETTINGS).map(SchemeLine::view)
 }
 
-/// Port `number`.
+/// Returns port `number`.
 #[inline(always)]
 pub fn port<T: Tables>(tables: &T, number: u32) -> Option<&PortLine> {
     tables.scheme_line(FIRST_PORT.wrapping_add(number)).map(SchemeLine::view)
 }
 
-/// A priority of port `number`, in a switch with so many ports.
+/// Returns a priority of port `number` in a switch with `ports` ports.
 #[inline(always)]
 pub fn class<T: Tables>(
     tables: &T,
@@ -277,26 +277,26 @@ pub fn class<T: Tables>(
     tables.scheme_line(line).map(SchemeLine::view)
 }
 
-/// Line `line` of all flow tables of a switch with so many ports; those of a port are one after another.
+/// Returns line `line` of all flow tables of a switch with `ports` ports. The lines of a port are adjacent.
 #[inline(always)]
 pub fn flow_line<T: Tables>(tables: &T, ports: u32, line: u32) -> Option<&FlowLine> {
     let first = FIRST_CLASS.wrapping_add(ports.wrapping_mul(1 + PRIORITIES as u32));
     tables.scheme_line(first.wrapping_add(line)).map(SchemeLine::view)
 }
 
-/// Flow `number` of all of the switch.
+/// Returns the flow with the switch-wide number `number`.
 #[inline(always)]
 pub fn flow<T: Tables>(tables: &T, ports: u32, number: u32) -> Option<&FlowEntry> {
     Some(flow_line(tables, ports, number / ENTRIES_IN_A_LINE)?.entry(number))
 }
 
-/// The number among all of the switch of the first flow at egress port `port`.
+/// Returns the switch-wide number of the first flow at egress port `port`.
 #[inline(always)]
 pub const fn first_flow(options: Options, port: u32) -> u32 {
     port.wrapping_mul(options.flow_lines as u32 * ENTRIES_IN_A_LINE)
 }
 
-/// The place at which to look for a flow, 0 to `PROBES` - 1, as its number at its port.
+/// Returns the position number `probe`, 0 to `PROBES` - 1, at which a flow may lie, as its number at its port.
 #[inline(always)]
 const fn place(options: Options, hash: u32, probe: u32) -> u32 {
     let hash = if probe < ENTRIES_IN_A_LINE { hash } else { mix(hash) };
@@ -304,21 +304,21 @@ const fn place(options: Options, hash: u32, probe: u32) -> u32 {
     line * ENTRIES_IN_A_LINE + (probe & (ENTRIES_IN_A_LINE - 1))
 }
 
-/// Where flows are looked up: an egress port of a switch.
+/// The flow table of an egress port.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowTable {
     /// The options.
     pub options: Options,
-    /// Ports of the switch.
+    /// Number of ports of the switch.
     pub ports: u32,
-    /// The egress port.
+    /// Egress port.
     pub port: u32,
 }
 
 impl FlowTable {
-    /// The number among all of the switch, and 1, of the flow of a priority with this hash; 0 if there is none. If it `takes`
-    /// one, the flow gets an entry if there is room for it. A number, and not its entry: the verifier would follow each place
-    /// where one may lie to the end.
+    /// Returns the switch-wide number plus 1 of the flow with this priority and hash; 0 if it has
+    /// no entry. If `takes`, the flow gets an entry if there is room. Returns a number instead of
+    /// the entry, because the verifier would follow each possible entry to the end.
     #[inline(always)]
     pub fn find<T: Tables>(self, tables: &T, priority: Priority, hash: u32, takes: bool) -> u32 {
         let first = first_flow(self.options, self.port);
@@ -343,28 +343,28 @@ impl FlowTable {
         0
     }
 
-    /// The number among all of the switch of the flow of a packet with this note: of the one that counts it, or of the one
-    /// whose name it has.
+    /// Returns the switch-wide number of the flow of a packet with this note: the flow whose entry
+    /// counts it, or the flow that the note names.
     #[inline(always)]
     pub fn of_note<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
         if note & UNCOUNTED == 0 { counting(note) } else { self.named(tables, priority, note) }
     }
 
-    /// Finds the flow of a packet that has its flow's name, except the bit of [`UNCOUNTED`].
+    /// Finds the flow of a packet whose note has the flow's name, except for the bit of [`UNCOUNTED`].
     #[cold]
     fn named<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
         let find = |hash| self.find(tables, priority, hash, false).checked_sub(1);
         find(note).or_else(|| find(note & !UNCOUNTED))
     }
 
-    /// The flow of which [`find`](Self::find) has returned this, if it is one.
+    /// Returns the flow for a result of [`find`](Self::find), if not 0.
     #[inline(always)]
     pub fn flow<T: Tables>(self, tables: &T, note: u32) -> Option<&FlowEntry> {
         flow(tables, self.ports, note.checked_sub(1)?)
     }
 }
 
-/// Lines for a switch with so many ports.
+/// Number of lines for a switch with `ports` ports.
 pub const fn lines(options: Options, ports: u32) -> u32 {
     FIRST_PORT + ports * (1 + PRIORITIES as u32 + options.flow_lines as u32)
 }

@@ -8,7 +8,7 @@ const fn flow(from: u32, to: u32, number: u16) -> Flow {
     Flow { from, to, number }
 }
 
-/// From port 0 to port 1.
+/// A flow from port 0 to port 1.
 const fn across(number: u16) -> Flow {
     flow(0, 1, number)
 }
@@ -17,7 +17,7 @@ fn arrive(held: &mut Held, flows: &[Flow]) -> Vec<Order> {
     flows.iter().flat_map(|&flow| held.arrive(flow).expect("there is room")).collect()
 }
 
-/// So many packets leave a port.
+/// Sends `packets` packets from a port.
 fn depart(held: &mut Held, port: u32, packets: usize) -> (Vec<u16>, Vec<Order>) {
     let (mut flows, mut orders) = (Vec::new(), Vec::new());
     for _ in 0..packets {
@@ -40,10 +40,10 @@ fn names_of(flows: &[Flow]) -> Vec<u32> {
 #[test]
 fn the_original_congestion_names_the_flows_of_the_port() {
     let mut held = Held::new(8);
-    // Another egress port's flow is not congested, and one that comes in elsewhere is not the neighbour's.
+    // A flow of another egress port is not congested, and a flow from another ingress port is not this neighbour's.
     arrive(&mut held, &[flow(0, 0, 9), flow(1, 1, 8)]);
     assert!(arrive(&mut held, &[across(1), across(2), across(1), across(2)]).is_empty());
-    // q_in reaches X_off^c with this packet, q_out had it before.
+    // q_in reaches X_off^c with this packet; q_out had reached it before.
     let told = arrive(&mut held, &[across(1)]);
     assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2)]));
     let [order] = told[..] else { panic!("one frame") };
@@ -88,7 +88,7 @@ fn packets_in_backup_queues_count_for_the_egress_queue() {
     assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2)]));
 }
 
-/// The paper's victim: a flow that its downstream has not paused passes a port whose cause of congestion lies behind it.
+/// The paper's victim: a flow that its downstream neighbour has not paused passes a port with congestion behind it.
 #[test]
 fn a_local_congestion_names_only_flows_that_were_paused() {
     let mut held = Held::new(8);
@@ -100,7 +100,7 @@ fn a_local_congestion_names_only_flows_that_were_paused() {
     assert_eq!(names(&arrive(&mut held, &[across(5)]), true), [across(5).name()]);
 }
 
-/// Two trees, whose roots lie behind one port: the lists are united.
+/// Two trees with roots behind one port: their lists are united.
 #[test]
 fn two_congestion_trees_share_a_port() {
     let mut held = Held::new(8);
@@ -168,7 +168,7 @@ fn the_four_states() {
     // All flows paused.
     held.receive(1, true, &[across(2), across(3)]);
     assert_eq!((held.depart(1), held.lengths(1)), (None, [0, 3, 0]));
-    // Partial paused flows resumed: what comes in meanwhile waits, even of a flow that is not paused.
+    // Part of the paused flows resumed: arrivals in the meantime wait, even those of flows that are not paused.
     held.receive(1, false, &[across(3)]);
     arrive(&mut held, &[across(3), across(4)]);
     assert_eq!(depart(&mut held, 1, 1).0, [3]);
@@ -227,8 +227,8 @@ fn a_resume_rotates_nothing_if_no_packet_is_held() {
     held.assert_empty();
 }
 
-/// Flow 1 ends at a switch whose neighbour has been told of it: its entry stays until the RESUME. At the neighbour it has no
-/// packets left then; its RESUME rotates nothing, and frees its entry.
+/// Flow 1 ends at a switch that has reported it to its neighbour: its entry stays until the RESUME. The neighbour has
+/// no packets of the flow left, so the RESUME begins no rotation, and frees the entry.
 #[test]
 fn a_flow_that_ends_while_paused() {
     let (mut held, mut neighbour) = (Held::new(8), Held::new(8));
@@ -268,7 +268,7 @@ fn told_flows_are_named_again() {
     held.assert_empty();
 }
 
-/// The flows that a PAUSE names.
+/// Returns the flows that a PAUSE names.
 fn list(control: &HopControl) -> Vec<u32> {
     match control {
         HopControl::Flows { priority: CLASS, paused: true, flows } => flows.hashes().to_vec(),
@@ -276,7 +276,7 @@ fn list(control: &HopControl) -> Vec<u32> {
     }
 }
 
-/// Flow 1 is named again in each period, flow 2 no more after the second.
+/// Flow 1 is named again in each period, flow 2 only in the first two.
 #[test]
 fn a_flow_that_is_not_named_again_goes_on_after_three_periods() {
     let mut held = Held::new(8);
@@ -312,7 +312,7 @@ fn flows_without_room_are_counted_again_in_each_period() {
     held.assert_empty();
 }
 
-/// The watchdog drops what is drained: the rotation ends nevertheless.
+/// The watchdog drops packets of the drained queue: the rotation ends nevertheless.
 #[test]
 fn a_rotation_ends_with_a_drop_too() {
     let mut held = Held::new(8);

@@ -43,7 +43,7 @@ fn at(tables: &OwnedTables) -> Ingress<'_, OwnedTables> {
     Ingress::of(tables, policy, 1, Priority::new(3)).unwrap()
 }
 
-/// The classes that are paused and those that are resumed.
+/// The classes that an order pauses and resumes.
 fn spoken(order: Option<Order>) -> Option<(u8, u8)> {
     order.map(|order| match order.control {
         HopControl::Classes(pauses) => (pauses.paused(), pauses.resumed()),
@@ -80,8 +80,8 @@ fn the_first_packet_in_headroom_pauses() {
     assert!(arrive(&at, Pool::Headroom).is_some());
 }
 
-/// What the queue held after the packet, and what it would have to stay within; X_off is 10,000 bytes, and
-/// the packet has 1000.
+/// Occupancy of the queue after the packet, and its limit. X_off is 10,000 bytes, and the packet
+/// has 1000 bytes.
 #[test]
 fn a_pause_says_what_went_beyond_which_limit() {
     for (shared, headroom, of_others, expected) in [
@@ -149,9 +149,9 @@ fn a_renewal_ends_a_pause_that_is_over_if_it_is_tested_then() {
     }
 }
 
-/// The private buffer of a queue that is filled to the byte.
+/// Private buffer of a queue, which is filled to the byte.
 const PRIVATE: u64 = 4096;
-/// How far X_on lies below X_off then.
+/// X_off minus X_on in these tests.
 const XON_OFFSET: u64 = 3072;
 
 /// A switch that fills private buffers to the byte, with the HPCC simulator's sizes: alpha is 1/8, and headroom is for
@@ -179,7 +179,7 @@ fn under_dt(tables: &OwnedTables, port: u32) -> Ingress<'_, OwnedTables> {
     Ingress::of(tables, policy, port, Priority::new(3)).unwrap()
 }
 
-/// Whether a packet is admitted, as the pipeline does it.
+/// True if the pipeline admits the packet.
 fn admitted(at: Ingress<'_, OwnedTables>, length: u64) -> bool {
     let packet = arriving(at.tables, SchemeKind::Pfc, 0, length);
     let packet = Arriving { ingress: at, ..packet };
@@ -195,14 +195,14 @@ fn departed(at: Ingress<'_, OwnedTables>, length: u64) {
     Pfc::resume(&at);
 }
 
-/// Private, shared and headroom bytes of a queue, and whether it is OFF.
+/// Private, shared and headroom bytes of a queue, and true if it is OFF.
 fn held(at: &Ingress<'_, OwnedTables>) -> ([u64; 3], bool) {
     let queue = at.queue;
     let pools = [&queue.private_bytes, &queue.shared_bytes, &queue.headroom_bytes];
     (pools.map(Cell64::load), queue.off.load() != 0)
 }
 
-/// Packets of 1048 bytes; T is an eighth of what is free of 40,000 bytes.
+/// Packets of 1048 bytes; T is an eighth of the free bytes of a pool of 40,000 bytes.
 #[test]
 fn packets_are_split_between_the_private_buffer_and_the_shared_pool() {
     let tables = splitting(40_000);
@@ -248,7 +248,8 @@ fn packets_are_split_between_the_private_buffer_and_the_shared_pool() {
 
 #[test]
 fn limits_may_be_reached_where_packets_are_split() {
-    // Private and shared bytes of the queue, shared bytes of all, the packet, and what the queue holds then.
+    // Private and shared bytes of the queue, shared bytes of all queues, length of the packet, and bytes of the queue
+    // afterwards.
     for (private, shared, of_all, length, expected) in [
         (3048, 0, 0, 1048, [4096, 0, 0]),
         (3048, 0, 40_000, 1048, [4096, 0, 0]),
@@ -267,7 +268,7 @@ fn limits_may_be_reached_where_packets_are_split() {
     }
 }
 
-/// A queue as the HPCC simulator counts it: the bytes in its reserve and in the shared pool are one number.
+/// A queue as counted by the HPCC simulator: one number for the bytes in its reserve and in the shared pool.
 #[derive(Default)]
 struct SimulatedQueue {
     ingress: u64,
@@ -281,7 +282,7 @@ impl SimulatedQueue {
         self.ingress.saturating_sub(PRIVATE)
     }
 
-    /// Whether a packet is admitted; `of_all` are the bytes in the shared pool of `pool` bytes.
+    /// True if a packet is admitted. `of_all` are the bytes used in the shared pool of `pool` bytes.
     fn arrive(&mut self, length: u64, headroom: u64, of_all: &mut u64, pool: u64) -> bool {
         let shared = (self.ingress + length).saturating_sub(PRIVATE);
         if shared <= (pool - *of_all) / 8 || shared == 0 {
@@ -293,7 +294,7 @@ impl SimulatedQueue {
             return false;
         }
         self.packets.push_back(length);
-        // Here a queue pauses above the threshold, there at it.
+        // xoff pauses a queue above the threshold, the simulator at the threshold.
         self.paused |= self.headroom > 0 || self.shared() > (pool - *of_all) / 8;
         true
     }
@@ -311,7 +312,7 @@ impl SimulatedQueue {
 }
 
 proptest! {
-    /// Any arrivals and departures at two ports: each byte is in one pool, and the pools are those of the simulator.
+    /// With any arrivals and departures at two ports, each byte is in one pool, and the pools match the simulator's.
     #[test]
     fn split_packets_are_counted_as_in_the_hpcc_simulator(
         pool in 8000..60_000u64,

@@ -1,11 +1,11 @@
-//! The configuration of the PFC family.
+//! Settings of the PFC family.
 
 use super::state::{self, SettingsLine};
 use crate::policy::Policy;
 use crate::tables::Tables;
 use units::{Bytes, Nanos};
 
-/// When a queue pauses before it is above `X_off`: a constant of the program.
+/// Rule that pauses a queue before it is above `X_off`: a constant of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// caPFC.
@@ -19,7 +19,7 @@ pub enum Rule {
     PriorityAware,
 }
 
-/// The policy's options.
+/// Options of the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The rule.
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every form that a program can have.
+    /// Options for each program.
     pub const EVERY: [Self; 4] = [
         Self { rule: Rule::CongestionAware },
         Self { rule: Rule::MeanOfEgress },
@@ -35,7 +35,7 @@ impl Options {
         Self { rule: Rule::PriorityAware },
     ];
 
-    /// As [`Policy::options`].
+    /// Encodes the options for [`Policy::options`].
     pub const fn to_bits(self) -> u32 {
         match self.rule {
             Rule::CongestionAware => 0,
@@ -45,7 +45,7 @@ impl Options {
         }
     }
 
-    /// Those of a policy.
+    /// Returns the options of a policy.
     #[inline(always)]
     pub const fn of(policy: Policy) -> Self {
         let rule = match policy.options {
@@ -58,14 +58,14 @@ impl Options {
     }
 }
 
-/// Over which egress queues a mean is taken: those of the packet's priority, at all ports of the switch. Where a priority has
-/// several queues at a port, each counts by itself.
+/// Egress queues in a mean: queues of the packet's priority, at all ports of the switch. If a
+/// priority has several queues at a port, each queue counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MeanOf {
-    /// All of them.
+    /// All queues of the priority.
     #[default]
     All,
-    /// Those that hold packets.
+    /// Only queues that hold packets.
     NonEmpty,
 }
 
@@ -83,32 +83,32 @@ pub enum Settings {
     MeanOfEgress {
         /// `X_low`.
         low: Bytes,
-        /// Which mean.
+        /// Queues in the mean.
         of: MeanOf,
     },
-    /// Also pauses a queue that grows, and will have reached `X_off` at the horizon if it goes on; resumes one that will have
-    /// fallen to `X_on`.
+    /// Also pauses a queue that grows and whose extrapolated length at the horizon is at least
+    /// `X_off`. Resumes a queue whose extrapolated length is at most `X_on`.
     Predictive {
-        /// H: how far ahead; above zero, at most 100 ms.
+        /// H: time to the horizon, above zero, at most 100 ms.
         horizon: Nanos,
-        /// The least time from one measurement of a slope to the next, above zero. A queue is measured when packets come or
-        /// leave.
+        /// Min time between measurements of a slope, above zero. A queue is measured when packets
+        /// arrive or leave.
         interval: Nanos,
         /// -log2 of the weight of the latest slope in its average; at most 6.
         weight_shift: u8,
     },
-    /// Also pauses low priorities from `low` on. Both it and `X_off` are of a port: what counts are all its lossless ingress
-    /// queues together. Each priority is paused when a packet of it comes.
+    /// Also pauses low priorities from `low` on. `low` and `X_off` limit the bytes of all lossless
+    /// ingress queues of a port together. Each priority is paused when one of its packets arrives.
     PriorityAware {
         /// `X_low`.
         low: Bytes,
-        /// The low priorities, a bit each.
+        /// Low priorities, one bit each.
         classes: u8,
     },
 }
 
 impl Settings {
-    /// One of each rule.
+    /// Settings of each rule.
     pub const EVERY: [Self; 4] = [
         Self::CongestionAware { low: Bytes(68_000), egress: Bytes(68_000) },
         Self::MeanOfEgress { low: Bytes(68_000), of: MeanOf::All },
@@ -116,7 +116,7 @@ impl Settings {
         Self::PriorityAware { low: Bytes(68_000), classes: 1 << 3 },
     ];
 
-    /// What is a constant of the program.
+    /// Returns the options, which are constants of the program.
     pub const fn options(&self) -> Options {
         let rule = match self {
             Self::CongestionAware { .. } => Rule::CongestionAware,
@@ -130,7 +130,7 @@ impl Settings {
     /// Writes the settings into the scheme's state.
     ///
     /// # Panics
-    /// If the tables have no room for it.
+    /// If the tables are too small.
     pub fn write<T: Tables>(&self, tables: &T) {
         let line = state::settings(tables).expect("the tables have room for the scheme's state");
         self.write_line(line);

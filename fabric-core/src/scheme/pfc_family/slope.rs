@@ -1,15 +1,15 @@
-//! How fast an ingress queue grows: what P-PFC predicts by.
+//! Growth rate of an ingress queue, from which P-PFC predicts its length.
 //!
-//! The paper is not public, and neither is its formula. Here a slope is the change of the queue's length from one measurement
-//! to the next, over the time between them. A queue is measured at the first packet that comes or leaves once `interval` has
-//! passed. Slopes are averaged with weights that are powers of two, and kept as what the queue will have grown at the horizon.
+//! The paper and its formula are not public. Here a slope is the change of the queue's length between two measurements,
+//! divided by the time between them. A queue is measured at the first packet that arrives or leaves after `interval`.
+//! Slopes are averaged with power-of-two weights, and stored as the queue's growth until the horizon.
 
 use super::state::{self, QueueLine, SettingsLine};
 use crate::scheme::Ingress;
 use crate::tables::Tables;
 use units::Nanos;
 
-/// Measures the queue if it is time, and returns by how many bytes it will have grown at the horizon.
+/// Measures the queue if `interval` has passed. Returns its predicted growth until the horizon, bytes.
 #[inline(always)]
 pub fn sample<T: Tables>(at: &Ingress<'_, T>, settings: &SettingsLine, now: Nanos) -> Option<i64> {
     let line = state::queue(at)?;
@@ -25,7 +25,7 @@ fn measure(line: &QueueLine, settings: &SettingsLine, length: u64, now: Nanos) -
     }
     let before = line.measured_bytes.load();
     let change = length.abs_diff(before).wrapping_mul(settings.horizon_ns.load());
-    // No scenario has an interval of zero. Where nothing has passed, nothing is known.
+    // No scenario has an interval of zero. Without elapsed time, the slope is unknown.
     let Some(change) = change.checked_div(passed) else { return average };
     let growth = if length < before { 0u64.wrapping_sub(change) } else { change }.cast_signed();
     let average =
@@ -48,7 +48,7 @@ mod tests {
         line
     }
 
-    /// (now, length, bytes by which it will have grown in 2 us).
+    /// (now, length, predicted growth in 2 us, bytes).
     fn assert_growth(weight_shift: u32, steps: &[(u64, u64, i64)]) {
         let (settings, line) = (settings(weight_shift), QueueLine::default());
         for &(now, length, expected) in steps {
@@ -64,7 +64,7 @@ mod tests {
             &[
                 // It was empty when the run began.
                 (1000, 5000, 10_000),
-                // Less than the interval later.
+                // Earlier than the interval.
                 (1999, 9000, 10_000),
                 (2000, 9000, 8000),
                 // 3 us without a packet.

@@ -1,5 +1,5 @@
-//! What the PFC family keeps: a line of settings, and what the rule counts. P-PFC's mean has a line for each priority, its
-//! prediction one for each ingress queue, G-PFC one for each port.
+//! State of the PFC family: a line of settings, and the counts of the rule. P-PFC's mean has a line
+//! for each priority, its prediction a line for each ingress queue, G-PFC a line for each port.
 
 use zerocopy::FromBytes;
 
@@ -10,7 +10,7 @@ use crate::scheme::Ingress;
 use crate::scheme::state::Line;
 use crate::tables::Tables;
 
-/// The thresholds of the rule; those of other rules are zero.
+/// Thresholds of the rule; thresholds of other rules are zero.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct SettingsLine {
@@ -20,45 +20,45 @@ pub struct SettingsLine {
     pub egress_bytes: Cell64,
     /// H of P-PFC's prediction.
     pub horizon_ns: Cell64,
-    /// The least time between its measurements of a queue.
+    /// Min time between measurements of a queue in P-PFC's prediction, ns.
     pub interval_ns: Cell64,
-    /// -log2 of the weight of the latest of them.
+    /// -log2 of the weight of the latest measurement.
     pub weight_shift: Cell32,
     /// 1 if the mean of P-PFC is over egress queues that hold packets.
     pub of_non_empty: Cell32,
-    /// The low priorities of G-PFC, a bit each.
+    /// Low priorities of G-PFC, one bit each.
     pub low_classes: Cell32,
-    /// Keeps the size a multiple of eight.
+    /// Padding to a multiple of eight bytes.
     pub reserved: Cell32,
 }
 
-/// The egress queues of one lossless priority, at all ports.
+/// Egress queues of one lossless priority, at all ports.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct ClassLine {
-    /// What they hold.
+    /// Bytes in these queues.
     pub bytes: Cell64,
-    /// How many of them hold packets.
+    /// Number of these queues that hold packets.
     pub queues: Cell64,
 }
 
-/// One ingress port.
+/// State of one ingress port.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct PortLine {
-    /// What its lossless ingress queues hold in the shared pool.
+    /// Bytes of the port's lossless ingress queues in the shared pool.
     pub shared_bytes: Cell64,
 }
 
-/// The slope of one ingress queue.
+/// Slope of one ingress queue.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct QueueLine {
-    /// When it was last measured.
+    /// Time of the last measurement, ns.
     pub measured_ns: Cell64,
-    /// What it held then.
+    /// Length at the last measurement, bytes.
     pub measured_bytes: Cell64,
-    /// By how much it will have grown at the horizon, a signed number: the average of its slopes.
+    /// Predicted growth until the horizon, a signed number of bytes: the average of the slopes.
     pub growth_bytes: Cell64,
 }
 
@@ -74,32 +74,32 @@ unsafe impl Line for QueueLine {}
 const SETTINGS: u32 = 0;
 const FIRST: u32 = 1;
 
-/// The settings.
+/// Returns the settings.
 #[inline(always)]
 pub fn settings<T: Tables>(tables: &T) -> Option<&SettingsLine> {
     tables.scheme_line(SETTINGS).map(SchemeLine::view)
 }
 
-/// The egress queues of an ingress queue's priority; only with [`Rule::MeanOfEgress`].
+/// Returns the egress queues of an ingress queue's priority; only with [`Rule::MeanOfEgress`].
 #[inline(always)]
 pub fn class<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<&'a ClassLine> {
     at.tables.scheme_line(FIRST + at.priority.index() as u32).map(SchemeLine::view)
 }
 
-/// The port of an ingress queue; only with [`Rule::PriorityAware`].
+/// Returns the port of an ingress queue; only with [`Rule::PriorityAware`].
 #[inline(always)]
 pub fn port<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<&'a PortLine> {
     at.tables.scheme_line(FIRST.wrapping_add(at.port_number)).map(SchemeLine::view)
 }
 
-/// An ingress queue; only with [`Rule::Predictive`].
+/// Returns an ingress queue; only with [`Rule::Predictive`].
 #[inline(always)]
 pub fn queue<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<&'a QueueLine> {
     let row = class_row(at.port_number, at.priority);
     at.tables.scheme_line(FIRST.wrapping_add(row)).map(SchemeLine::view)
 }
 
-/// Lines of a switch with so many ports.
+/// Number of lines for a switch with `ports` ports.
 pub const fn lines(rule: Rule, ports: u32) -> u32 {
     FIRST
         + match rule {

@@ -1,4 +1,4 @@
-//! Each rule by a table, with OFC's thresholds, and what the rules count beside a model of it.
+//! Each rule by a table with OFC's thresholds, and the rules' counts compared with a model.
 
 use proptest::prelude::*;
 
@@ -61,7 +61,7 @@ fn at<'a>(tables: &'a OwnedTables, settings: &Settings, class: u8) -> Ingress<'a
     Ingress::of(tables, policy(settings), PORT, Priority::new(class)).expect("it has its rows")
 }
 
-/// Whether the queue at [`PORT`] pauses with a packet that it and egress port 0 hold already, and by which threshold.
+/// Returns the threshold by which the queue at [`PORT`] pauses with a packet that it and egress port 0 already count.
 fn paused_by(tables: &OwnedTables, settings: &Settings, class: u8, now: u64) -> Option<u64> {
     let packet = arriving(tables, SchemeKind::PfcFamily, settings.options().to_bits(), 1000);
     let packet = Arriving {
@@ -101,7 +101,7 @@ fn capfc_looks_at_ingress_and_egress() {
     }
 }
 
-/// PAUSE iff `(q_in >= X_low and q_out >= the mean) or q_in > X_off`. The packet's egress queue is that of port 0.
+/// PAUSE iff `(q_in >= X_low and q_out >= the mean) or q_in > X_off`. The packet's egress queue is at port 0.
 #[test]
 fn p_pfc_compares_an_egress_queue_with_the_mean() {
     for (held, [own, other], of_all, of_non_empty) in [
@@ -125,7 +125,7 @@ fn p_pfc_compares_an_egress_queue_with_the_mean() {
     }
 }
 
-/// Three queues hold packets, at the two ports: that of the packet 40 kB. The mean of all is what four hold.
+/// Three queues at the two ports hold packets, the packet's own 40 kB. The mean of all is over four queues.
 #[test]
 fn the_two_means_differ_where_queues_are_empty() {
     for (of, total, expected) in [
@@ -146,7 +146,7 @@ fn the_two_means_differ_where_queues_are_empty() {
     }
 }
 
-/// PAUSE iff the length at the horizon, twice the interval, is at least X_off, or the length is above it now.
+/// PAUSE iff the length at the horizon, twice the interval, is at least X_off, or the current length is above it.
 #[test]
 fn p_pfc_predicts_by_the_slope() {
     for (before, held, expected) in [
@@ -170,7 +170,7 @@ fn p_pfc_predicts_by_the_slope() {
     }
 }
 
-/// The length at the horizon counts for a RESUME after a departure, the length alone for one at a renewal.
+/// A departure resumes by the length at the horizon, a renewal by the current length.
 #[test]
 fn p_pfc_resumes_by_the_slope_too() {
     for (before, held, expected) in [
@@ -202,7 +202,7 @@ fn p_pfc_resumes_by_the_slope_too() {
     }
 }
 
-/// The low class pauses once its port holds `X_low`, the high one once it holds more than `X_off`.
+/// The low class pauses when its port holds `X_low`, the high class when the port holds more than `X_off`.
 #[test]
 fn g_pfc_pauses_low_priorities_first() {
     for (low, high, of_low, of_high) in [
@@ -224,7 +224,7 @@ fn g_pfc_pauses_low_priorities_first() {
     }
 }
 
-/// With `X_on` below `X_low`, `X_on` is all that counts. If it is not, a queue that would pause again stays OFF.
+/// With `X_on` below `X_low`, only `X_on` counts. Otherwise a queue that would pause again stays OFF.
 #[test]
 fn a_queue_resumes_where_its_rule_would_not_pause_it() {
     for settings in [CAPFC, mean(MeanOf::All), GPFC] {
@@ -247,7 +247,8 @@ fn a_queue_resumes_where_its_rule_would_not_pause_it() {
     }
 }
 
-/// While another queue of the port holds `X_low`, a low priority does not resume, even if it is empty; the high one does.
+/// While another queue of the port holds `X_low`, a low priority does not resume, even if empty; the high priority
+/// does.
 #[test]
 fn a_low_priority_waits_for_the_others_of_its_port() {
     let mut tables = tables(&GPFC);
@@ -301,7 +302,7 @@ fn a_departure_resumes_every_priority_of_the_port() {
     assert_eq!(resumed, [1 << CLASS, 1 << OTHER]);
 }
 
-/// A stored threshold is the port's, so that what the queue's siblings hold is subtracted once.
+/// The stored threshold is the port's, so that the bytes of its other queues are subtracted once.
 #[test]
 fn the_control_plane_stores_what_is_the_ports() {
     let tables = tables(&GPFC);
@@ -315,14 +316,15 @@ fn the_control_plane_stores_what_is_the_ports() {
     assert_eq!(PfcFamily::threshold(&stored), XOFF - 30_000);
 }
 
-/// (comes in or leaves, port, class)
+/// (arrival or departure, port, class)
 fn steps() -> impl Strategy<Value = Vec<(bool, u32, u8)>> {
     let class = prop_oneof![Just(CLASS), Just(OTHER), Just(5u8)];
     proptest::collection::vec((any::<bool>(), 0..2u32, class), 1..60)
 }
 
 proptest! {
-    /// What egress queues and ports hold is what the lines say, whatever comes and leaves, lossy packets too.
+    /// The lines count the bytes of egress queues and ports correctly under any arrivals and departures, lossy packets
+    /// too.
     #[test]
     fn the_counts_are_those_of_the_queues(steps in steps()) {
         for settings in [mean(MeanOf::All), GPFC] {

@@ -1,4 +1,4 @@
-//! The configuration of SPFC.
+//! Settings of SPFC.
 
 use super::state::StateLine;
 use crate::policy::Policy;
@@ -6,30 +6,30 @@ use crate::scheme::victims::Circuits;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-/// What has a state of its own.
+/// Owner of a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Per {
-    /// An ingress port, as in the paper.
+    /// Each ingress port, as in the paper.
     #[default]
     Port,
-    /// An ingress queue, (port, priority).
+    /// Each ingress queue, (port, priority).
     Queue,
 }
 
-/// The policy's options: constants of the program.
+/// Options of the policy: constants of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What has a state of its own.
+    /// Owner of a state.
     pub per: Per,
 }
 
 const PER_QUEUE: u32 = 1;
 
 impl Options {
-    /// Every form that a program can have.
+    /// Options for each program.
     pub const EVERY: [Self; 2] = [Self { per: Per::Port }, Self { per: Per::Queue }];
 
-    /// As [`Policy::options`].
+    /// Encodes the options for [`Policy::options`].
     pub const fn to_bits(self) -> u32 {
         match self.per {
             Per::Port => 0,
@@ -37,44 +37,44 @@ impl Options {
         }
     }
 
-    /// Those of a policy.
+    /// Returns the options of a policy.
     #[inline(always)]
     pub const fn of(policy: Policy) -> Self {
         let per = if policy.options & PER_QUEUE == 0 { Per::Port } else { Per::Queue };
         Self { per }
     }
 
-    /// All that the scheme keeps.
+    /// Position of the circuits, which are the scheme's whole state.
     #[inline(always)]
     pub const fn circuits(self) -> Circuits {
         Circuits { per: self.per, first_line: 0 }
     }
 }
 
-/// How much must depart in a period for the victim state.
+/// Min bytes that must depart in a period for the victim state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// One part in `K_spfc`, a fraction that is not zero, of what the port can send in a period (Section V-B).
+    /// The fraction 1 / `K_spfc` of the bytes that the port can send in a period (Section V-B). `K_spfc` is not zero.
     Part {
         /// `K_spfc`, numerator.
         numerator: u32,
         /// `K_spfc`, denominator.
         denominator: u32,
     },
-    /// As much at each port.
+    /// This number of bytes at every port.
     Bytes(Bytes),
 }
 
 /// All settings of a switch's SPFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What is a constant of the program.
+    /// Options that are constants of the program.
     pub options: Options,
     /// TC, above zero.
     pub period: Nanos,
     /// The counting number.
     pub threshold: Threshold,
-    /// What a frame takes on the wire beyond its length; less than 4 GiB.
+    /// Bytes of a frame on the wire beyond its length; less than 4 GiB.
     pub overhead: Bytes,
 }
 
@@ -90,8 +90,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The counting number of a port of this rate: a count that reaches it shows a departure rate of C / `K_spfc` or more.
-    /// At least 1.
+    /// Returns the counting number of a port with this rate, at least 1. A count that reaches it
+    /// shows a departure rate of at least C / `K_spfc`.
     pub fn counting_number(&self, rate: BitsPerSecond) -> Bytes {
         match self.threshold {
             Threshold::Bytes(bytes) => bytes.max(Bytes(1)),
@@ -115,7 +115,7 @@ impl Settings {
         }
     }
 
-    /// Writes them into the circuit of a port of this rate, or of a queue there.
+    /// Writes the settings into the circuit of a port with this rate, or of a queue of such a port.
     pub fn write_line(&self, line: &StateLine, rate: BitsPerSecond) {
         let overhead = u32::try_from(self.overhead.0).expect("a frame's overhead is a few bytes");
         line.period_ns.store(self.period.0);

@@ -11,21 +11,21 @@ use units::Nanos;
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct StateLine {
-    /// TC: how long departures are counted.
+    /// TC: length of a counting period, ns.
     pub period_ns: Cell64,
     /// The counting number, C x TC / `K_spfc`, above zero.
     pub victim_bytes: Cell64,
-    /// When the running period ends: a multiple of TC.
+    /// End of the current period, ns: a multiple of TC.
     pub period_ends_ns: Cell64,
-    /// IRC: bytes on the wire that have departed in the running period.
+    /// IRC: bytes on the wire that have departed in the current period.
     pub departed_bytes: Cell64,
-    /// What a frame takes on the wire beyond its length.
+    /// Bytes of a frame on the wire beyond its length.
     pub overhead_bytes: Cell32,
-    /// The reset of SH. Bit n: the neighbour has been told to pause class n.
+    /// Reset of SH. Bit n: the neighbour was sent a PAUSE of class n.
     pub paused_classes: Cell32,
-    /// SH: 1 in the victim state, 0 in the normal one.
+    /// SH: 1 in the victim state, 0 in the normal state.
     pub victim: Cell32,
-    /// What SH was when the last PAUSE reset it.
+    /// SH before the last PAUSE reset it.
     pub victim_before_pause: Cell32,
 }
 
@@ -33,8 +33,8 @@ pub struct StateLine {
 unsafe impl Line for StateLine {}
 
 impl StateLine {
-    /// SH at `now`. In the next period it is what IRC was at the end of this one. If that period is over, too, nothing
-    /// has departed in it.
+    /// Returns SH at `now`. In the period after the stored one, SH is the IRC at the end of the
+    /// stored period. In later periods SH is 0, because no packet has departed since.
     #[inline(always)]
     pub fn is_victim(&self, now: Nanos) -> bool {
         let ends = self.period_ends_ns.load();
@@ -45,7 +45,7 @@ impl StateLine {
         }
     }
 
-    /// TC: begins another period if the running one is over at `now`.
+    /// TC: begins a new period if the current period is over at `now`.
     #[inline(always)]
     pub fn tick(&self, now: Nanos) {
         let (ends, period) = (self.period_ends_ns.load(), self.period_ns.load());
@@ -59,7 +59,7 @@ impl StateLine {
         self.period_ends_ns.store(ends);
     }
 
-    /// IRC: a frame departs.
+    /// IRC: counts a departing frame.
     #[inline(always)]
     pub fn count<S: Sharing>(&self, length: u64) {
         self.departed_bytes.add::<S>(length + u64::from(self.overhead_bytes.load()));
@@ -68,7 +68,7 @@ impl StateLine {
         }
     }
 
-    /// A PAUSE of `classes` resets SH.
+    /// Resets SH because of a PAUSE of `classes`.
     #[inline(always)]
     pub fn reset(&self, classes: u8) {
         self.victim_before_pause.store(self.victim.load());
@@ -76,7 +76,7 @@ impl StateLine {
         self.victim.store(0);
     }
 
-    /// A RESUME of `classes` releases SH, if no other class holds it.
+    /// Releases SH after a RESUME of `classes`, if no other class holds it.
     #[inline(always)]
     pub fn release(&self, classes: u8) {
         self.paused_classes.store(self.paused_classes.load() & !u32::from(classes));
@@ -85,7 +85,7 @@ impl StateLine {
         }
     }
 
-    /// What the state is, for those who look on.
+    /// Returns the state for observers.
     pub fn shown(&self) -> IngressState {
         IngressState {
             victim: self.victim.load() != 0,
@@ -95,16 +95,16 @@ impl StateLine {
         }
     }
 
-    /// The truth table of Fig. 10: SH takes over the 1 of IRC unless it is reset.
+    /// Truth table of Fig. 10: SH takes the 1 of IRC unless SH is reset.
     #[inline(always)]
     fn holds(&self) -> bool {
         self.departed_bytes.load() >= self.victim_bytes.load() && self.paused_classes.load() == 0
     }
 }
 
-/// The end of the period in which `now` lies.
+/// Returns the end of the period that contains `now`.
 #[inline(always)]
 fn end_of_period(now: u64, period: u64) -> u64 {
-    // A period of zero, which no scenario has, must not divide.
+    // Avoids a division by a period of zero, which no scenario has.
     now.checked_div(period).map_or(u64::MAX, |passed| (passed + 1) * period)
 }

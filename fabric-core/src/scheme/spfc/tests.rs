@@ -1,4 +1,4 @@
-//! The state machine by tables, beside a model of it, and by the fluid model of the paper's appendix.
+//! The state machine by tables, by comparison with a model, and by the fluid model of the paper's appendix.
 
 mod fluid;
 mod properties;
@@ -18,11 +18,11 @@ use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 const CLASS: u8 = 3;
 /// Another lossless class.
 const OTHER: u8 = 4;
-/// A class that is not.
+/// A lossy class.
 const LOSSY: u8 = 5;
 const LENGTH: u64 = 1058;
 const ON_THE_WIRE: u64 = LENGTH + 24;
-/// Room for three packets.
+/// Shared pool with room for three packets.
 const POOL: u64 = 4000;
 const PERIOD: u64 = 1000;
 
@@ -31,8 +31,8 @@ fn policy(per: Per) -> Policy {
     plain.with_scheme(SchemeKind::Spfc, Options { per }.to_bits())
 }
 
-/// Port 0 has 100 Gbit/s, of which 12,500 bytes depart in a period at most; a victim's neighbour has sent a sixth of
-/// that, two packets. Port 1 has 400 Gbit/s, so that it takes eight. DT allows one packet: alpha is 1/2.
+/// Port 0 has 100 Gbit/s, at which at most 12,500 bytes depart in a period; two packets, a sixth of this, make it a
+/// victim. Port 1 has 400 Gbit/s, so that it needs eight. DT admits one packet: alpha is 1/2.
 fn tables(per: Per) -> OwnedTables {
     configured(two_classes(POOL), &a_sixth(per))
 }
@@ -80,7 +80,7 @@ struct Bench {
     held: Held,
 }
 
-/// What a step tells the neighbour at the port.
+/// Hop control of a step to the neighbour at the port.
 type Told = Option<Say>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,21 +104,21 @@ impl Bench {
         line.expect("it has its line")
     }
 
-    /// A packet comes in at `port` and is bound for the other: what the neighbour is told, or why it is dropped.
+    /// Receives a packet at `port`, bound for the other. Returns the hop control due, or the reason for a drop.
     fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {
         let policy = self.policy();
         let told = self.held.arrive::<Spfc>(&self.tables, policy, (port, class), now);
         Ok(told?.map(|order| said(order, class)))
     }
 
-    /// The oldest packet of (`port`, `class`) is sent: what the neighbour is told.
+    /// Sends the oldest packet of (`port`, `class`). Returns the hop control due.
     fn depart(&mut self, port: u32, class: u8, now: u64) -> Told {
         let policy = self.policy();
         let told = self.held.depart::<Spfc>(&self.tables, policy, (port, class), now);
         told.map(|order| said(order, class))
     }
 
-    /// So many packets of (`port`, `class`) come in and leave at once.
+    /// Receives and sends `packets` packets of (`port`, `class`).
     fn pass(&mut self, port: u32, class: u8, packets: usize, now: u64) {
         for _ in 0..packets {
             assert_eq!(self.arrive(port, class, now), Ok(None), "at {now} ns");
@@ -126,7 +126,7 @@ impl Bench {
         }
     }
 
-    /// X_off of (`port`, `class`) for a packet that comes at `now`.
+    /// Returns X_off of (`port`, `class`) for a packet that arrives at `now`.
     fn limit(&self, port: u32, class: u8, now: u64) -> u64 {
         let at = Ingress::of(&self.tables, self.policy(), port, Priority::new(class));
         let is_victim = self.line(port, class).is_victim(Nanos(now));
@@ -166,18 +166,18 @@ fn the_state_holder_follows_the_rate_counter_unless_a_pause_resets_it() {
         line.count::<OwnedTables>(if counted { 2 * LENGTH } else { LENGTH });
         let row = (counted, paused, before);
         assert_eq!(line.is_victim(Nanos(1)), after, "{row:?}");
-        // The period ends: without a reset, SH has what IRC has counted.
+        // The period ends: without a reset, SH takes the value of IRC.
         let next = line.is_victim(Nanos(PERIOD));
         assert_eq!(next, counted && !paused, "{row:?}, in the next period");
     }
 }
 
-/// What happens at port 0, whose packets are of [`CLASS`].
+/// A step at port 0, with packets of [`CLASS`].
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// So many packets come in and leave at once.
+    /// This number of packets arrive and leave at once.
     Pass(usize),
-    /// A packet comes in and stays.
+    /// A packet arrives and stays.
     Hold(Told),
     /// The oldest packet leaves.
     Release(Told),
@@ -188,7 +188,7 @@ enum Step {
 const PAUSE: Told = Some(Say::Pause);
 const RESUME: Told = Some(Say::Resume);
 
-/// Fig. 7 step by step: what happens at what time, and whether the port is a victim then.
+/// Fig. 7 step by step: time, step, and whether the port is a victim afterwards.
 type Story = (&'static str, &'static [(u64, Step, bool)]);
 
 const STORIES: [Story; 9] = {
@@ -263,11 +263,11 @@ const STORIES: [Story; 9] = {
                 (10, Hold(None), false),
                 (10, Hold(PAUSE), false),
                 (10, Hold(None), false),
-                // The second packet that departs: as fast as a victim, and paused.
+                // The second departure: as fast as a victim, but paused.
                 (20, Release(None), false),
                 (999, Wait, false),
                 (1000, Wait, false),
-                // It resumes in a period in which nothing else departs: slow.
+                // Resumes in a period without other departures: slow.
                 (1500, Release(RESUME), false),
                 (1600, Release(None), true),
             ],
@@ -321,7 +321,7 @@ fn the_states_of_fig_7_follow_rate_pause_and_resume() {
     }
 }
 
-/// A port of 400 Gbit/s takes four times as much to be a victim as one of 100.
+/// A port of 400 Gbit/s needs four times the bytes of a port of 100 Gbit/s to be a victim.
 #[test]
 fn ports_of_different_rates_have_counting_numbers_of_their_own() {
     for (port, slow, fast) in [(0, 1, 2), (1, 7, 8)] {
@@ -357,7 +357,7 @@ fn a_normal_port_pauses_by_dt() {
     assert_eq!([(); 2].map(|()| bench.arrive(0, CLASS, 0).unwrap()), [None, PAUSE]);
 }
 
-/// All classes of a port are one state, or each has its own.
+/// A port has one state for all classes, or a state for each.
 #[test]
 fn a_pause_of_one_class_makes_the_port_normal_or_the_queue() {
     for (per, other_is_victim) in [(Per::Port, false), (Per::Queue, true)] {
@@ -376,7 +376,7 @@ fn a_pause_of_one_class_makes_the_port_normal_or_the_queue() {
 fn a_port_is_reset_until_the_last_of_its_classes_resumes() {
     let mut bench = Bench::new(Per::Port);
     for class in [CLASS, OTHER] {
-        // T is 1471 behind the first packet of a class, and 942 behind both.
+        // T is 1471 after the first packet of a class, and 942 after both.
         bench.arrive(0, class, 0).unwrap();
         while bench.tables.queue(0, class).off.load() == 0 {
             bench.arrive(0, class, 0).unwrap();
@@ -403,8 +403,8 @@ fn lossy_packets_count_as_departures_of_the_port() {
     }
 }
 
-/// A pause that is due for renewal ends if its queue is at or below X_on, and the count of an old period makes no
-/// victim then.
+/// A pause that is due for renewal ends if its queue is at or below X_on. Then the count of an old
+/// period makes no victim.
 #[test]
 fn a_renewal_that_resumes_looks_at_the_period_of_its_time() {
     for (now, victim) in [(950, true), (1000, false)] {
@@ -417,7 +417,7 @@ fn a_renewal_that_resumes_looks_at_the_period_of_its_time() {
         let pause = at.queue.pauses.load();
         let again = Spfc::renewal(&at, PauseLevel::Queue, pause, Nanos(900)).unwrap();
         assert!(!again.resumes, "the queue holds headroom");
-        // What a switch with measured headroom, or a smaller X_on, does: the queue has fallen without a departure.
+        // As after a change by measured headroom or of X_on: the queue's level falls without a departure.
         at.queue.headroom_bytes.store(0);
         let ended = Spfc::renewal(&at, PauseLevel::Queue, pause, Nanos(now)).unwrap();
         assert!(ended.resumes);
@@ -427,7 +427,7 @@ fn a_renewal_that_resumes_looks_at_the_period_of_its_time() {
 }
 
 impl Bench {
-    /// Two packets of another class pass while [`CLASS`] is paused.
+    /// Sends two packets of another class while [`CLASS`] is paused.
     fn pass_paused(&mut self, now: u64) {
         let line = self.line(0, CLASS);
         line.tick(Nanos(now));
@@ -437,7 +437,8 @@ impl Bench {
     }
 }
 
-/// What a watchdog drops has not departed. It may end a PAUSE, and the count of an old period makes no victim then.
+/// A packet that a watchdog drops has not departed. The drop may end a PAUSE; then the count of an old period makes no
+/// victim.
 #[test]
 fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
     for (now, victim) in [(900, true), (PERIOD + 5, false)] {

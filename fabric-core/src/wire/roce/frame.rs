@@ -1,4 +1,4 @@
-//! A RoCEv2 packet to the bytes of its frame, and back with everything checked.
+//! Conversion of a RoCEv2 packet to the bytes of its frame, and back with all checks.
 
 use super::super::error::{EmitError, Layer, ParseError};
 use super::super::payload::Pattern;
@@ -12,13 +12,13 @@ mod tests;
 impl RocePacket {
     /// Writes the whole frame, payload pattern and ICRC included, and returns its length. Stamps are zeros.
     ///
-    /// IPv4 has DF set, UDP no checksum. Nothing beyond the frame is touched,
-    /// and a packet that `parse` would not give back is an error.
+    /// IPv4 has DF set, UDP has no checksum. Bytes beyond the frame are not touched. A packet that
+    /// `parse` would not return is an error.
     pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
         self.emit_stamped(addresses, &[], buffer)
     }
 
-    /// The same with the stamps of its telemetry, if it has any.
+    /// Runs [`emit`](Self::emit), with the stamps of any telemetry.
     pub fn emit_stamped(
         &self,
         addresses: &LinkAddresses,
@@ -57,10 +57,11 @@ impl RocePacket {
         Ok(needed)
     }
 
-    /// Reads a frame as `emit` writes it; free are only the MAC addresses, DF, BTH bits that mean nothing here (solicited event, migration, reserved next to ACK
+    /// Parses a frame that `emit` could have written. Only these may differ: MAC addresses, DF, BTH
+    /// bits without meaning here (solicited event, migration, the reserved bits next to ACK
     /// request), the values of both paddings, and stamps (see `telemetry::stamps`).
     ///
-    /// The ICRC is checked before anything that it covers is believed.
+    /// The ICRC is checked before any field that it covers is used.
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (ipv4, ip_packet) = ip_packet::open(frame, ipv4::PROTOCOL_UDP)?;
         let (udp, segment, telemetry) = segment_of(ip_packet)?;
@@ -108,7 +109,7 @@ impl RocePacket {
         })
     }
 
-    /// The IP total length, if every field fits its bits and the headers fit the opcode.
+    /// Returns the IP total length if every field fits its bits and the headers match the opcode.
     fn check(&self) -> Result<u16, EmitError> {
         let Self { opcode, dscp, destination_qp, .. } = *self;
         if self.reth.is_some() != opcode.has_reth()
@@ -154,7 +155,7 @@ impl RocePacket {
     }
 }
 
-/// The UDP header, what lies between it and an ICRC that verifies, and the telemetry behind that.
+/// Returns the UDP header, the bytes from there to a valid ICRC, and the telemetry after the ICRC.
 fn segment_of(
     ip_packet: &[u8],
 ) -> Result<(&udp::Header, &[u8], Option<TelemetryFields>), ParseError> {
@@ -188,7 +189,7 @@ fn segment_of(
     Ok((udp, segment, telemetry))
 }
 
-/// The BTH, its opcode, and what follows it.
+/// Returns the BTH, its opcode, and the bytes after it.
 fn transport_of(segment: &[u8]) -> Result<(&bth::Header, Opcode, &[u8]), ParseError> {
     let (bth, rest) = bth::Header::parse(segment)?;
     let opcode = bth.opcode().ok_or(ParseError::UnknownOpcode(bth.opcode_byte()))?;

@@ -1,4 +1,4 @@
-//! A TCP segment to the bytes of its frame, and back with everything checked.
+//! Conversion of a TCP segment to the bytes of its frame, and back with all checks.
 
 use super::super::error::{EmitError, ParseError};
 use super::super::ethernet::LinkAddresses;
@@ -14,13 +14,13 @@ mod tests;
 impl Segment {
     /// Writes the whole frame, payload pattern and checksum included, and returns its length.
     ///
-    /// IPv4 has DF set and identification 0. Nothing beyond the frame is touched, and a segment that `parse` would not
-    /// give back is an error.
+    /// IPv4 has DF set and identification 0. Bytes beyond the frame are not touched. A segment that
+    /// `parse` would not return is an error.
     pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
         self.emit_stamped(addresses, &[], buffer)
     }
 
-    /// The same with the stamps of its telemetry, if it has any.
+    /// Runs [`emit`](Self::emit), with the stamps of any telemetry.
     pub fn emit_stamped(
         &self,
         addresses: &LinkAddresses,
@@ -58,10 +58,10 @@ impl Segment {
         Ok(needed)
     }
 
-    /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification, DF, and stamps (see
-    /// `telemetry::stamps`).
+    /// Parses a frame that `emit` could have written. Only these may differ: MAC addresses, the
+    /// IPv4 identification, DF, and stamps (see `telemetry::stamps`).
     ///
-    /// The checksum is checked before anything that it covers is believed.
+    /// The checksum is checked before any field that it covers is used.
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (ipv4, packet) = ip_packet::open(frame, ipv4::PROTOCOL_TCP)?;
         let (source, destination) = (ipv4.source(), ipv4.destination());
@@ -111,7 +111,7 @@ impl Segment {
         })
     }
 
-    /// The connection's number and the IP total length, if every field fits its bits and the others.
+    /// Returns the connection's number and the IP total length if every field fits its bits and the other fields.
     fn check(&self) -> Result<(u32, u16), EmitError> {
         let opens = self.flags.contains(Flags::SYN);
         let (connection, _) = self.ports.connection().ok_or(EmitError::TcpSegment)?;
@@ -133,7 +133,7 @@ impl Segment {
     }
 }
 
-/// Whether a segment may have these flags: all but the first have ACK, and SYN goes with neither FIN nor PSH.
+/// True if a segment may have these flags: all segments but the first have ACK, and SYN excludes FIN and PSH.
 fn flags_fit(flags: Flags, acknowledgement: u32) -> bool {
     let acknowledges = flags.contains(Flags::ACK);
     let opens = flags.contains(Flags::SYN);

@@ -14,7 +14,7 @@ use super::{Ports, options};
 pub const LEN: usize = 20;
 const _: () = assert!(size_of::<Header>() == LEN);
 
-/// The header as it lies on the wire.
+/// The header on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -40,9 +40,9 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Opens the connection.
     pub const SYN: Self = Self(0x02);
-    /// To be handed to the application.
+    /// The payload is to be delivered to the application.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
     /// The receiver saw a mark (RFC 3168); with SYN, ECN is understood.
     pub const ECE: Self = Self(0x40);
@@ -51,25 +51,25 @@ impl Flags {
 
     const ALL: u8 = 0xdb;
 
-    /// Flags as on the wire; `None` of RST and URG, which nobody here sends.
+    /// Decodes flags. `None` with RST or URG, which no xoff host sends.
     #[inline]
     pub const fn from_wire(bits: u8) -> Option<Self> {
         if bits & !Self::ALL == 0 { Some(Self(bits)) } else { None }
     }
 
-    /// As on the wire.
+    /// Returns the flags as on the wire.
     #[inline]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Whether all of `flags` are set.
+    /// True if all of `flags` are set.
     #[inline]
     pub const fn contains(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// `self` if `condition` holds, or else no flag.
+    /// Returns `self` if `condition` holds, otherwise no flags.
     #[inline]
     #[must_use]
     pub const fn when(self, condition: bool) -> Self {
@@ -105,7 +105,7 @@ impl fmt::Debug for Flags {
 }
 
 impl Header {
-    /// A header without checksum; `words` of 4 bytes are the header with its options.
+    /// Creates a header without checksum. `words` of 4 bytes is the length of the header with its options.
     pub const fn new(
         ports: Ports,
         sequence: u32,
@@ -150,12 +150,12 @@ impl Header {
         (self.words >> 4) as usize * 4
     }
 
-    /// Where telemetry lies in the segment, if there is some: up to the end of the header.
+    /// Returns the range of any telemetry in the segment: up to the end of the header.
     pub const fn telemetry_place(&self) -> Range<usize> {
         LEN + options::TELEMETRY_AT..self.length()
     }
 
-    /// Its flags, if they are among those that are sent here, and neither reserved bits nor an urgent pointer are set.
+    /// Returns the flags if xoff sends such flags, and no reserved bit and no urgent pointer is set.
     pub const fn flags(&self) -> Result<Flags, ParseError> {
         match Flags::from_wire(self.flags) {
             Some(flags)
@@ -167,12 +167,12 @@ impl Header {
         }
     }
 
-    /// Receive window, as it stands.
+    /// Returns the receive window field.
     pub const fn window(&self) -> u16 {
         u16::from_be_bytes(self.window)
     }
 
-    /// The checksum as it stands.
+    /// Returns the checksum field.
     pub const fn checksum(&self) -> u16 {
         u16::from_be_bytes(self.checksum)
     }
@@ -182,19 +182,19 @@ impl Header {
         self.checksum = checksum.to_be_bytes();
     }
 
-    /// The header at the start of `segment`, and what follows it.
+    /// Returns the header at the start of `segment` and the bytes after it.
     pub fn parse(segment: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         super::super::split(segment, Layer::Tcp)
     }
 
-    /// Writes the header at the start of `buffer` and returns what follows it.
+    /// Writes the header at the start of `buffer` and returns the rest of `buffer`.
     pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
         super::super::put(self, buffer)
     }
 }
 
-/// The checksum that belongs into a segment (RFC 9293, 3.1: addresses, protocol and length are part of it), whatever is
-/// in its place.
+/// Returns the correct checksum of a segment, whatever its checksum field contains (RFC 9293, 3.1:
+/// it covers addresses, protocol and length).
 pub fn checksum(source: u32, destination: u32, segment: &[u8]) -> u16 {
     const PLACE: core::ops::Range<usize> =
         offset_of!(Header, checksum)..offset_of!(Header, urgent_pointer);

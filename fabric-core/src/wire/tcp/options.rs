@@ -27,35 +27,35 @@ const SACK_PERMITTED: [u8; 2] = [4, 2];
 const SACK: u8 = 5;
 const TIMESTAMPS: [u8; 2] = [8, 10];
 
-/// Most SACK blocks that fit beside time stamps (RFC 2018, 3).
+/// Max number of SACK blocks besides time stamps (RFC 2018, 3).
 pub const MOST_SACK_BLOCKS: usize = 3;
 
-/// Two clocks (RFC 7323, 3).
+/// Values of the two ends' clocks (RFC 7323, 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's.
+    /// Value of the sender's clock.
     pub value: u32,
-    /// The last of the other end that counts; 0 without ACK.
+    /// Last valid value from the other end; 0 without ACK.
     pub echo: u32,
 }
 
-/// What a segment with SYN says.
+/// Options of a segment with SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynOptions {
-    /// Most payload that the end takes in a segment.
+    /// Max payload of a segment that this end accepts.
     pub maximum_segment_size: u16,
 }
 
-/// Bytes that have arrived behind a gap: sequence numbers from `start` to before `end`.
+/// Bytes that have arrived behind a gap: sequence numbers from `start`, inclusive, to `end`, exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// The first.
+    /// First sequence number.
     pub start: u32,
-    /// One past the last.
+    /// Last sequence number plus 1.
     pub end: u32,
 }
 
-/// Up to three blocks, the one that changed last first.
+/// Up to three blocks, most recently changed first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; MOST_SACK_BLOCKS],
@@ -75,7 +75,7 @@ impl SackBlocks {
 }
 
 impl FromIterator<SackBlock> for SackBlocks {
-    /// The first three.
+    /// Takes the first three blocks.
     fn from_iter<I: IntoIterator<Item = SackBlock>>(blocks: I) -> Self {
         let mut taken = Self::NONE;
         for (place, block) in taken.blocks.iter_mut().zip(blocks) {
@@ -112,13 +112,13 @@ struct TimestampBytes {
 }
 const _: () = assert!(size_of::<TimestampBytes>() == 10);
 
-/// What comes before the time stamps of a segment without telemetry.
+/// Padding before the time stamps of a segment without telemetry.
 const PADDING: [u8; 2] = [NO_OPERATION; 2];
 
-/// Where telemetry begins, behind time stamps alone.
+/// Offset of telemetry in the options, after the time stamps.
 pub const TELEMETRY_AT: usize = size_of::<TimestampBytes>();
 
-/// What comes before SACK blocks.
+/// Bytes before SACK blocks.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq, Eq)]
 #[repr(C)]
 struct SackHeader {
@@ -134,7 +134,7 @@ struct BlockBytes {
     end: [u8; 4],
 }
 
-/// Bytes of options.
+/// Length of the options, bytes.
 pub const fn length(syn: bool, sack_blocks: usize, telemetry: Option<TelemetryFields>) -> usize {
     const ALONE: usize = PADDING.len() + size_of::<TimestampBytes>();
     match (syn, sack_blocks, telemetry) {
@@ -173,7 +173,7 @@ impl SackHeader {
     }
 }
 
-/// What options say.
+/// Content of the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     pub syn: Option<SynOptions>,
@@ -182,7 +182,7 @@ pub struct Options {
     pub telemetry: Option<TelemetryFields>,
 }
 
-/// Writes the options, with the stamps of their telemetry if they have any, and returns what follows them.
+/// Writes the options, with the stamps of any telemetry, and returns the rest of `buffer`.
 pub fn emit<'a>(
     options: &Options,
     stamps: &[Stamp],
@@ -209,7 +209,8 @@ pub fn emit<'a>(
     Ok(rest)
 }
 
-/// Reads the options of a segment with or without SYN, which must be as [`emit`] writes them; stamps are any.
+/// Parses the options of a segment with or without SYN, which must be as [`emit`] writes them. Stamps may have any
+/// value.
 pub fn parse(syn: bool, options: &[u8]) -> Result<Options, ParseError> {
     use super::super::split;
     let wrong = Err(ParseError::TcpOptions);

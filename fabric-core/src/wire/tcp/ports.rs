@@ -1,12 +1,12 @@
-//! From the number of a connection to its ports, and back.
+//! Conversion between the number of a connection and its ports.
 //!
 //! ```text
 //! client  49152 + the 13 low bits of the number    49152 to 57343
 //! server  61440 + the 11 high bits                 61440 to 63487
 //! ```
 //!
-//! So every connection has ports of its own, and the ports of a segment say which end has sent it. A host's NIC takes
-//! packets with such a pair of ports from its kernel, whose services are not expected at server ports.
+//! So every connection has separate ports, and the ports of a segment identify its sender. A host's NIC takes packets
+//! with such a pair of ports from its kernel, whose services are not expected to use server ports.
 
 use core::fmt;
 
@@ -25,17 +25,17 @@ pub struct Ports {
     pub destination: u16,
 }
 
-/// Who has sent a segment.
+/// Sender of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The end that opened the connection and sends data.
+    /// Sent by the end that opened the connection and sends data.
     FromClient,
-    /// The other end.
+    /// Sent by the other end.
     FromServer,
 }
 
 impl Ports {
-    /// Those of segments of connection `number`, 24 bits, in one direction.
+    /// Returns the ports of segments of connection `number`, 24 bits, in one direction.
     #[inline]
     pub const fn of_connection(number: u32, direction: Direction) -> Self {
         let client = FIRST_CLIENT | (number & ((1 << CLIENT_BITS) - 1)) as u16;
@@ -46,7 +46,7 @@ impl Ports {
         }
     }
 
-    /// The number of their connection and the direction, if they are of one.
+    /// Returns the number of the ports' connection and the direction. `None` if the ports belong to no connection.
     #[inline(always)]
     pub const fn connection(self) -> Option<(u32, Direction)> {
         let Self { source, destination } = self;

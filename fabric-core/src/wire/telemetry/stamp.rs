@@ -13,45 +13,46 @@ use core::fmt;
 use units::{BitsPerSecond, Bytes, Nanos};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The stamp's length in bytes.
+/// Length of a stamp in bytes.
 pub const STAMP_LEN: usize = 8;
 const _: () = assert!(size_of::<Stamp>() == STAMP_LEN);
 
 const TIME_BITS: u32 = 24;
 const TRANSMITTED_BITS: u32 = 20;
-/// Bytes that a port has sent are told in multiples of this.
+/// Unit of transmitted bytes in a stamp.
 pub const TRANSMITTED_UNIT: u64 = 128;
 const QUEUE_BITS: u32 = 12;
 const QUEUE_FRACTION_BITS: u32 = 8;
-/// Bytes that wait are told in multiples of this, or coarser ones of long queues.
+/// Unit of queued bytes in a stamp; coarser for long queues.
 pub const QUEUE_UNIT: u64 = 16;
 const RATE_FRACTION_BITS: u32 = 4;
-/// 2^-8 Gbit/s: 25, 40, 50, 100, 200, 400 and 800 Gbit/s are whole numbers of five bits times a power of two of it.
+/// Unit of rates, 2^-8 Gbit/s: 25, 40, 50, 100, 200, 400 and 800 Gbit/s are five-bit integers times a power of two of
+/// it.
 const RATE_UNIT: u64 = 3_906_250;
 
-/// What a switch says of a port at the instant at which a packet's transmission starts there, as it lies on the wire.
+/// Stamp of a switch about a port at the start of a packet's transmission there, on the wire.
 ///
-/// Times and transmitted bytes wrap, so they mean something only [since](Self::since) an earlier stamp of the same port.
+/// Times and transmitted bytes wrap, so they are valid only [since](Self::since) an earlier stamp of this port.
 #[derive(
     Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(transparent)]
 pub struct Stamp([u8; STAMP_LEN]);
 
-/// What a stamp is made of.
+/// Content of a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The port's rate.
     pub rate: RateCode,
-    /// When the transmission starts, by the switch's clock.
+    /// Start of the transmission, by the switch's clock.
     pub at: Nanos,
-    /// Bytes on the wire that the port has transmitted before.
+    /// Bytes on the wire that the port has transmitted so far.
     pub transmitted: Bytes,
     /// Bytes of frames in the egress queue that the packet has left.
     pub queue: Bytes,
 }
 
-/// What happened at a port between two stamps.
+/// Change at a port between two stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Time, to a nanosecond; below 2^24 ns (16.8 ms).
@@ -60,13 +61,13 @@ pub struct Interval {
     pub transmitted: Bytes,
 }
 
-/// A rate as stamps tell it.
+/// Encoding of a rate in stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateCode(u8);
 
 impl RateCode {
-    /// The code nearest to a rate. The rates of Ethernet from 1 Gbit/s to 1.6 Tbit/s are told exactly, others between
-    /// 62.5 Mbit/s and 3.968 Tbit/s to 3.1 %, and what is slower or faster as the end of this range.
+    /// Returns the code nearest to a rate. Ethernet rates from 1 Gbit/s to 1.6 Tbit/s are exact, other rates between
+    /// 62.5 Mbit/s and 3.968 Tbit/s accurate to 3.1 %, and rates outside are clamped to this range.
     pub fn nearest(rate: BitsPerSecond) -> Self {
         let mut best = Self(0);
         for code in 1..=u8::MAX {
@@ -77,7 +78,7 @@ impl RateCode {
         best
     }
 
-    /// The rate that it stands for.
+    /// Returns the rate of the code.
     #[inline]
     pub const fn rate(self) -> BitsPerSecond {
         let fraction = self.0 as u64 & ((1 << RATE_FRACTION_BITS) - 1);
@@ -87,8 +88,8 @@ impl RateCode {
 }
 
 impl Stamp {
-    /// A switch's stamp. Bytes are rounded down: transmitted ones to 128 B, a queue by less than 1/256 or 16 B. A
-    /// queue beyond 133.9 MB is told as that.
+    /// Creates a switch's stamp. Bytes are rounded down: transmitted bytes to 128 B, queued bytes
+    /// by less than 1/256 or 16 B. Queues above 133.9 MB are clamped.
     #[inline]
     pub const fn new(measured: &Measured) -> Self {
         let Measured { rate, at, transmitted, queue } = measured;
@@ -120,8 +121,8 @@ impl Stamp {
         Bytes(units * QUEUE_UNIT)
     }
 
-    /// What happened at the port since it made an `earlier` stamp; right if that is less than a
-    /// [horizon](Self::horizon) ago.
+    /// Returns the change at the port since its stamp `earlier`. Correct only if `earlier` is less
+    /// than a [horizon](Self::horizon) old.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> Interval {
@@ -130,8 +131,8 @@ impl Stamp {
         Interval { elapsed: Nanos(elapsed), transmitted: Bytes(units * TRANSMITTED_UNIT) }
     }
 
-    /// How far apart two stamps of this port may be: 2^24 ns, or 2^27 B at its rate, if that is less (10.7 ms at 100
-    /// Gbit/s, 2.68 ms at 400 Gbit/s).
+    /// Max time between two stamps of this port: 2^24 ns, or the time of 2^27 B at its rate, if
+    /// less (10.7 ms at 100 Gbit/s, 2.68 ms at 400 Gbit/s).
     #[inline]
     pub const fn horizon(self) -> Nanos {
         let bits = 8 * (TRANSMITTED_UNIT << TRANSMITTED_BITS);
@@ -154,7 +155,7 @@ impl Stamp {
     }
 }
 
-/// As many ones.
+/// Mask of the low `bits` bits.
 const fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }

@@ -40,7 +40,7 @@ fn frame_of(packet: &RocePacket) -> Vec<u8> {
     frame
 }
 
-/// What a frame says of its stamps, and the stamps.
+/// Telemetry fields and stamps of a frame.
 fn told(frame: &[u8]) -> (Fields, &[Stamp]) {
     let packet = RocePacket::parse(frame).expect("stamps leave the ICRC right");
     (packet.telemetry.expect("it has telemetry"), stamps(frame))
@@ -98,7 +98,7 @@ fn telemetry_follows_the_icrc_and_only_the_total_length_counts_it() {
     assert_eq!(told(&with), (ACK.telemetry.unwrap(), &[][..]));
 }
 
-/// Two switches stamp, the third finds no room.
+/// Two switches add stamps, the third finds no room.
 #[test]
 fn stamps_fill_the_room_and_what_exceeds_it_is_named() {
     let mut frame = frame_of(&ACK);
@@ -139,7 +139,7 @@ fn a_packet_without_room_stays_as_it_is() {
 }
 
 proptest! {
-    /// The value that the memory datapath keeps and the bytes of the kernel datapath take the same stamps.
+    /// The memory datapath's value and the kernel datapath's bytes contain equal stamps.
     #[test]
     fn values_and_bytes_are_stamped_alike(room in 1..=8u8, times in prop::collection::vec(0..1u64 << 40, 0..12)) {
         let mut packet = RocePacket { telemetry: Fields::with_room(room), ..ACK };
@@ -166,7 +166,7 @@ proptest! {
         stamp(&mut bytes, stamp_at(1));
     }
 
-    /// Fields whose lengths are any, in a frame that is otherwise one of RoCEv2.
+    /// Arbitrary length fields in an otherwise valid RoCEv2 frame.
     #[test]
     fn no_lengths_panic(total: u16, datagram: u16, tail in prop::collection::vec(any::<u8>(), 24)) {
         let mut frame = frame_of(&ACK);

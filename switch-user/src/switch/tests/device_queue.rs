@@ -5,7 +5,7 @@ use super::*;
 const NOW: Picos = Picos(1_000_000);
 
 impl Bench {
-    /// What leaves the egress queues of [`OUT`] for the FIFO below.
+    /// Moves packets from the egress queues of [`OUT`] to the FIFO below, and returns them.
     fn stages(&mut self) -> Vec<u32> {
         let staged = std::iter::from_fn(|| {
             let Ok(staged) = self.switch.poll_staged::<Rows, _>(NOW, OUT, &mut self.log);
@@ -19,7 +19,7 @@ impl Bench {
     }
 }
 
-/// A room of one: the first packet departs at once, the second when the first is sent.
+/// With room for one packet, the first packet departs at once, the second when the first is sent.
 #[test]
 fn a_packet_departs_once_there_is_room_below() {
     let mut bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Ports measure their links, and size headroom by what they learn.
+//! Ports measure their links, and size headroom by the results.
 
 use fabric_core::tables::Tables;
 
@@ -8,12 +8,12 @@ use super::*;
 use crate::link_delay::ALLOWED_LOST_RESPONSES;
 
 const START: Picos = Picos(1_000_000);
-/// 60 bytes and 24 around them at 100 Gbit/s, after [`START`], in whole nanoseconds.
+/// Time at which 60 bytes and 24 around them have been sent at 100 Gbit/s, after [`START`], in whole nanoseconds.
 const SENT: Nanos = Nanos(1006);
 const THERE: [u8; 6] = [2, 9, 0, 0, 0, 9];
 
 impl<S: Scheme> Bench<S> {
-    /// A link delay frame comes in at [`IN`].
+    /// Receives a link delay frame at [`IN`].
     fn told_delay(&mut self, now: Picos, message: LinkDelayFrame) -> Reaction {
         let outcome = Outcome::LinkDelayReceived;
         let (frame, length) = (0, CONTROL_FRAME_LENGTH);
@@ -35,7 +35,7 @@ impl<S: Scheme> Bench<S> {
         let Ok(()) = self.switch.measure_link(START, IN, &mut self.log);
     }
 
-    /// The request that [`IN`] sends.
+    /// Sends the request of [`IN`] and returns it.
     fn request(&mut self) -> LinkDelayFrame {
         match self.sends(START, IN) {
             Some(Sent::Control(ControlTransmission::LinkDelay(request))) => request,
@@ -51,8 +51,8 @@ impl<S: Scheme> Bench<S> {
     }
 }
 
-/// The answer to `request` over a link of 500 ns, from a neighbour that takes 50 ns and needs 100 for a PAUSE; and
-/// when it comes in.
+/// Returns the response to `request`, and its arrival time, over a link of 500 ns from a neighbour
+/// that takes 50 ns and has a PAUSE response time of 100 ns.
 fn response(request: &LinkDelayFrame) -> (LinkDelayFrame, Picos) {
     let received = Nanos(request.request_sent.0 + 500);
     let mut response = request.answer(THERE, received, Nanos(100));

@@ -1,4 +1,4 @@
-//! What a switch tells its observer.
+//! Events that a switch reports to its observer.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use units::Bytes;
 use super::super::*;
 use crate::link_delay::Measurement;
 
-/// What an observer was told.
+/// An event that an observer received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Admitted(Admitted),
@@ -32,7 +32,7 @@ pub(super) enum Told {
         pause: u32,
     },
     PauseRenewed(u16),
-    /// Beside `Classes`, if the scheme has states.
+    /// Follows `Classes`, if the scheme has states.
     Victim(bool),
     State {
         port: u16,

@@ -1,4 +1,4 @@
-//! What a switch tells its neighbours, and what they tell it.
+//! Hop control frames that a switch sends to its neighbours and receives from them.
 
 use fabric_core::scheme::dsh;
 use fabric_core::scheme::dsh::state;
@@ -41,7 +41,7 @@ fn a_resume_after_a_departure_names_the_port_that_it_leaves_by() {
     assert_eq!(bench.sends(START, IN), Some(resume(IN, CLASS.bit())));
 }
 
-/// Whether another side works on the tables, too, changes nothing that a switch does or counts.
+/// Sharing the tables with another side changes neither the frames nor the counts of a switch.
 #[test]
 fn departures_from_shared_tables_are_the_same() {
     fn run<D: Sharing>() -> (Vec<Option<Sent>>, Vec<Told>, String) {
@@ -155,8 +155,8 @@ fn dsh_bench() -> Bench {
     Bench::with(&SchemeSettings::Dsh(dsh::Settings { options, ..dsh::Settings::default() }))
 }
 
-/// A switch under DSH, whose port [`IN`] is OFF for the fourth time and holds a packet of [`CLASS`]; the queue of
-/// [`OTHER`] is OFF, too, and has paused its class twice before.
+/// A switch under DSH with port [`IN`] OFF for the fourth time and a packet of [`CLASS`]. The queue
+/// of [`OTHER`] is OFF, too, and has paused its class twice before.
 fn port_off() -> Bench {
     let mut bench = dsh_bench();
     bench.packet(START, [IN, OUT], CLASS, LENGTH);
@@ -195,7 +195,7 @@ fn the_resume_of_a_port_whose_queues_are_all_off_is_a_renewal() {
     let mut bench = port_off();
     let queue = bench.switch.tables().ingress(IN.into(), CLASS);
     queue.off.store(1);
-    // The packet leaves it above X_on.
+    // The queue is still above X_on after the packet has left.
     queue.shared_bytes.add::<SwitchTables>(XOFF);
     bench.switch.tables().state().shared_bytes.add::<SwitchTables>(XOFF);
     bench.sends(START, OUT);
@@ -214,7 +214,7 @@ fn the_resume_of_a_port_whose_queues_are_all_off_is_a_renewal() {
 #[test]
 fn the_pause_of_a_port_is_renewed_or_ends() {
     let mut bench = dsh_bench();
-    // More than both lossless queues may hold: X_poff is twice X_off.
+    // More bytes than both lossless queues may hold: X_poff is twice X_off.
     for _ in 0..3 {
         for class in [CLASS, OTHER] {
             bench.packet(START, [IN, OUT], class, LENGTH);

@@ -1,14 +1,14 @@
-//! States of ports and queues under SPFC: what the observer is told, and when.
+//! States of ports and queues under SPFC: the reports to the observer, and their times.
 
 use fabric_core::scheme::spfc::{Options, Per, Settings, Threshold};
 
 use super::*;
 
 const PERIOD: u64 = 1_000_000;
-/// 11 of them fit into the shared pool of 100 kB, one more into headroom.
+/// 11 such packets fit into the shared pool of 100 kB, one more into headroom.
 const LARGE: u32 = 9000;
 
-/// Two packets of [`LENGTH`] in a microsecond make a victim.
+/// Two packets of [`LENGTH`] in a microsecond make a port or queue a victim.
 fn bench(per: Per) -> Bench {
     Bench::with(&SchemeSettings::Spfc(Settings {
         options: Options { per },
@@ -19,14 +19,14 @@ fn bench(per: Per) -> Bench {
 }
 
 impl Bench {
-    /// What was told of states, and of pauses that states belong to.
+    /// Returns the new events about states, and about the pauses that belong to states.
     fn told_of_states(&mut self) -> Vec<Told> {
         let mut told = self.told();
         told.retain(|it| matches!(it, Told::Victim(_) | Told::State { .. } | Told::Classes { .. }));
         told
     }
 
-    /// So many packets pass from [`IN`] to [`OUT`].
+    /// Passes `packets` packets from [`IN`] to [`OUT`].
     fn pass(&mut self, now: Picos, class: Priority, packets: u32) {
         for _ in 0..packets {
             self.packet(now, [IN, OUT], class, LENGTH);
@@ -61,7 +61,7 @@ fn a_victim_is_told_with_the_packet_that_makes_it_one_and_when_a_slow_period_end
     assert_eq!(bench.deadlines(), [], "nothing to look at until it is a victim again");
 }
 
-/// An arrival of the instant comes before the timer, and finds the port normal.
+/// An arrival at the end of the period precedes the timer, and finds the port normal.
 #[test]
 fn an_arrival_at_the_end_of_a_period_tells_it() {
     let mut bench = bench(Per::Port);
@@ -100,7 +100,8 @@ fn a_pause_tells_what_the_port_was_and_a_resume_what_it_is() {
     assert_eq!(told, [resume, Told::Victim(true), changed(None, StateChange::Resumed)]);
 }
 
-/// Others have made room: the queue resumes when its PAUSE is due for renewal, in a period in which enough has departed.
+/// Other packets have made room: the queue resumes when its PAUSE is due for renewal, in a period with enough
+/// departures.
 #[test]
 fn a_renewal_that_resumes_tells_of_a_victim() {
     let mut bench = bench(Per::Port);

@@ -1,15 +1,16 @@
-//! What a switch does in a PFC storm at [`OUT`].
+//! Actions of a switch in a PFC storm at [`OUT`].
 
 use fabric_core::queue::QueueRange;
 use fabric_core::scheme::{bfc, dsh, spfc};
 
 use super::*;
 
-/// Looks are at its multiples.
+/// Poll interval of the watchdog.
 const LOOK: Picos = Picos(300_000);
-/// When the neighbour begins to pause, between two looks; all packets have come in.
+/// Start of the neighbour's pauses, between two polls; all packets have arrived.
 const START: Picos = Picos(150_000);
-/// When a storm is detected: the second look is the first that finds the packets, and two looks are the detection time.
+/// Time of detection: the second poll is the first that finds the packets, and two poll intervals are the detection
+/// time.
 const DETECTED: Picos = Picos(3 * LOOK.0);
 
 fn watchdog(action: StormAction) -> WatchdogConfig {
@@ -21,7 +22,7 @@ fn watched(action: StormAction) -> Bench {
     Bench::watched(&SchemeSettings::Pfc, Some(watchdog(action)))
 }
 
-/// Packets that have paused [`IN`] are held by a pause of [`OUT`], up to the instant of detection.
+/// Packets that have paused [`IN`] are held by a pause of [`OUT`], up to the time of detection.
 fn stormed(action: StormAction) -> Bench {
     let mut bench = watched(action);
     begin(&mut bench);
@@ -44,7 +45,7 @@ const fn some(packets: u64) -> Traffic {
     Traffic { packets, bytes: packets * LENGTH as u64 }
 }
 
-/// The storm, which holds three packets.
+/// The storm, with three waiting packets.
 fn storm() -> Storm {
     Storm {
         port: OUT,
@@ -161,7 +162,7 @@ fn what_waits_is_forwarded_in_spite_of_pauses() {
     assert_eq!(bench.sends(DETECTED, OUT), Some(packet(2)));
     let now = bench.switch.storms().next().unwrap();
     assert_eq!(now, Storm { forwarded: some(2), ..storm() });
-    // It hears of pauses that it does not obey.
+    // The watchdog also uses pauses that the port ignores.
     for look in [4, 5, 6] {
         bench.due(Picos(look * LOOK.0));
     }
@@ -194,7 +195,7 @@ fn pauses_of_lossy_classes_are_no_storm() {
     assert_eq!(bench.deadlines(), []);
 }
 
-/// Under every scheme all that was counted is given back.
+/// Under every scheme all counted bytes are released.
 #[test]
 fn books_close_after_a_storm_under_every_scheme() {
     let settings = dsh::Settings::default();
@@ -217,7 +218,7 @@ fn books_close_after_a_storm_under_every_scheme() {
     }
 }
 
-/// One packet has departed, and is enough. Those that are dropped end the PAUSE, so the port is a victim again.
+/// One departed packet is enough for a victim. Packets that are dropped end the PAUSE, so the port is a victim again.
 #[test]
 fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
     let settings = spfc::Settings {
@@ -251,18 +252,19 @@ fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
     assert!(bench.deadlines().contains(&Picos(1_000_000)), "the end of the period");
 }
 
-/// How long `quanta` last.
+/// Duration of `quanta`.
 const fn lasting(quanta: u16) -> Picos {
     Picos(quanta as u64 * PAUSE.0 / QUANTA as u64)
 }
 
-/// The process hears of two PAUSEs after the first has run out. The second came before that: it is one pause.
+/// The process receives two PAUSEs late, after the first has expired. The second was sent before that, so they are one
+/// pause.
 #[test]
 fn a_pause_that_was_renewed_in_time_goes_on_though_the_switch_hears_of_it_late() {
     for (renewed, is_storm) in [(Picos(350_000), true), (Picos(380_000), false)] {
         let mut bench = watched(StormAction::None);
         bench.burst(Picos(0));
-        // It lasts until 360 ns.
+        // Lasts until 360 ns.
         let quanta = [41; 8];
         assert_eq!(Picos(START.0 + lasting(41).0), Picos(359_920));
         bench.paused_late(START, START, OUT, CLASS.bit(), quanta);
@@ -276,7 +278,7 @@ fn a_pause_that_was_renewed_in_time_goes_on_though_the_switch_hears_of_it_late()
     }
 }
 
-/// A RESUME and a PAUSE of which the process hears at once: the port was free in between.
+/// The process receives a RESUME and a PAUSE at once, but the port was free in between.
 #[test]
 fn a_gap_between_pauses_counts_though_the_switch_hears_of_both_at_once() {
     let mut bench = watched(StormAction::None);
@@ -290,7 +292,7 @@ fn a_gap_between_pauses_counts_though_the_switch_hears_of_both_at_once() {
     assert_eq!(bench.switch.storms().count(), 1);
 }
 
-/// A look that is due while PFC frames wait to be read sees the pauses that are known.
+/// A poll that is due while PFC frames wait to be read uses only the pauses known so far.
 #[test]
 fn a_look_does_not_judge_what_was_not_heard_yet() {
     let known = Picos(350_000);
@@ -309,7 +311,7 @@ fn a_look_does_not_judge_what_was_not_heard_yet() {
     }
 }
 
-/// Two priorities are paused for different times, and packets of one wait. Before the port obeys, nothing is held.
+/// Two priorities are paused for different times, and packets of one wait. Until the port must obey, no packet is held.
 #[test]
 fn a_storm_is_of_the_priority_whose_packets_wait_by_its_own_quanta() {
     let (short, long) = (41, u16::MAX);
@@ -334,7 +336,7 @@ fn a_storm_is_of_the_priority_whose_packets_wait_by_its_own_quanta() {
     }
 }
 
-/// The port's response time runs from the PAUSE on, and only then are packets held.
+/// The port's response time begins at the PAUSE, and packets are held only after it.
 #[test]
 fn the_detection_time_begins_when_the_port_has_to_obey() {
     for (response, detected) in [(150, 3 * LOOK.0), (151, 4 * LOOK.0)] {
@@ -350,7 +352,7 @@ fn the_detection_time_begins_when_the_port_has_to_obey() {
     }
 }
 
-/// What is sent between the RESUME and the end of the storm, or after it, no pause has forbidden.
+/// Packets that are sent after the RESUME, before or after the end of the storm, are not forbidden by a pause.
 #[test]
 fn what_no_pause_forbids_is_not_sent_in_spite_of_one() {
     let mut bench = stormed(StormAction::Forward);
@@ -373,7 +375,7 @@ fn what_no_pause_forbids_is_not_sent_in_spite_of_one() {
     assert_eq!(history.forwarded, some(1));
 }
 
-/// A priority may have several queues: what waits in all of them is held, and dropped.
+/// A priority may have several queues: packets in each of them are held, and dropped.
 #[test]
 fn what_waits_in_any_queue_of_the_priority_is_held() {
     let mut bench = watched(StormAction::Drop);

@@ -1,4 +1,4 @@
-//! What a scheme may decide of a packet whose turn it is.
+//! Decisions of a scheme about a packet whose turn it is.
 
 use fabric_core::map_abi::{Pool, SchemeLine};
 use fabric_core::queue::{QueueId, QueueSet};
@@ -9,7 +9,7 @@ use fabric_core::tables::Tables;
 use super::*;
 
 const NOW: Picos = Picos(1_000_000);
-/// Lengths of packets by which [`Test`] knows what becomes of them.
+/// Lengths of packets by which [`Test`] decides about them.
 const DROPPED: u32 = 1001;
 const MOVED: u32 = 1002;
 const MOVED_TWICE: u32 = 1003;
@@ -18,7 +18,7 @@ const REASON: DropReason = DropReason::HeadroomPoolExhausted;
 /// Queues beside those of the classes.
 const BACKUPS: [QueueId; 2] = [QueueId::data(9), QueueId::data(10)];
 
-/// PFC with verdicts. A mask in its state holds data queues back.
+/// PFC with verdicts. A mask in its state holds back data queues.
 struct Test;
 
 fn held<T: Tables>(tables: &T) -> Option<&SchemeLine> {
@@ -75,7 +75,7 @@ impl Bench<Test> {
         held(self.switch.tables()).expect("a scheme has a line").0[0].store(mask);
     }
 
-    /// Packets of these lengths come in at [`IN`] and leave by [`OUT`].
+    /// Receives packets of these lengths from [`IN`] to [`OUT`].
     fn cross(&mut self, lengths: &[u32]) {
         for &length in lengths {
             self.packet(NOW, [IN, OUT], CLASS, length);
@@ -128,7 +128,7 @@ fn a_packet_that_is_dropped_may_resume_its_queue() {
     assert_eq!(bench.sends(NOW, IN), Some(resume(IN, CLASS.bit())));
 }
 
-/// The packets leave by the port where they came in.
+/// The packets leave by their ingress port.
 #[test]
 fn a_resume_goes_ahead_of_the_packets_behind_a_dropped_one() {
     let mut bench = Bench::under_test();
@@ -164,7 +164,7 @@ fn a_packet_that_moves_waits_in_its_new_queue() {
     assert!(bench.discarded().is_empty() && bench.is_empty());
 }
 
-/// One packet goes through both backup queues before its port finds nothing to send.
+/// One packet goes through both backup queues before its port has no packet to send.
 #[test]
 fn a_packet_may_move_more_than_once_at_a_time() {
     let [first, second] = BACKUPS;

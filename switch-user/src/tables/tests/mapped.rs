@@ -1,4 +1,4 @@
-//! One switch's tables in two mappings at once, as eBPF and user space have them.
+//! One switch's tables in two mappings at once, as in eBPF and user space.
 
 use std::array;
 use std::cell::RefCell;
@@ -17,10 +17,10 @@ use fabric_core::tables::count_drop;
 
 use super::*;
 
-/// More than any of the tables takes.
+/// More than the size of any table.
 const TABLE_BYTES: u64 = 1 << 16;
 
-/// The same tables twice, in a file for each that is asked for.
+/// Returns two views of one switch's tables, with a file for each table.
 fn both_sides() -> [SwitchTables; 2] {
     let files = RefCell::new(BTreeMap::new());
     let map = |wanted: &'static str| {
@@ -59,7 +59,7 @@ fn mapped_tables_are_nobodys_alone() {
     mapped.unshared();
 }
 
-/// One side charges packets, the other gives them back a moment later, and both count drops.
+/// One side charges packets, the other releases them a moment later, and both count drops.
 #[test]
 fn two_sides_lose_no_count() {
     const PACKETS: u64 = 300_000;

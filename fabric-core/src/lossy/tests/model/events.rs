@@ -1,4 +1,4 @@
-//! What happens to a switch, and the kinds of buffer management that it happens to.
+//! Events at a switch, and the kinds of buffer management under test.
 
 use super::super::*;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ pub(super) const SHORT: u64 = 4000;
 pub(super) const LEAST: u64 = 2000;
 pub(super) const IDLE: u64 = 3000;
 pub(super) const FIRST_PACKETS: u32 = 2;
-/// Whose queue first packets get.
+/// Priority whose queue first packets join.
 pub(super) const FIRST_CLASS: u8 = 1;
 pub(super) const FAIR: FairDropping = FairDropping {
     shares: FairShares::Queues,
@@ -53,15 +53,15 @@ pub(super) fn kinds() -> Vec<Kind> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// A packet comes in at a port and leaves by the other.
+    /// A packet arrives at a port and leaves by the other.
     Arrival { port: u32, class: u8, flow: u16, first_rtt: bool, padding: u64 },
-    /// The first packet of a queue has its turn.
+    /// The scheduler chooses the first packet of a queue.
     Turn { port: u32, class: u8 },
-    /// The first packet of a queue is dropped, though nothing of the scheme says so.
+    /// The first packet of a queue is dropped for a reason that is not the scheme's.
     Discard { port: u32, class: u8 },
-    /// Lossless packets take this much of the shared pool.
+    /// Lossless packets hold this many bytes of the shared pool.
     Others(u64),
-    /// The control plane counts and measures.
+    /// The control plane counts congested queues and measures rates.
     Update,
     /// Time passes.
     Time(u64),

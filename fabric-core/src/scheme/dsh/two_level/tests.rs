@@ -13,7 +13,7 @@ const PHI: u64 = 6400;
 const POLICY: Policy =
     Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off).with_scheme(SchemeKind::Dsh, 0);
 
-/// Priorities 2 and 5 are lossless, and T is a tenth of what is free of 200,000 bytes.
+/// Priorities 2 and 5 are lossless, and T is a tenth of the free bytes of a pool of 200,000 bytes.
 fn tables() -> OwnedTables {
     let config = SwitchConfig {
         shared_pool_bytes: 200_000,
@@ -57,14 +57,14 @@ fn renew(tables: &OwnedTables, level: PauseLevel, priority: u8, pause: u32) -> O
     Dsh::renewal(&ingress(tables, priority), level, pause, Nanos(0))
 }
 
-/// The same queue without shared headroom.
+/// The ingress queue of `priority` without shared headroom.
 fn unshared(tables: &OwnedTables, priority: u8) -> Ingress<'_, OwnedTables> {
     let options = Options { shared_headroom: false, ..Options::default() };
     let policy = POLICY.with_scheme(SchemeKind::Dsh, options.to_bits());
     Ingress::of(tables, policy, PORT, Priority::new(priority)).unwrap()
 }
 
-/// Adds to what a queue holds, all of it in the shared pool.
+/// Adds bytes in the shared pool to a queue.
 fn hold(at: &Ingress<'_, OwnedTables>, bytes: u64) {
     for cell in [&at.queue.shared_bytes, &port(at).shared_bytes, &at.switch.shared_bytes] {
         cell.add::<OwnedTables>(bytes);
@@ -88,7 +88,7 @@ fn arrive(at: &Ingress<'_, OwnedTables>, pool: Pool, now: Nanos) -> Option<Order
     sent
 }
 
-/// Level, and the classes that are paused and resumed.
+/// Level of an order, and the classes that it pauses and resumes.
 fn spoken(order: Option<Order>) -> Option<(PauseLevel, u8, u8)> {
     order.map(|order| match order.control {
         HopControl::Classes(pauses) => (order.level, pauses.paused(), pauses.resumed()),
@@ -118,7 +118,7 @@ fn a_queue_pauses_tau_below_its_threshold() {
     }
 }
 
-/// The queue above, at T = (120,000 - s) / 10, which s meets at 10,909: g = 1 makes no tau.
+/// The queue above without shared headroom: T = (120,000 - s) / 10 equals s at 10,909, and g = 1 has no effect on tau.
 #[test]
 fn without_shared_headroom_a_queue_pauses_at_its_threshold() {
     for (bytes, pauses) in [(10_909, false), (10_910, true)] {
@@ -209,13 +209,13 @@ fn a_packet_in_insurance_pauses_the_port() {
     assert_eq!(spoken(order), Some((PauseLevel::Port, 1 << 2 | 1 << 5, 0)));
 }
 
-/// X_poff = 2 (200,000 - s) / 10, s being what the port, which holds `held`, and others hold; 1000 bytes
-/// are in insurance.
+/// X_poff = 2 (200,000 - s) / 10, where s are the bytes of the port, which holds `held`, and of
+/// other ports; 1000 bytes are in insurance.
 #[test]
 fn a_ports_pause_says_what_went_beyond_which_limit() {
     for (held, of_others, expected) in [
         (33_000, 0, [34_000, 33_400]),
-        // X_poff is 100 bytes, less than are left, and so is what is left.
+        // X_poff is 100 and 10 bytes, less than the free bytes of the pool.
         (0, 199_500, [1000, 100]),
         (50, 199_900, [1050, 10]),
     ] {
@@ -238,7 +238,7 @@ fn a_ports_pause_says_what_went_beyond_which_limit() {
     assert_eq!(both, [1500, 200], "X_poff; the shared pool has 100 bytes besides the port's 500");
 }
 
-/// Without shared headroom a queue that is OFF has no share, however much of the pool is free.
+/// Without shared headroom a queue that is OFF has no share, whatever is free in the pool.
 #[test]
 fn without_shared_headroom_the_limit_of_an_off_queue_is_what_its_port_holds() {
     let tables = tables();
@@ -250,8 +250,8 @@ fn without_shared_headroom_the_limit_of_an_off_queue_is_what_its_port_holds() {
     assert_eq!([order.occupancy_bytes, order.threshold_bytes], [13_000, 12_000]);
 }
 
-/// The port goes ON when insurance is empty and s <= X_pon = 2 (200,000 - s) / 10 - 2000, that is
-/// 31,666; the RESUME names the class whose queue is ON.
+/// The port turns ON when insurance is empty and s <= X_pon = 2 (200,000 - s) / 10 - 2000, that is
+/// 31,666. The RESUME names the class whose queue is ON.
 #[test]
 fn a_port_resumes_the_classes_whose_queues_are_on() {
     let tables = tables();
@@ -284,8 +284,8 @@ fn a_queue_that_turns_on_while_its_port_is_off_says_nothing_until_the_port_does(
     assert_eq!(spoken(after_departure(&five)), Some((PauseLevel::Port, 0, 1 << 2 | 1 << 5)));
 }
 
-/// A queue that waits behind someone's PAUSE has all insurance; its neighbour's departures free the
-/// port.
+/// A queue that waits behind a PAUSE holds all insurance; departures from the port's other queue
+/// free the port.
 #[test]
 fn what_makes_room_in_the_share_empties_insurance() {
     let tables = tables();
@@ -298,7 +298,7 @@ fn what_makes_room_in_the_share_empties_insurance() {
     assert_eq!(after_departure(&two), None);
     assert_eq!(five.queue.headroom_bytes.load(), 3000, "34,000 are above it");
     give_back(&two, 2000);
-    // 33,600 - 32,000 = 1600 find room.
+    // 33,600 - 32,000 = 1600 bytes find room.
     assert_eq!(after_departure(&two), None);
     let held = |cell: &crate::cell::Cell64| cell.load();
     assert_eq!((held(&five.queue.headroom_bytes), held(&five.queue.shared_bytes)), (1400, 5600));
@@ -331,8 +331,8 @@ fn without_shared_headroom_insurance_waits_for_its_queue() {
     assert_eq!(port(&two).insurance_bytes.load(), 0);
 }
 
-/// All of a port's packets are blocked, so that none departs; when other ports have drained, the
-/// refresh of its pause finds that it may go ON.
+/// All of a port's packets are blocked, so that none departs. When other ports have drained, the
+/// refresh of its pause turns it ON.
 #[test]
 fn a_refresh_resumes_a_port_without_departures() {
     let tables = tables();
@@ -401,7 +401,7 @@ fn a_refresh_resumes_a_queue_whose_threshold_has_risen_if_it_is_tested_then() {
     }
 }
 
-/// The port of [`a_refresh_resumes_a_port_without_departures`], whose queue 2 is below its own threshold now.
+/// The port of [`a_refresh_resumes_a_port_without_departures`], with queue 2 below its own threshold.
 #[test]
 fn the_resume_of_a_port_tests_the_queues_whose_pauses_it_would_renew() {
     for tested in [false, true] {
@@ -422,7 +422,7 @@ fn the_resume_of_a_port_tests_the_queues_whose_pauses_it_would_renew() {
     }
 }
 
-/// What would be left of the others' bytes decides: X_qon = (200,000 - stays) / 10 - 1000.
+/// The remaining bytes of the other queues decide: X_qon = (200,000 - stays) / 10 - 1000.
 #[test]
 fn a_queue_may_resume_if_what_stays_leaves_it_enough() {
     let tables = tables();

@@ -1,4 +1,4 @@
-//! Victims by hand, and under any traffic.
+//! Victims: cases computed by hand, and random traffic.
 
 use proptest::prelude::*;
 use units::{BitsPerSecond, Bytes, Nanos};
@@ -19,11 +19,11 @@ use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 const CLASS: u8 = 3;
 const OTHER: u8 = 4;
 const LENGTH: u64 = 1058;
-/// What a packet takes at 100 Gbit/s, rounded up.
+/// Time of a packet at 100 Gbit/s, rounded up.
 const GAP: u64 = 85;
-/// Insurance of a port: the packet that pauses it, and three after it.
+/// Insurance of a port: the packet that triggers its PAUSE, and three after it.
 const PHI: u64 = 5 * LENGTH;
-/// Two packets in it make a victim.
+/// Two departures within it make a port a victim.
 const PERIOD: u64 = 10_000;
 
 struct Bench {
@@ -31,11 +31,11 @@ struct Bench {
     held: Held,
 }
 
-/// Level, classes that are paused, classes that are resumed.
+/// Level, paused classes, resumed classes.
 type Told = Option<(PauseLevel, u8, u8)>;
 
 impl Bench {
-    /// A shared pool for so many packets; DT leaves a queue a quarter of what is free.
+    /// A switch with a shared pool for `room` packets; under DT a queue may hold a quarter of the free bytes.
     fn new(room: u64) -> Self {
         let config = SwitchConfig {
             shared_pool_bytes: room * LENGTH,
@@ -89,7 +89,7 @@ impl Bench {
         told.map(said)
     }
 
-    /// As if two packets had departed.
+    /// Acts as if two packets had departed.
     fn make_victim(&self, port: u32, now: u64) {
         let line = self.line(port);
         line.tick(Nanos(now));
@@ -99,7 +99,7 @@ impl Bench {
         assert!(line.is_victim(Nanos(now)));
     }
 
-    /// Packets of `class` come at line rate until one has the neighbour told: how many, and what is told.
+    /// Sends packets of `class` at line rate until a hop control frame is due. Returns their number, and the frame.
     fn fill(&mut self, port: u32, class: u8, now: u64) -> (u64, Told) {
         for packets in 1.. {
             let told = self.arrive(port, class, now + packets * GAP).expect("nothing is dropped");
@@ -120,8 +120,8 @@ const QUEUE_PAUSES: Told = Some((PauseLevel::Queue, 1 << CLASS, 0));
 const ALL: u8 = 1 << CLASS | 1 << OTHER;
 const PORT_PAUSES: Told = Some((PauseLevel::Port, ALL, 0));
 
-/// X_qoff of a normal port: T - tau, T = (14 - n) / 4 packets, and tau may be 5 of them. A victim fills the pool, of which
-/// another port has 6 packets, and its insurance takes what is on its way then.
+/// X_qoff of a normal port: T - tau, with T = (14 - n) / 4 packets and a tau of up to 5. A victim fills the pool, in
+/// which another port holds 6 packets, and its insurance takes the packets in flight.
 #[test]
 fn a_victim_pauses_its_port_when_the_pool_is_full() {
     let mut bench = Bench::new(14);
@@ -138,8 +138,8 @@ fn a_victim_pauses_its_port_when_the_pool_is_full() {
     assert_eq!(state::port_of(&bench.tables, 0).unwrap().insurance_bytes.load(), 4 * LENGTH);
 }
 
-/// Alone in the switch its queue reaches X_qoff, tau below the pool's size; and then the port is above what a normal
-/// one may hold, so that its next packet pauses the port.
+/// A victim's queue, alone in the switch, reaches X_qoff, the pool's size minus tau. Then its port
+/// is above the limit of a normal port, so that its next packet pauses the port.
 #[test]
 fn shared_headroom_of_a_victim_is_of_no_use_once_it_is_normal() {
     let mut bench = Bench::new(14);
@@ -149,7 +149,7 @@ fn shared_headroom_of_a_victim_is_of_no_use_once_it_is_normal() {
     assert_eq!(bench.arrive(0, CLASS, 11 * GAP), Ok(PORT_PAUSES));
 }
 
-/// Another port has taken all: the victim's packet goes to insurance, and all classes stop.
+/// Another port holds the whole pool: the victim's packet goes to insurance, and all classes stop.
 #[test]
 fn a_pause_of_the_port_resets_the_state_until_all_classes_resume() {
     let mut bench = Bench::new(8);
@@ -167,7 +167,7 @@ fn a_pause_of_the_port_resets_the_state_until_all_classes_resume() {
 }
 
 impl Bench {
-    /// Port 0 is a victim, and pauses with a packet for which the shared pool has no room: others hold it all.
+    /// Makes port 0 a victim that pauses with a packet without room in the shared pool, which others fill.
     fn make_victim_of_insurance(&mut self) {
         self.tables.switch.shared_bytes.store(8 * LENGTH);
         self.make_victim(0, 2);
@@ -190,7 +190,7 @@ fn a_renewal_that_resumes_the_port_releases_the_state() {
     assert_eq!(Dsh::renewal(&bench.at(CLASS), PauseLevel::Port, 1, Nanos(30)), None);
 }
 
-/// The count is one of the period before.
+/// The count belongs to the previous period.
 #[test]
 fn a_renewal_in_a_later_period_makes_no_victim() {
     let mut bench = Bench::new(8);
@@ -201,7 +201,7 @@ fn a_renewal_in_a_later_period_makes_no_victim() {
     assert!(renewed.resumes && !bench.line(0).is_victim(now));
 }
 
-/// The threshold by which an arrival pauses is that of its own time.
+/// The threshold for an arrival's pause is the threshold at the time of the arrival.
 #[test]
 fn an_arrival_in_a_later_period_finds_the_port_normal() {
     let mut bench = Bench::new(14);
@@ -246,8 +246,8 @@ fn without_the_option_there_are_no_states_and_no_room_for_them() {
 }
 
 proptest! {
-    /// A neighbour sends three more packets after the PAUSE of its port, and three of a class after the PAUSE of the
-    /// class.
+    /// A neighbour sends three more packets after a PAUSE of its port, and three of a class after a
+    /// PAUSE of the class.
     #[test]
     fn any_traffic_is_kept(
         events in prop::collection::vec(
@@ -257,7 +257,8 @@ proptest! {
         room in 4..20u64,
     ) {
         let mut bench = Bench::new(room);
-        // By port: classes that are paused, what came after the PAUSE of each class, and after that of the port.
+        // Indexed by port: paused classes, packets after the PAUSE of each class, and packets after the PAUSE of the
+        // port.
         let mut paused = [0u8; 2];
         let mut of_class = [[0; 8]; 2];
         let mut of_port = [0; 2];

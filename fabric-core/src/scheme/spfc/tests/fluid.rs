@@ -1,20 +1,20 @@
-//! The fluid model of the paper's appendix, beside what the switch decides (Fig. 9).
+//! Compares the fluid model of the paper's appendix with the decisions of the switch (Fig. 9).
 
 use super::*;
 
-/// C, in parts of which rates are computed: divisible by 32 and by 20.
+/// C, in units that make all rates integers: divisible by 32 and by 20.
 const LINE_RATE: u64 = 3_200_000;
 /// `K_spfc` of Section IV-C.
 const K: u64 = 5;
-/// epsilon is a multiple of 1 / this.
+/// epsilon is a multiple of 1 / `STEPS`.
 const STEPS: u64 = 20;
 
-/// Eq. 5: what departs of a burst port, of which there are N.
+/// Eq. 5: departure rate of one of N burst ports.
 const fn departs_of_burst(ports: u64) -> u64 {
     LINE_RATE / (ports + 1)
 }
 
-/// Eq. 6: what departs of the victim port, of whose traffic `congested` / [`STEPS`] is congested (epsilon).
+/// Eq. 6: departure rate of the victim port, with the congested fraction `congested` / [`STEPS`] (epsilon).
 const fn departs_of_victim(ports: u64, congested: u64) -> u64 {
     LINE_RATE * (STEPS - congested) / STEPS + LINE_RATE / (ports + 1)
 }
@@ -29,20 +29,20 @@ const fn distinguishes(ports: u64, congested: u64) -> bool {
 fn eq_5_and_6_by_hand() {
     assert_eq!(departs_of_burst(31), 100_000, "a 32nd");
     assert_eq!(departs_of_burst(1), LINE_RATE / 2);
-    // Half of the traffic is congested: the other half, and a 25th of the bottleneck (Section III-B, N = 24).
+    // Half of the traffic is congested: the other half and a 25th of the bottleneck depart (Section III-B, N = 24).
     assert_eq!(departs_of_victim(24, 10), LINE_RATE / 2 + LINE_RATE / 25);
     assert_eq!(departs_of_victim(9, 20), LINE_RATE / 10, "all of it is");
     assert_eq!(departs_of_victim(9, 0), LINE_RATE + LINE_RATE / 10, "none is");
 }
 
-/// Eq. 7 is Eq. 8, and Section IV-C: `K_spfc` = 5 does not tell apart N < 4, nor epsilon > 0.8 + 1 / (N + 1).
+/// Eq. 7 equals Eq. 8. Section IV-C: `K_spfc` = 5 does not distinguish N < 4, nor epsilon > 0.8 + 1 / (N + 1).
 #[test]
 fn eq_7_says_which_k_distinguishes_the_ports() {
     for ports in 1..=31 {
         for congested in 0..=STEPS {
             let fast = departs_of_victim(ports, congested) * K;
             let slow = departs_of_burst(ports) * K;
-            // Rates are rounded down by less than 1, K times.
+            // Rates are rounded down by less than 1, and multiplied by K.
             let near = |rate: u64| rate.abs_diff(LINE_RATE) <= K;
             let eq_7 = fast > LINE_RATE && LINE_RATE > slow;
             if !near(fast) && !near(slow) {
@@ -58,8 +58,8 @@ fn eq_7_says_which_k_distinguishes_the_ports() {
     }
 }
 
-/// Whether the switch takes a port of 100 Gbit/s for a victim which such a part of the line rate departs from, and
-/// whether that part is a packet or less away from the boundary.
+/// Returns true if the switch considers a port of 100 Gbit/s with this departure rate a victim, and
+/// true if the rate is within a packet of the boundary.
 fn decided(departs: u64) -> (bool, bool) {
     const SPAN: u64 = 20_000;
     let settings = Settings {
@@ -86,7 +86,7 @@ fn decided(departs: u64) -> (bool, bool) {
     (bench.is_victim(0, SPAN - 1), bytes.abs_diff(most / K) <= ON_THE_WIRE)
 }
 
-/// Fig. 9: the switch takes the side of the surface that Eq. 8 says, everywhere but within a packet of the boundary.
+/// Fig. 9: the switch decides as Eq. 8 except within a packet of the boundary.
 #[test]
 fn the_switch_decides_as_eq_8_over_the_grid_of_fig_9() {
     let (mut compared, mut points) = (0, 0);

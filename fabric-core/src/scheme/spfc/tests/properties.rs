@@ -1,19 +1,19 @@
-//! Any traffic: no lossless packet is lost, and the state is what a model of it says that looks at the whole past.
+//! Any traffic: no lossless packet is lost, and the state matches a model that uses the whole past.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Packets that the shared pool has room for.
+/// Packets that fit the shared pool.
 const ROOM: u64 = 8;
-/// Packets that a queue's headroom takes.
+/// Packets that fit a queue's headroom.
 const AFTER_PAUSE: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A packet comes, if its sender may send: one that is paused sends as many as headroom takes.
+    /// A packet arrives, if its sender may send: a paused sender sends as many packets as fit headroom.
     Arrive { port: u32, class: u8 },
-    /// The oldest packet of a queue leaves, if there is one.
+    /// The oldest packet of a queue leaves, if any.
     Depart { port: u32, class: u8 },
 }
 
@@ -27,12 +27,12 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((gap, event), 1..300)
 }
 
-/// All that has happened to what has one state.
+/// Past events of one state.
 #[derive(Default)]
 struct Past {
-    /// When something departed, and its bytes on the wire.
+    /// Times of departures, and their bytes on the wire.
     departed: Vec<(u64, u64)>,
-    /// When a class was paused and resumed: its number, and whether it was paused.
+    /// Times of pauses and resumes, the class, and true for a pause.
     pauses: Vec<(u64, u8, bool)>,
 }
 
@@ -42,7 +42,7 @@ impl Past {
         of_period.map(|(_, bytes)| bytes).sum()
     }
 
-    /// Whether a class is paused after all that happened before `until`, which is not included.
+    /// True if any class is paused by the events before `until`, exclusive.
     fn is_paused(&self, until: u64) -> bool {
         let mut paused = 0u8;
         for &(_, class, pauses) in self.pauses.iter().filter(|(at, ..)| *at < until) {
@@ -51,7 +51,7 @@ impl Past {
         paused != 0
     }
 
-    /// Fig. 7 and 10 without a state: fast in this period or in the last one, and not reset since.
+    /// Fig. 7 and 10 without a state: true if fast in this period or in the last, and not reset since.
     fn is_victim(&self, now: u64, number: u64) -> bool {
         let period = now / PERIOD;
         let begins = period * PERIOD;
@@ -74,7 +74,7 @@ proptest! {
         per in prop::sample::select(vec![Per::Port, Per::Queue]),
     ) {
         let mut bench = bench(per);
-        // By port and class: packets after the PAUSE that holds.
+        // Indexed by port and class: packets after the PAUSE in effect.
         let mut after_pause = [[0u32; 8]; 2];
         let mut pasts: [[Past; 8]; 2] = Default::default();
         let whose = |class: u8| if per == Per::Port { 0 } else { usize::from(class) };

@@ -106,7 +106,7 @@ fn emitted(packet: &RocePacket) -> Vec<u8> {
     frame
 }
 
-/// The frame of a packet without telemetry with its IPv4 checksum and its ICRC made right again.
+/// Corrects the IPv4 checksum and the ICRC in a frame without telemetry.
 fn sealed(mut frame: Vec<u8>) -> Vec<u8> {
     let (ipv4, _) = ipv4::Header::parse(&frame[14..]).unwrap();
     let (checksum, end) = (ipv4.expected_checksum(), 14 + usize::from(ipv4.total_length()));
@@ -116,7 +116,7 @@ fn sealed(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// The frame of `packet` with `bytes` written over it at `at`, and sealed.
+/// The frame of `packet` with `bytes` at `at` and correct checksums.
 fn altered(packet: &RocePacket, at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut frame = emitted(packet);
     frame[at..at + bytes.len()].copy_from_slice(bytes);
@@ -132,7 +132,7 @@ fn frames_are_those_of_scapy() {
     }
 }
 
-/// The ICRC takes the byte as ones, so nothing else changes.
+/// The ICRC counts the byte as ones, so no other byte changes.
 #[test]
 fn an_echo_of_congestion_is_one_bit_of_an_ack() {
     let echo = RocePacket { congestion_echo: true, ..NAK };
@@ -254,7 +254,7 @@ fn the_largest_value_of_each_field_and_the_longest_packet_are_carried() {
     }
 }
 
-/// Telemetry, or none.
+/// Optional telemetry.
 fn telemetry() -> impl Strategy<Value = Option<TelemetryFields>> {
     (0..=8u8, any::<u8>(), any::<[bool; 2]>()).prop_map(|(room, hops, [echo, exceeded])| {
         let hops = hops % (room + 1);
@@ -325,10 +325,10 @@ proptest! {
     #[test]
     fn one_flipped_bit_is_found(packet in packets(), bit: Index) {
         let mut frame = emitted(&packet);
-        // The MAC addresses, telemetry and the Ethernet padding are the FCS's to protect.
+        // Only the FCS protects the MAC addresses, telemetry and the Ethernet padding.
         let bit = bit.index(8 * (2 + 20 + packet.udp_length())) + 8 * 12;
         frame[bit / 8] ^= 1 << (bit % 8);
-        // The ICRC leaves BECN out, which means something in an ACK.
+        // The ICRC excludes BECN, which has a meaning in an ACK.
         let becn = 8 * (14 + 20 + 8 + 4) + 6;
         let echo = !packet.congestion_echo;
         match RocePacket::parse(&frame) {

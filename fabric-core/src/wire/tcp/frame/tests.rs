@@ -160,7 +160,7 @@ fn what_does_not_fit_is_not_emitted() {
     assert_eq!(long.emit(&LINK, &mut vec![0; 70_000]), Err(too_long));
 }
 
-/// The error of a segment of which some bytes were replaced and the checksum made right again.
+/// Parses a segment in which some bytes are replaced and the checksum is corrected.
 fn refusal(segment: &Segment, at: usize, bytes: &[u8]) -> Result<Segment, ParseError> {
     let mut frame = emitted(segment);
     frame[at..at + bytes.len()].copy_from_slice(bytes);
@@ -261,7 +261,7 @@ prop_compose! {
 }
 
 proptest! {
-    /// What switches write into the bytes is what the value keeps, and the checksum stays right.
+    /// Stamps of switches in the bytes match stamps in the value, and the checksum stays correct.
     #[test]
     fn values_and_bytes_are_stamped_alike(
         segment in segments(),
@@ -290,8 +290,8 @@ proptest! {
         prop_assert_eq!(Segment::parse(&emitted(&segment)), Ok(segment));
     }
 
-    /// Any flipped bit behind the Ethernet header shows, but for the identification and DF of IPv4, which are in
-    /// its header's checksum.
+    /// Any flipped bit after the Ethernet header is detected, except in the identification and DF
+    /// of IPv4, which its header's checksum covers.
     #[test]
     fn a_flipped_bit_is_noticed(segment in segments(), bit: Index) {
         let mut frame = emitted(&segment);
