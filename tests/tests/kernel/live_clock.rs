@@ -360,17 +360,21 @@ fn timers_of_an_idle_fabric_rest() {
     assert_eq!(summary(&out)["ended"], "drained");
     command(&["deploy", &lab.folder.path("lab.toml"), "--out", &out]).assert_code(0);
     thread::sleep(STALL / 10);
-    for host in [1, 2] {
+    let send = |host| {
         inside(host, || {
             let sender = UdpSocket::bind("0.0.0.0:0").unwrap();
-            // More than a tenth of a second of the link, so that both share the receiver's.
-            for _ in 0..200 {
+            // More than half a second of the link, so that both share the receiver's.
+            for _ in 0..1000 {
                 sender.send_to(&[0; 1400], "10.0.1.1:9").unwrap();
             }
         });
-    }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| send(1));
+        scope.spawn(|| send(2));
+    });
     await_that("they arrive", || {
-        inspect()["hosts"][0]["program_frames_received"].as_u64() > Some(250)
+        inspect()["hosts"][0]["program_frames_received"].as_u64() > Some(1000)
     });
     sampled();
 }
