@@ -9,6 +9,10 @@
 //!
 //! So results do not depend on the division, the number of threads or the length of windows: nothing depends on a
 //! wall clock, threads or the iteration of hash maps.
+//!
+//! A window is at most 100 us, and a few nanoseconds in a fabric without delays, which therefore runs slowly.
+//! Conservative parallel simulation by windows is as in UNISON (`EuroSys` 2024). Arrivals come before transmissions, so a
+//! PAUSE stops a transmission of the same instant if the response time is zero.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "ports, priorities, slots and lengths are packed into events and rows on every hop; what \

@@ -16,8 +16,8 @@
 //!    arms in `transport.rs` and `transport/tcp.rs`, and the line in `emulation/src/host_settings.rs`.
 //! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
 //!    `results/src/flow_trace.rs`; the names in the documentation of the keys `congestion_control`, which is the
-//!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the tables of
-//!    docs/scenarios.md and of ARCHITECTURE.md; a check in `tests/src/fabric/congestion.rs`.
+//!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the table of
+//!    docs/scenarios.md; a check in `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
 pub mod cubic;

@@ -1,4 +1,6 @@
 //! Counters of a host.
+//!
+//! Results have only the counters that `emulation/src/engine/books.rs` sums up: CNPs and packets sent again.
 
 use crate::reliability::Reception;
 

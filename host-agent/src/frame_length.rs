@@ -1,4 +1,7 @@
 //! Lengths of the frames that hosts exchange, without FCS.
+//!
+//! With `[frames]` the accounted length of a frame differs from its real length. Hosts, stores of frames, headroom and
+//! `emulation/src/ideal.rs` compute it here; switches get it with each frame, in the kernel through `CLOCK`.
 
 use fabric_core::wire::telemetry;
 use units::Bytes;

@@ -7,7 +7,6 @@
 //!
 //! 1. In a folder here, types that implement the two traits, with their tests.
 //! 2. In `scheme.rs`, the only place that names the schemes: a variant of [`Reliability`], `Sender` and `Receiver`.
-//! 2. In `scheme.rs`, the only place that names the schemes: a variant of [`Reliability`], `Sender` and `Receiver`.
 //! 3. In `scenario/src/reliability.rs` a variant of `Reliability` and of `ReliabilityKey`; its parameters are keys in
 //!    `RoceRcKeys` in `scenario/src/transport.rs`. The compiler requires the line in
 //!    `emulation/src/host_settings.rs`.

@@ -1,4 +1,7 @@
 //! PFC storms: a NIC that pauses its neighbour continuously, as a broken NIC does, however little it holds.
+//!
+//! The NIC sends PFC frames ahead of everything else. `[[storms]]` of a scenario and `xoff storm` are commands to its
+//! node.
 
 use fabric_core::hop_control::ClassPauses;
 use fabric_core::map_abi::PRIORITIES;

@@ -1,4 +1,14 @@
 //! Transports of flows: the one place that names all transports.
+//!
+//! # Adding one
+//!
+//! 1. Its two ends in files or a folder here, and arms in this module.
+//! 2. If its packets are of another kind: a variant of `Packet` in `fabric-core/src/wire/packet.rs` and of
+//!    `MemoryFrame` in `emulation/src/datapath/memory.rs`.
+//! 3. A kind of `TransportKeys` in `scenario/src/transport.rs`, and its line of `protocol` in
+//!    `emulation/src/host_settings.rs`.
+//! 4. Not checked by the compiler: `Frames` in `emulation/src/ideal.rs`, the NIC's filter in `switch-ebpf/src/main.rs`,
+//!    and a document in `docs/`.
 
 use fabric_core::map_abi::FlowKey;
 use fabric_core::wire::roce::UDP_PORT;

@@ -1,4 +1,14 @@
 //! Static routes: next hops that an operator has written. They override the shortest paths.
+//!
+//! All code that follows paths calls [`Fabric::ports`](super::Fabric::ports), the one place that combines static routes
+//! and shortest paths. Hosts with equal routes form a group ([`Racks::by_routes`](super::Racks::by_routes)), so a
+//! fabric without static routes is analysed rack by rack.
+//!
+//! # Adding a way to match frames
+//!
+//! 1. [`RouteMatch`] and [`Traffic`] here.
+//! 2. Its key: `RouteEntry` in `scenario/src/routes.rs`. For policy routes of switches: `Scenario::policy_routes`.
+//! 3. `static_routes.rs` of `xoff inspect`, and docs/scenarios.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 

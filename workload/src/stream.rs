@@ -1,4 +1,10 @@
 //! Flows of all workloads of a scenario, one by one, in order of time.
+//!
+//! # Adding a workload
+//!
+//! 1. A recipe in a file here, and its variant of `Source` and `Generator`.
+//! 2. A kind of `WorkloadKeys` in `scenario/src/flow_keys.rs` and of `Workload` in `scenario/src/flows.rs`.
+//! 3. `scenario/src/tests/workloads.rs` and `fuzz/seeds/workloads.toml`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -6,6 +6,9 @@
 //! When a frame is written to a tap device, its program runs within the call. So the engine sends one frame, takes
 //! its record, and goes on, and frames keep their order even if the kernel defers a program. If the record does not
 //! come, the engine waits, and then the run fails: it never reports results that a lost frame has falsified.
+//!
+//! Each frame sent must leave one record, or appear in one AF_XDP ring, with the port and the time that it was sent
+//! with. A frame without a sender ends the run, too.
 
 mod deploy;
 mod frames;

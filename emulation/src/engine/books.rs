@@ -1,4 +1,9 @@
 //! The end of a run: counters into the summary, and the books checked.
+//!
+//! At the end of a drained run every counter of a switch is zero, every descriptor is free, and the frames sent are the
+//! frames received plus those that faults took. `summary.json` lists differences under `books`; the run then fails.
+//! Lossless packets that switches dropped do not violate the books: they are under `limits_reached`
+//! (`losses.rs`), and the run fails, too.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

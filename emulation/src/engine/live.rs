@@ -1,4 +1,7 @@
 //! The engine on the real clock: each window runs when the wall clock reaches it. See [`crate::live`].
+//!
+//! An idle engine waits for taps, the desk's waker and its next event. Periodic tasks rest while nothing that they read
+//! can change, and continue at their usual instants, so results of a live fabric have the rows of a run.
 
 mod programs;
 mod storms;

@@ -1,5 +1,11 @@
 //! A host's kernel network stack behind its NIC, used by programs in the host's namespace. The NIC sends their
 //! frames at its line rate, in turns with its own packets, and stops them while their class is paused.
+//!
+//! The stack is at a separate tap device, whose descriptor the engine has, and not at the host's port. There its
+//! frames would run the switch's XDP program at any instant, also during a departure, and the switch's cells rely on
+//! turns (`fabric_core::cell`). The host's XDP program passes all frames to its AF_XDP socket (`whole_host_port`), and
+//! frames for a stack are written to its tap device. The store of frames marks frames of programs; their bytes do not
+//! matter, so they cannot be taken for packets of the emulation.
 
 use std::collections::VecDeque;
 

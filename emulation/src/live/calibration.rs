@@ -6,6 +6,9 @@
 //! its link, in packets of max length. The first trial is not dilated. The wall time that it needs per emulated
 //! second determines the second dilation: the first of the steps 1, 2, 3, 5, 7, 10, 20 .. at which the machine is
 //! idle for a fifth of its time. The first punctual trial decides.
+//!
+//! A trial's traces are all in the tables of the switches, which are cleared and configured again (`run::renew`). Each
+//! trial has a new engine.
 
 use std::fmt;
 use std::num::NonZeroU32;

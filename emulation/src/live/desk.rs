@@ -1,4 +1,12 @@
 //! Requests of users to a live fabric, from other threads.
+//!
+//! Answers come through channels. The channels of captures are bounded: frames without room are lost and counted.
+//!
+//! # Adding a request
+//!
+//! 1. A variant of `Request`, and its arm in `engine/live.rs`.
+//! 2. `Request` and `Answer` in `protocol.rs` of the live commands, its arm in their `supervisor.rs`, and a command.
+//! 3. docs/live.md, and a test in `tests/tests/kernel/live.rs`.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};

@@ -1,4 +1,7 @@
 //! Lateness of deadlines, for each node.
+//!
+//! Each node has a meter, which moves to the thread that runs the node's part. A deadline costs one read of the wall
+//! clock and two additions. Flows remember the counts at their start. Verdicts use counts; percentiles are for people.
 
 use std::time::{Duration, Instant};
 

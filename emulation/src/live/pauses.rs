@@ -1,4 +1,6 @@
 //! PAUSE frames received on each wire, and the time for which they paused each priority.
+//!
+//! The engine adds them up as the notes of pauses reach the record, because views once a second would miss most pauses.
 
 use topology::WireId;
 use units::Nanos;

@@ -1,4 +1,8 @@
 //! The state of a live fabric at one instant.
+//!
+//! A new value is filled in `engine/live_view.rs`. `xoff inspect NAME` shows it in `report.rs` of the live commands;
+//! `xoff top` and `xoff watch` compare two views in `glance.rs`, and show the result in `screen/draw.rs` and
+//! `watch.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt;

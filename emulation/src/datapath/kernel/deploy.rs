@@ -1,4 +1,6 @@
 //! Setup of a fabric: namespaces and links, programs and sockets.
+//!
+//! Programs, maps, sockets and interfaces end with the process and its namespaces: nothing is pinned.
 
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
