@@ -1,4 +1,7 @@
 //! `summary.json`: a run in a page of numbers.
+//!
+//! Each numeric field, with its line of `SUMMARY_KEYS`, is a metric of sweeps. `emulation/src/engine/books.rs` or
+//! `record.rs` fills it. `Metrics::sample` of sweeps must exclude it if it means nothing while flows are missing.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,11 @@
 //! One table of a results folder, in the format requested for the run.
+//!
+//! # Adding a format
+//!
+//! 1. A file beside `csv.rs` and `parquet.rs` that writes the fields of a row (`row.rs`); an arm of `TableFile` and
+//!    `TableFormat` here, and of `table_reader.rs`.
+//! 2. `TableFormat` in `scenario/src/results.rs`, and `Format` of the commands `run` and `sweep`.
+//! 3. The table of formats in `documentation.rs`.
 
 use std::fmt;
 use std::io::Write;

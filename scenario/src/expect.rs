@@ -2,6 +2,11 @@
 //!
 //! This module checks the form of expectations. Code that has the results checks names of numbers and columns, and
 //! reports errors at the place that [`Written`] keeps.
+//!
+//! # Adding a condition
+//!
+//! Its form belongs here. Names, units, and the tables that a scenario writes are in `expectation/` beside the commands
+//! (`kind.rs`, `table.rs`). docs/scenarios.md documents both.
 
 mod plain;
 mod written;

@@ -1,4 +1,14 @@
 //! `[[faults]]`: deliberate faults on wires.
+//!
+//! # Adding a kind, or a class of frames
+//!
+//! 1. A variant of `Fault` or `FrameClass` here and of `FaultKeys` in `fault_keys.rs`, whose documentation lists
+//!    the names; its effect in `emulation/src/engine/faults.rs`.
+//! 2. `FaultTotals` in `results/src/fault.rs`, and docs/faults.md.
+//! 3. In live fabrics: `emulation/src/live/impairment.rs`, `emulation/src/engine/faults/own.rs`, and `impair.rs` of the
+//!    commands.
+//! 4. For captures: `capture.rs` here, and `captured_by` in `emulation/src/engine/core.rs`. Frames that end neither by
+//!    `Outcome::Dropped` nor on a wire need a call of `Core::capture_dropped`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,10 @@
 //! `[topology]`: a generated or listed fabric, from which a [`Fabric`] is built.
+//!
+//! # Adding a topology
+//!
+//! A kind of `TopologyKeys` in `topology_keys.rs` and of `ShapeKind` here, which makes its `topology::Plan`. The
+//! crate `topology` routes any plan and does not change. Not checked by the compiler: a test in `tests/shapes.rs`, and
+//! the kinds in README.md.
 
 use std::collections::BTreeSet;
 

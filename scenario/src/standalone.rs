@@ -3,6 +3,11 @@
 //!
 //! Both become a scenario with one switch, so that all settings of switches and hosts apply here, too. Settings that
 //! need a fabric are refused.
+//!
+//! # Adding a key
+//!
+//! Keys of `[switch]` and `[host]` are a scenario's. Others: `SwitchFileKeys` or `PortKeys` here, their reader in
+//! `standalone/src/switch/setup.rs`, docs/standalone.md, and a test in `tests/tests/kernel/standalone.rs`.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

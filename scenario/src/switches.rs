@@ -1,4 +1,9 @@
 //! `[[switches]]`: values of some switches that differ from `[switch]`.
+//!
+//! # Adding a key
+//!
+//! A field of `SwitchesEntry` and `OwnKeys`; its readers call `Scenario::switch_at`. `fabric_core::policy::Policy`
+//! cannot depend on it, because all switches of a fabric have one policy.
 
 use std::collections::BTreeMap;
 
