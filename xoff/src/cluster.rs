@@ -4,6 +4,15 @@
 //! folder, which all machines share. [`slurm`] submits a job and queries its state; [`kubernetes`] writes it as a
 //! manifest. A task executes its runs that are not yet complete, so a job can be stopped, killed and submitted again at
 //! any time.
+//!
+//! The run folders in `runs/` are the only evidence of complete runs. A scheduler is queried only for active tasks, so
+//! its forgotten jobs do no harm. Tasks hold no lock, because a lock on NFS may be visible to one machine only; two
+//! submissions meet at the creation of `jobs/N`.
+//!
+//! # Adding a scheduler
+//!
+//! A module beside `slurm.rs`, a variant of `Scheduler` in `cluster_arguments.rs`, a command beside that of Slurm,
+//! docs/cluster.md, and a folder beside `tests/tests/cluster/`.
 
 mod deal;
 mod description;

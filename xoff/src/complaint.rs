@@ -2,6 +2,10 @@
 //!
 //! A complaint keeps its parts until it is printed, as text or as JSON. No part is parsed from the text, so a
 //! scenario's name or a path with a line end cannot pass for another part. Control characters are escaped in the text.
+//!
+//! Values that scenarios refuse are `Refusal`s, with a place in the file `ScenarioError`s (both in `scenario`); a
+//! complaint is the form that the terminal shows. Texts of other programs and logs are read in `sweep/follow.rs` and
+//! `LiveFolder::failure`.
 
 use std::error::Error;
 

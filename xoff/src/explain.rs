@@ -5,6 +5,9 @@
 //!
 //! All input is frames on wires, so the answers are equal on both datapaths, and no scheme is known by name: PFC, BFC,
 //! OFC and GFC appear as a pause of a class or a queue, or as a port that stands idle while packets wait.
+//!
+//! The wire log is `results/src/wire_log.rs`, written by `emulation/src/engine/wire_logger.rs`. A new answer needs
+//! docs/explain.md and a scenario with a known cause in `tests/src/fabric/explain.rs`.
 
 mod answer;
 pub mod journey;

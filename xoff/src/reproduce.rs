@@ -4,6 +4,21 @@
 //! [`Paper`], [`Figure`] and [`Claim`] are data. [`Outcome`] holds the results of a figure's complete runs, [`report`]
 //! makes the tables, and [`check`] compares runs with numbers that ship. Numbers are [`Decimal`]s, so that a table is
 //! equal on every machine.
+//!
+//! An [`Observation`] is a quantity of one run, an [`Estimate`] its statistic over the seeds of a cell; medians of
+//! times to an event count censored runs (`survival`). A claim is judged in each reading that its paper leaves open.
+//! Sweeps run by the code of `xoff sweep`. A test checks that the sweep of every figure loads and that every claim
+//! names existing cells and numbers.
+//!
+//! # Adding a figure, a paper or a statistic
+//!
+//! 1. A figure: its sweep in `scenarios/PAPER/`; in the paper's module its file in `files!`, a [`Figure`], and its
+//!    place in `figures` of `PAPER`. `xoff reproduce PAPER FIGURE --write-check scenarios/PAPER/check.csv` writes its
+//!    check. Its results go into `docs/reproduction/PAPER.md` by hand, from `report.md`, by the rules of
+//!    `docs/reproduction/README.md`.
+//! 2. A paper: the same with a new name, a line of [`PAPERS`], README.md and the list in `docs/reproduction/README.md`.
+//! 3. A statistic: [`Statistic`] and [`Estimate`], and its sources here. Not checked by the compiler:
+//!    `report/number.rs`, `report/csv.rs`, `docs/reproduction/README.md`.
 
 mod bfc;
 mod bshare;

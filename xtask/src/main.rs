@@ -3,6 +3,9 @@
 //!
 //! Every command needs only a stable toolchain to start. It installs the tools that it lacks, or reports what is
 //! missing and how to get it.
+//!
+//! A new command is a variant of `Task` and a file, with a line in CONTRIBUTING.md and in README.md's directory
+//! index.
 
 mod apt;
 mod bench;

@@ -1,4 +1,9 @@
 //! `xoff deploy`: starts a live fabric.
+//!
+//! # Adding an option
+//!
+//! `Arguments` or `Pace` here, and `Options` in `emulation/src/live.rs`. Not checked by the compiler: `Launch` and
+//! `start` in `deploy/launch.rs`, `Description` in `live/folder.rs`, which `--replace` compares, and docs/live.md.
 
 mod launch;
 mod replacement;

@@ -1,4 +1,8 @@
 //! Catalogue of the tests.
+//!
+//! A new test is a function in a module beside this one and a line of `CATALOGUE`; a test that is a scenario is a file
+//! in `scenarios/` and a function in `fabric.rs`. It also needs the table in docs/kernel-ci.md and a fault that it must
+//! find in `tests/tests/kernel/selftest_faults.rs`.
 
 use super::bench::{Bench, Ended};
 use super::{evidence, fabric, hooks, live_program, redirect, ring, turmoil, xsk};
