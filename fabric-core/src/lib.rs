@@ -9,6 +9,49 @@
 //! [`departure`] lets the scheme decide about a packet whose turn it is, and reverts the counts of arrival. [`policy`]
 //! selects the scheme. At a standalone switch [`reception`] selects the frames of the switch, and [`turn`] alternates
 //! arrivals and departures. [`map_abi`] is their shared state, [`tables`] the access to it.
+//!
+//! # Names from the DSH paper
+//!
+//! Shan et al., *Efficient Headroom Allocation With Two-Level Flow Control for Lossless Datacenter Networks*, 2025;
+//! "Eq." and "Algorithm" without a paper are its numbers.
+//!
+//! | name | meaning |
+//! | --- | --- |
+//! | SIH | static and independent headroom (Eq. 3): one reserve for each queue |
+//! | DSH | dynamic and shared headroom (Section IV) |
+//! | ON, OFF | an ingress queue, or under DSH a port, is OFF from its PAUSE to its RESUME |
+//! | insurance | DSH's reserve for each port (Eq. 9), used when the port may take no more of the shared pool |
+//! | T | alpha times the free shared buffer (Eq. 2) |
+//! | tau | estimate of the headroom that a queue needs (Algorithm 4) |
+//! | `X_off`, `X_on` | PAUSE above `X_off`, RESUME at or below `X_on`; `X_qoff`, `X_qon` of a queue (Eq. 10), `X_poff`, `X_pon` of a port (Eq. 11) |
+//!
+//! # Adding a map
+//!
+//! 1. Its row in [`map_abi`] and in the table there, its name in `map_abi/names.rs`, an accessor in [`tables`].
+//! 2. `switch-ebpf/src/maps.rs`, `switch-user/src/tables.rs`, and its number of entries in
+//!    `switch-user/src/program.rs`.
+//! 3. Its rows in `tests/src/switch/row.rs` and `tests/src/switch/state.rs`: otherwise the tests do not compare the two
+//!    worlds.
+//!
+//! A scheme needs no map and no change of the eBPF programs: all schemes share `SCHEME_LINES`, cache lines of cells to
+//! which a scheme gives types, and `SCHEME_BLOCKS`, look-up tables. A scheme's state of a packet in the switch is the
+//! descriptor's `note`, which `Scheme::enqueued` writes and `Scheme::dequeued` gets back.
+//!
+//! # Adding a protocol of xoff's own
+//!
+//! 1. A file beside `wire/link_delay.rs` with a number in `wire/experimental.rs`, and an arm of `parse_experimental` in
+//!    `frame.rs`.
+//! 2. `HostArrival::parse` in `emulation/src/datapath.rs`.
+//! 3. A document in `docs/`, `dissectors/xoff.lua`, `fuzz/src/frame.rs`.
+//!
+//! [`scheme`], [`lossy`] and [`hop_control`] have recipes of their subjects.
+//!
+//! # Adding a rule of the PFC family
+//!
+//! 1. A variant of `Rule` and of `Settings` in `scheme/pfc_family/settings.rs`, and arms of `early_limit` and `xon` in
+//!    `scheme/pfc_family.rs`.
+//! 2. A kind of `PauseRuleKeys` and of `PauseRule` in `scenario/src/pause_rule.rs`.
+//! 3. `drawn` in `tests/src/switch/case/rule.rs`, `pause_rule` in `tests/src/fabric/drawn.rs`, and docs/pfc-family.md.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]

@@ -1,4 +1,11 @@
 //! `switch.lossy`: sharing of a switch's buffer by packets of lossy priorities.
+//!
+//! # Adding a kind
+//!
+//! `fabric-core/src/lossy.rs` has the recipe of a buffer management. Its key is a kind of `LossyKeys` in
+//! `lossy/keys.rs` and of `BufferManagement` here. Not checked by the compiler: `KEYS` in
+//! `tests/src/fabric/drawn/lossy.rs`, docs/lossy.md. Periodic counts (congested queues, drain rates) come from the
+//! control plane: `Task::BufferManagement` in a fabric, `standalone/src/switch/counting.rs` in a standalone switch.
 
 mod alphas;
 mod checks;

@@ -1,4 +1,10 @@
 //! `switch.threshold`: thresholds at which a lossless ingress queue sends PAUSE and RESUME.
+//!
+//! # Adding a kind
+//!
+//! A kind of `ThresholdKeys` and `Threshold` here, an arm of `computed_threshold` in
+//! `emulation/src/switch_settings.rs`, code in `fabric-core/src/threshold.rs` if a switch needs some, and `threshold`
+//! in `tests/src/fabric/drawn.rs`.
 
 mod spfc;
 

@@ -1,4 +1,11 @@
 //! `switch.watchdog`: detection of PFC storms, and the switch's reaction.
+//!
+//! # Adding an action
+//!
+//! 1. A variant of `StormAction` in `fabric-core/src/policy.rs`, its effect in `fabric-core/src/watchdog.rs`, and in
+//!    `switch-user/src/switch/storms.rs` at the beginning of a storm; its name in `WatchdogAction` here.
+//! 2. The lists of actions in `xoff doctor` and `tests/src/switch/case.rs`; a test in `tests/tests/test_run/storms.rs`;
+//!    docs/watchdog.md.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

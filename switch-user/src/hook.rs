@@ -1,4 +1,11 @@
 //! Hooks in the kernel at which a switch's ports pass frames to its program.
+//!
+//! # Adding a hook
+//!
+//! 1. A `Hook` in `switch-ebpf/src/hook.rs` and its entry in `switch-ebpf/src/main.rs`.
+//! 2. A variant of `Hook` here and of `HookKind` in `scenario/src/datapath.rs`.
+//! 3. Not checked by the compiler: `AT_OTHER_HOOKS` in `tests/src/fabric.rs`, `HOOKS` in `xtask/src/vm.rs`, `probe` of
+//!    `xoff doctor`, and docs/hooks.md.
 
 use aya::programs::XdpMode;
 

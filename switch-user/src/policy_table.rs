@@ -1,4 +1,6 @@
 //! Hash table of policy routes, laid out for short look-ups in `fabric_core::routing`.
+//!
+//! The table is an array and not a BPF hash map, so that both datapaths find a key in the same rows with the same code.
 
 use fabric_core::map_abi::{FlowKey, POLICY_FLOWS, POLICY_PAIRS, SwitchConfig};
 use fabric_core::routing::{PROBES, policy_row};

@@ -7,6 +7,9 @@
 //!
 //! The watchdog uses the content of PFC frames, not the switch's reaction: under [`StormAction::Forward`] the switch
 //! ignores them.
+//!
+//! Pauses are judged by the instants of their frames (`Arrival::at`). A driver with unread frames reports the instant
+//! up to which it has read (`Switch::set_backlog`), so a late process sees the storm that the link saw.
 
 use std::collections::BTreeSet;
 

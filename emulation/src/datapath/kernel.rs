@@ -7,8 +7,12 @@
 //! its record, and goes on, and frames keep their order even if the kernel defers a program. If the record does not
 //! come, the engine waits, and then the run fails: it never reports results that a lost frame has falsified.
 //!
-//! Each frame sent must leave one record, or appear in one AF_XDP ring, with the port and the time that it was sent
-//! with. A frame without a sender ends the run, too.
+//! Each frame sent must leave one record, or appear in one AF_XDP ring, with the port and the time of its sending.
+//! A frame without a sender ends the run, too.
+//!
+//! The egress auditor (`fabric_core::audit`) runs when a transmission begins, in memory and over tap devices. Over veth
+//! pairs a frame leaves the sending port's interface only at its arrival instant: a TC program audits it there, and the
+//! socket's mark holds the begin of its transmission.
 
 mod deploy;
 mod frames;

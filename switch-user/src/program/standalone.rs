@@ -2,6 +2,10 @@
 //!
 //! eBPF runs the pipeline when a frame arrives, whatever user space does at that time. The two
 //! sides take turns: [`fabric_core::turn`].
+//!
+//! `STANDALONE` in `.rodata` makes `switch_port` read the real clock, number ports by a map, find routes by the longest
+//! prefix (`Tables::host_of`), and pass frames that are not the switch's to the kernel's stack
+//! (`fabric_core::reception`). In a fabric the verifier removes all of that.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 

@@ -1,4 +1,7 @@
 //! Hop control frames that a switch sends and receives, and the timers that renew and end pauses.
+//!
+//! An order of an arrival comes as a record with the frame that eBPF has built. An order of a departure is a plain
+//! value, whose frame is built when it is sent.
 
 use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
 use fabric_core::priority::{self, Priority};

@@ -1,4 +1,8 @@
 //! PFC storms: actions of a switch when its watchdog detects one, and its counts.
+//!
+//! The effect on arrivals and PFC frames is in `fabric_core::watchdog`. Waiting packets are dropped by
+//! `Scheme::discard`, so that every scheme gives back its counts. A new fact about a storm goes into `Storm` here,
+//! `WatchdogRow` in `results/src/watchdog.rs`, and `StormView` and `StormEvent` in `emulation/src/live/view.rs`.
 
 use std::collections::BTreeMap;
 
