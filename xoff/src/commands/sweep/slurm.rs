@@ -1,4 +1,6 @@
 //! `xoff sweep --on slurm`.
+//!
+//! Follows the job of the sweep, submits one, or writes the tables if all runs are complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
