@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::error::Error;
+use crate::process::Process;
 use crate::run_directory;
 
 /// What the name of every namespace of every fabric begins with.
@@ -131,8 +132,8 @@ impl Drop for FabricLock {
 
 /// What a fabric's lock says of its owner.
 pub(crate) enum LockState {
-    /// The owner lives; its process number, unless it has not been written yet.
-    Held(Option<u32>),
+    /// The owner lives; which process it is, unless that has not been written yet.
+    Held(Option<Process>),
     /// The owner died.
     Free,
     /// There is no lock.
@@ -203,7 +204,7 @@ pub(crate) fn namespace_names() -> Result<Vec<(FabricId, String)>, Error> {
 
 fn own(mut file: &File) -> io::Result<()> {
     file.lock()?;
-    writeln!(file, "{}", process::id())
+    writeln!(file, "{}", Process::this())
 }
 
 /// The names in a directory; none when there is no directory.

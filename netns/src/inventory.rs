@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::fabric::{self, FabricId, LockState};
 use crate::privilege;
+use crate::process::Process;
 use crate::run_directory;
 
 /// A fabric that exists, whole or in part.
@@ -22,8 +23,8 @@ pub struct FabricStatus {
 /// Whose a fabric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// A process that lives; its number, unless it has not been written yet.
-    Living(Option<u32>),
+    /// A process that lives; which one, unless that has not been written yet.
+    Living(Option<Process>),
     /// Nobody: the owner died without removing it.
     Gone,
 }
@@ -74,7 +75,8 @@ pub fn destroy(fabric: FabricId) -> Result<(), Error> {
     match status.owner {
         Owner::Gone => remove(&status),
         Owner::Living(process) => {
-            let process = process.map_or_else(|| "?".to_owned(), |process| process.to_string());
+            let process =
+                process.map_or_else(|| "?".to_owned(), |process| process.number.to_string());
             Err(Error::FabricLives { fabric, process })
         }
     }
