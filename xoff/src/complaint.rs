@@ -2,7 +2,7 @@
 //!
 //! A complaint keeps its parts from where they are known to where it is shown, as text or as JSON. Nothing reads them out of a
 //! text, so a name in a scenario or a path with an end of a line in it cannot pass for another part. Control characters are
-//! escaped in the text.
+//! escaped in the text, the message and the hint; `file` is the path as it is.
 
 use std::error::Error;
 
@@ -102,7 +102,7 @@ impl Complaint {
     pub fn json(&self, level: &str) -> Map<String, Value> {
         let mut json = Map::new();
         json.insert(level.to_owned(), self.0.text.as_str().into());
-        json.insert("message".into(), self.0.message.as_str().into());
+        json.insert("message".into(), printable(&self.0.message).into());
         if let Some(Place { file, line_and_column }) = &self.0.place {
             json.insert("file".into(), file.as_str().into());
             if let Some((line, column)) = *line_and_column {
@@ -111,7 +111,7 @@ impl Complaint {
             }
         }
         if let Some(hint) = &self.0.hint {
-            json.insert("hint".into(), hint.as_str().into());
+            json.insert("hint".into(), printable(hint).into());
         }
         json.extend(self.0.more.clone());
         json
@@ -178,7 +178,7 @@ mod tests {
             Value::Object(complaint.json("error")),
             json!({
                 "error": "no file a\\n  --> /etc/passwd:7:3\\nhelp: b",
-                "message": "no file a\n  --> /etc/passwd:7:3\nhelp: b",
+                "message": "no file a\\n  --> /etc/passwd:7:3\\nhelp: b",
             })
         );
     }
