@@ -12,7 +12,7 @@ use topology::{HostId, WireId};
 use units::{Bytes, Nanos, Picos};
 
 use super::impairment::{ImpairmentChange, LinkState};
-use super::view::{View, WireView};
+use super::view::{StormSpan, View, WireView};
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ pub enum Request {
         classes: u8,
         /// How long, of emulated time; `None`: until that is ended.
         span: Option<Picos>,
-        /// Answered once it does.
-        done: Sender<()>,
+        /// How long it then does, by class: an earlier storm may last longer.
+        done: Sender<Vec<StormSpan>>,
     },
     /// It no longer does. Answered with the classes whose storms this has ended.
     EndStorm {
