@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use results::{Keeper, ResultsFolder};
 
-use crate::commands::destroy;
+use crate::commands::destroy::{self, Process};
 
 /// Name of the guardian's command.
 pub const COMMAND: &str = "guardian";
@@ -187,6 +187,8 @@ fn release(folder: &Path) {
 /// Is the guardian: waits for the end of the run and removes what that left. Returns whether nothing is left.
 pub fn watch(arguments: &Arguments) -> bool {
     detach();
+    // Once it has ended, its number may be another's.
+    let run = Process::of(arguments.run);
     let folders = entrusted(&mut io::stdin().lock());
     // The kernel closes files one by one: locks may be held for a moment after the pipe has ended.
     while parent_id() == arguments.run {
@@ -196,11 +198,11 @@ pub fn watch(arguments: &Arguments) -> bool {
         let _ = ResultsFolder::clear_abandoned(&folder, made);
     }
     // There is nobody to tell. A fabric that cannot be removed is for the next run to find.
-    !(arguments.fabrics && leaves_fabric_of(arguments.run))
+    !(arguments.fabrics && leaves_fabric_of(run))
 }
 
 /// Removes abandoned fabrics. Returns whether one of the process `run` is left.
-fn leaves_fabric_of(run: u32) -> bool {
+fn leaves_fabric_of(run: Process) -> bool {
     for _ in 1..TRIES {
         if !destroy::leaves_fabric_of(run) {
             return false;
