@@ -80,6 +80,11 @@ impl Storms {
         ends.fold(self.renewal, Picos::min)
     }
 
+    /// By class: when its storm ends; zero where there is none, [`Picos::MAX`] if it has to be ended.
+    pub const fn ends(&self) -> [Picos; PRIORITIES] {
+        self.ends
+    }
+
     /// The classes that it pauses, a bit each.
     pub fn classes(&self) -> u8 {
         let is_stormy = |class: &priority::Priority| self.ends[class.index()] > Picos::ZERO;

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::error::Error;
+use crate::process::Process;
 use crate::run_directory;
 
 /// Prefix of the names of all namespaces of all fabrics.
@@ -130,8 +131,8 @@ impl Drop for FabricLock {
 
 /// State of a fabric's lock.
 pub(crate) enum LockState {
-    /// The owner lives; its process number, unless it is not written yet.
-    Held(Option<u32>),
+    /// The owner lives; which process it is, unless that has not been written yet.
+    Held(Option<Process>),
     /// The owner died.
     Free,
     /// The lock file does not exist.
@@ -202,7 +203,7 @@ pub(crate) fn namespace_names() -> Result<Vec<(FabricId, String)>, Error> {
 
 fn own(mut file: &File) -> io::Result<()> {
     file.lock()?;
-    writeln!(file, "{}", process::id())
+    writeln!(file, "{}", Process::this())
 }
 
 /// Returns the names in a directory; empty if the directory does not exist.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::fabric::{self, FabricId, LockState};
 use crate::privilege;
+use crate::process::Process;
 use crate::run_directory;
 
 /// An existing fabric, complete or partial.
@@ -22,8 +23,8 @@ pub struct FabricStatus {
 /// State of a fabric's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// The owner lives; its process number, unless it is not written yet.
-    Living(Option<u32>),
+    /// A process that lives; which one, unless that has not been written yet.
+    Living(Option<Process>),
     /// The owner died without removing the fabric.
     Gone,
 }
@@ -74,7 +75,8 @@ pub fn destroy(fabric: FabricId) -> Result<(), Error> {
     match status.owner {
         Owner::Gone => remove(&status),
         Owner::Living(process) => {
-            let process = process.map_or_else(|| "?".to_owned(), |process| process.to_string());
+            let process =
+                process.map_or_else(|| "?".to_owned(), |process| process.number.to_string());
             Err(Error::FabricLives { fabric, process })
         }
     }

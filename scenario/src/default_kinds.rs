@@ -1,4 +1,4 @@
-//! Default kinds of tables, for files that omit the table.
+//! Tables that a file may leave to their defaults: their kinds, and the sections that stand in for them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,6 +39,19 @@ static KINDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
 /// Default kind of the table at a path; `None` if the table has no kind or no default kind.
 pub(super) fn default_kind(path: &str) -> Option<&'static str> {
     KINDS.get(path).map(String::as_str)
+}
+
+/// The path of the table that stands in for the one at a path if nothing is written there.
+pub(super) fn default_section(path: &str) -> Option<&'static str> {
+    match path {
+        "topology.aggregation_link" | "topology.leaf_link" => Some("topology.host_link"),
+        "topology.core_link" => Some("topology.aggregation_link"),
+        "topology.spine_link" => Some("topology.leaf_link"),
+        _ => {
+            let number = path.strip_prefix("flows.")?.strip_suffix(".transport")?;
+            number.bytes().all(|byte| byte.is_ascii_digit()).then_some("host.transport")
+        }
+    }
 }
 
 fn collect(path: &str, table: &toml::Table, kinds: &mut BTreeMap<String, String>) {
@@ -111,5 +124,88 @@ mod tests {
         let whole = ["host.transport={ congestion_control = \"none\" }".to_owned()];
         let refused = Scenario::parse(MINIMAL, Path::new("minimal.toml"), &whole).unwrap_err();
         assert!(refused.title().contains("has no `kind`"), "{refused}");
+    }
+
+    fn sets(sets: &[&str]) -> Vec<String> {
+        sets.iter().map(|&set| set.to_owned()).collect()
+    }
+
+    /// The table of the first entry of `[[flows]]`, or of another section, once all is resolved.
+    fn table(text: &str, overrides: &[&str], path: &[&str]) -> toml::Value {
+        let read = Scenario::parse(text, Path::new("a.toml"), &sets(overrides));
+        let resolved = read.unwrap_or_else(|error| panic!("{overrides:?}: {error}")).to_toml();
+        let table: toml::Value = resolved.parse::<toml::Table>().expect("it is TOML").into();
+        path.iter().fold(table, |table, step| match step.parse::<usize>() {
+            Ok(place) => table[place].clone(),
+            Err(_) => table[*step].clone(),
+        })
+    }
+
+    #[test]
+    fn a_key_of_a_flows_transport_starts_from_the_hosts() {
+        let of_flow = |overrides: &[&str]| table(MINIMAL, overrides, &["flows", "0", "transport"]);
+        let none = of_flow(&["flows.0.transport.congestion_control=none"]);
+        assert_eq!(
+            (none["kind"].as_str(), none["congestion_control"].as_str()),
+            (Some("roce-rc"), Some("none"))
+        );
+        // What is set of the hosts counts, before or after.
+        let host = "host.transport.window=64kB";
+        let flow = "flows.0.transport.congestion_control=none";
+        for order in [[host, flow], [flow, host]] {
+            let both = of_flow(&order);
+            assert_eq!(both["window"].as_str(), Some("64kB"), "{order:?}: {both}");
+            assert_eq!(both["congestion_control"].as_str(), Some("none"), "{order:?}: {both}");
+        }
+        // A transport of another kind has other keys.
+        let tcp = ["host.transport.congestion_control=none", "flows.0.transport.kind=tcp"];
+        let tcp = of_flow(&[&tcp[..], &["flows.0.priority=1"]].concat());
+        assert_eq!(tcp["kind"].as_str(), Some("tcp"));
+        // A table that is written whole is as it is written.
+        let whole = sets(&[flow, "flows.0.transport={ congestion_control = \"none\" }"]);
+        let refused = Scenario::parse(MINIMAL, Path::new("a.toml"), &whole).unwrap_err();
+        assert!(refused.title().contains("has no `kind`"), "{refused}");
+    }
+
+    #[test]
+    fn a_key_of_a_link_starts_from_the_link_below() {
+        let star = "kind = \"star\"\nhosts = 2\n";
+        let tree = MINIMAL.replacen(star, "kind = \"fat-tree\"\nk = 2\n", 1);
+        let link = |overrides: &[&str], name| {
+            let link = table(&tree, overrides, &["topology", name]);
+            [&link["rate"], &link["delay"]].map(|it| it.as_str().unwrap_or_default().to_owned())
+        };
+        let core = "topology.core_link.rate=40Gbps";
+        assert_eq!(link(&[core], "core_link"), ["40Gbps", "1us"]);
+        let below = "topology.aggregation_link.delay=2us";
+        for order in [[core, below], [below, core]] {
+            assert_eq!(link(&order, "core_link"), ["40Gbps", "2us"], "{order:?}");
+            assert_eq!(link(&order, "aggregation_link"), ["10Gbps", "2us"], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn the_sections_that_stand_in_for_others_are_the_documented_ones() {
+        let schema = crate::json_schema();
+        let tables = [("topology", &schema["properties"]["topology"])];
+        let mut found = Vec::new();
+        for (name, section) in tables {
+            let kinds = match section["$ref"].as_str() {
+                Some(name) => &schema["$defs"][name.trim_start_matches("#/$defs/")],
+                None => section,
+            };
+            for kind in kinds["oneOf"].as_array().expect("it has kinds") {
+                for (key, value) in kind["properties"].as_object().expect("a table") {
+                    let about = value["description"].as_str().unwrap_or_default();
+                    if let Some((_, like)) = about.split_once("Default: like `") {
+                        let like = like.split('`').next().unwrap_or_default();
+                        let path = format!("{name}.{key}");
+                        assert_eq!(default_section(&path), Some(&*format!("{name}.{like}")));
+                        found.push(path);
+                    }
+                }
+            }
+        }
+        assert_eq!(found.len(), 4, "{found:?}");
     }
 }

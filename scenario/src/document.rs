@@ -1,11 +1,12 @@
 //! A TOML file and the overrides of the command line as one tree, in which every value knows its place in the source.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use toml::de::{DeTable, DeValue};
 
-use super::default_kinds::default_kind;
+use super::default_kinds::{default_kind, default_section};
 use super::report::{Place, ScenarioError, nearest};
 
 /// Key that gives the kind of a table.
@@ -17,6 +18,8 @@ pub struct Document<'a> {
     sources: Sources<'a>,
     /// Copy of the sources, made on first use.
     texts: OnceLock<Arc<Texts>>,
+    /// Paths of tables that were made for one of their keys, and start from another section.
+    unfinished: BTreeSet<String>,
     /// Table of the whole file.
     pub root: Node,
 }
@@ -30,14 +33,21 @@ pub struct DocumentKind {
     pub schema: &'static str,
     /// Default kind of the table at a path that the file omits; `None` if there is no default.
     pub(super) default_kind: fn(&str) -> Option<&'static str>,
+    /// The path of the table that stands in for the one at a path if the file does not have it.
+    pub(super) default_section: fn(&str) -> Option<&'static str>,
 }
 
 impl DocumentKind {
     /// Scenario file.
-    pub const SCENARIO: Self = Self { noun: "the scenario", schema: "xoff schema", default_kind };
+    pub const SCENARIO: Self =
+        Self { noun: "the scenario", schema: "xoff schema", default_kind, default_section };
     /// Sweep file.
-    pub const SWEEP: Self =
-        Self { noun: "the sweep", schema: "xoff schema sweep", default_kind: |_| None };
+    pub const SWEEP: Self = Self {
+        noun: "the sweep",
+        schema: "xoff schema sweep",
+        default_kind: |_| None,
+        default_section: |_| None,
+    };
 }
 
 /// Texts that a tree was read from.
@@ -159,12 +169,16 @@ impl<'a> Document<'a> {
         let origin = Origin { source: Source::File, span: table.span() };
         let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
         let sources = Sources { file, text, overrides, settings };
-        let mut document = Self { kind, sources, texts: OnceLock::new(), root };
+        let (texts, unfinished) = (OnceLock::new(), BTreeSet::new());
+        let mut document = Self { kind, sources, texts, unfinished, root };
         for number in 0..overrides.len() {
             document.set_override(number)?;
         }
         for entry in settings.entries {
             document.set_entry(entry)?;
+        }
+        while let Some(path) = document.unfinished.pop_first() {
+            document.finish(&path);
         }
         Ok(document)
     }
@@ -231,6 +245,7 @@ impl<'a> Document<'a> {
         };
         let start = path.len() + 1;
         let origin = Origin { source, span: start..whole.len() };
+        self.forget_below(path);
         let node = self.reach(path, |step| Origin { source, span: step })?;
         let path = node.path.clone();
         *node = match DeValue::parse(text) {
@@ -251,13 +266,56 @@ impl<'a> Document<'a> {
             source,
             span: start.map_or_else(|| key.clone(), |start| shifted(&step, start)),
         };
+        self.forget_below(&entry.key);
         let node = self.reach(&entry.key, place)?;
         *node = entry.node.moved(node.path.clone(), source);
         Ok(())
     }
 
-    /// Returns the node at a path, and adds missing tables with their default kind. `place` gives the origin of a step
-    /// from its bytes in the path.
+    /// Forgets the unfinished tables at a path and below it: what is written there whole starts from nothing.
+    fn forget_below(&mut self, path: &str) {
+        let is_below = |other: &str| {
+            other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.unfinished.retain(|other| !is_below(other));
+    }
+
+    /// Gives a table that was made for one of its keys the other keys of the section that would stand in for it. The section
+    /// is read last, so the order of the overrides does not matter.
+    fn finish(&mut self, path: &str) {
+        let mut base = path;
+        while let Some(next) = (self.kind.default_section)(base) {
+            base = next;
+            if self.unfinished.remove(base) {
+                self.finish(base);
+            }
+            if self.node(base).is_some() {
+                break;
+            }
+        }
+        let from = self.node(base).cloned();
+        let default_kind = (self.kind.default_kind)(base);
+        let mut node = &mut self.root;
+        for step in path.split('.') {
+            match node.child_mut(step) {
+                Some(child) => node = child,
+                None => return,
+            }
+        }
+        match (from, default_kind) {
+            (Some(from), _) => node.start_from(&from),
+            (None, Some(kind)) if node.child(TAG).is_none() => {
+                let tag = Entry::tag(kind, path, node.origin.clone());
+                if let Value::Table(entries) = &mut node.value {
+                    entries.push(tag);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The node of a path; `place` is where a step, given by its bytes in the path, was written. A table that is made on the
+    /// way to a key of it has its default kind, or is finished later if another section stands in for it.
     fn reach(
         &mut self,
         path: &str,
@@ -272,10 +330,12 @@ impl<'a> Document<'a> {
             node = node.child_or_new(step, &origin).map_err(|(title, help)| {
                 self.sources.error_at(Some(&origin), &title, Some(&help))
             })?;
-            if is_new
-                && start <= path.len()
-                && let Some(kind) = (self.kind.default_kind)(&node.path)
-            {
+            if !is_new || start > path.len() {
+                continue;
+            }
+            if (self.kind.default_section)(&node.path).is_some() {
+                self.unfinished.insert(node.path.clone());
+            } else if let Some(kind) = (self.kind.default_kind)(&node.path) {
                 let tag = Entry::tag(kind, &node.path, origin);
                 node.value = Value::Table(vec![tag]);
             }
@@ -318,13 +378,48 @@ impl Node {
         }
     }
 
+    /// Takes over the keys of a table that this one does not have, at all depths. A table of another kind has other keys.
+    fn start_from(&mut self, base: &Self) {
+        let kind = |node: &Self| match node.child(TAG).map(|it| &it.value) {
+            Some(Value::Text(kind)) => Some(kind.clone()),
+            _ => None,
+        };
+        if let (Some(own), Some(other)) = (kind(self), kind(base))
+            && own != other
+        {
+            return;
+        }
+        let path = self.path.clone();
+        let (Value::Table(entries), Value::Table(others)) = (&mut self.value, &base.value) else {
+            return;
+        };
+        for other in others {
+            match entries.iter_mut().find(|entry| entry.key == other.key) {
+                Some(entry) => entry.node.start_from(&other.node),
+                None => entries.push(Entry {
+                    key: other.key.clone(),
+                    key_origin: other.key_origin.clone(),
+                    node: other.node.copied(child_path(&path, &other.key), None),
+                }),
+            }
+        }
+    }
+
     /// Copies the node to another path of another document; `source` identifies this document's file there.
     fn moved(&self, path: String, source: Source) -> Self {
-        let origin = |origin: &Origin| Origin { source, span: origin.span.clone() };
+        self.copied(path, Some(source))
+    }
+
+    /// A copy at another path; it was written in `source`, or where this one was.
+    fn copied(&self, path: String, source: Option<Source>) -> Self {
+        let origin = |origin: &Origin| Origin {
+            source: source.unwrap_or(origin.source),
+            span: origin.span.clone(),
+        };
         let value = match &self.value {
             Value::Array(nodes) => {
                 let moved = |(place, node): (usize, &Self)| {
-                    node.moved(child_path(&path, &place.to_string()), source)
+                    node.copied(child_path(&path, &place.to_string()), source)
                 };
                 Value::Array(nodes.iter().enumerate().map(moved).collect())
             }
@@ -332,7 +427,7 @@ impl Node {
                 let moved = |entry: &Entry| Entry {
                     key: entry.key.clone(),
                     key_origin: origin(&entry.key_origin),
-                    node: entry.node.moved(child_path(&path, &entry.key), source),
+                    node: entry.node.copied(child_path(&path, &entry.key), source),
                 };
                 Value::Table(entries.iter().map(moved).collect())
             }
@@ -348,6 +443,16 @@ impl Node {
                 entries.iter().find(|entry| entry.key == step).map(|entry| &entry.node)
             }
             Value::Array(nodes) => nodes.get(step.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
+    fn child_mut(&mut self, step: &str) -> Option<&mut Self> {
+        match &mut self.value {
+            Value::Table(entries) => {
+                entries.iter_mut().find(|entry| entry.key == step).map(|entry| &mut entry.node)
+            }
+            Value::Array(nodes) => nodes.get_mut(step.parse::<usize>().ok()?),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Errors in a scenario, as readable reports.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -97,19 +97,20 @@ impl ScenarioError {
         let Parts { title, file, spot, help } = &*self.0;
         let (title, file) = (printable(title), printable(file));
         let help = help.as_deref().map(printable);
+        let line = spot.as_ref().map(|spot| snippet(&spot.line, &spot.span));
         let group = level.primary_title(&*title);
-        let mut group = match spot {
-            None => group.element(Origin::path(&*file)),
-            Some(spot) if !spot.is_shown => {
-                let origin = Origin::path(&*file).line(spot.number).char_column(spot.column());
-                group.element(origin)
-            }
-            Some(Spot { number, line, span, .. }) => group.element(
+        let mut group = match (spot, &line) {
+            (Some(spot), Some((line, span))) if spot.is_shown => group.element(
                 Snippet::source(line)
-                    .line_start(*number)
+                    .line_start(spot.number)
                     .path(&*file)
                     .annotation(AnnotationKind::Primary.span(span.clone())),
             ),
+            (Some(spot), _) => {
+                let origin = Origin::path(&*file).line(spot.number).char_column(spot.column());
+                group.element(origin)
+            }
+            (None, _) => group.element(Origin::path(&*file)),
         };
         if let Some(help) = &help {
             group = group.element(Level::HELP.message(&**help));
@@ -136,20 +137,65 @@ impl Spot {
 /// Returns a text on one line. Control characters, and characters that change the direction of writing, are escaped as
 /// in Rust.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_escaped =
-        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(is_escaped) {
+    escaped(text, is_hidden, |shown, c| shown.extend(c.escape_default()))
+}
+
+/// A text of several lines, escaped as [`printable`] does it; ends of lines and tabs stay.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c| is_hidden(c) && !matches!(c, '\n' | '\t');
+    escaped(text, is_escaped, |shown, c| shown.extend(c.escape_default()))
+}
+
+/// JSON whose texts have no such characters: JSON has escapes of its own for them.
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    let is_escaped = |c| is_hidden(c) && !matches!(c, '\n' | '\t');
+    let escape = |shown: &mut String, c| {
+        write!(shown, "\\u{:04x}", u32::from(c)).expect("a String takes every write");
+    };
+    escaped(json, is_escaped, escape)
+}
+
+/// Characters that a terminal obeys, and those that turn the direction of writing.
+fn is_hidden(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}'..='\u{202e}')
+}
+
+fn escaped(
+    text: &str,
+    is_escaped: impl Fn(char) -> bool,
+    escape: impl Fn(&mut String, char),
+) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         if is_escaped(c) {
-            shown.extend(c.escape_default());
+            escape(&mut shown, c);
         } else {
             shown.push(c);
         }
     }
     Cow::Owned(shown)
+}
+
+/// A line as a snippet shows it, with the span in it. A hidden character is one visible character, so columns stay what they
+/// are in the file. Tabs are the renderer's.
+fn snippet(line: &str, span: &Range<usize>) -> (String, Range<usize>) {
+    let picture = |c: char| match c {
+        '\t' => '\t',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        c if is_hidden(c) => '\u{fffd}',
+        c => c,
+    };
+    let shown = |part: &str| part.chars().map(picture).collect::<String>();
+    let (before, rest) = line.split_at(line.floor_char_boundary(span.start));
+    let (marked, after) = rest.split_at(rest.floor_char_boundary(span.end - before.len()));
+    let (before, marked) = (shown(before), shown(marked));
+    let span = before.len()..before.len() + marked.len();
+    (before + &marked + &shown(after), span)
 }
 
 /// Returns true if only root may read a file. Users who may run xoff through sudo, or read its logs, must not see its
@@ -298,6 +344,32 @@ mod tests {
         assert_eq!((error.title(), error.file()), (title, place.name));
         assert_eq!(error.line_and_column(), Some((1, 10)));
         assert_eq!(error.help(), Some("write `h0`\rnone\u{1b}[2J"));
+    }
+
+    #[test]
+    fn a_line_of_a_file_is_shown_without_what_a_terminal_obeys() {
+        let hidden = "\u{1b}\u{9b}31m\u{202e}\u{2028}\u{200f}\u{61c}\u{7f}\u{feff}";
+        let text = format!("a = 1\n# {hidden} x = b\n");
+        let start = text.find("x = b").unwrap();
+        let place = Place { name: "a.toml", text: &text, span: Some(start..start + 1) };
+        let error = ScenarioError::at(&place, "no key is called `x`", None);
+        let shown = error.to_string();
+        assert!(!shown.contains(|c| is_hidden(c) && c != '\n'), "{shown:?}");
+        // Columns count the file's characters, and the caret stands below the key.
+        assert_eq!(error.line_and_column(), Some((2, 15)));
+        assert!(shown.contains("--> a.toml:2:15\n"), "{shown}");
+        assert!(shown.contains("2 | # \u{241b}\u{fffd}31m\u{fffd}"), "{shown}");
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped_as_the_reader_reads_them() {
+        let text = "a\u{9b}2J\n\tb\u{202e}";
+        assert_eq!(printable(text), "a\\u{9b}2J\\n\\tb\\u{202e}");
+        assert_eq!(printable_lines(text), "a\\u{9b}2J\n\tb\\u{202e}");
+        let json = serde_json::json!({ "key": text });
+        let shown = printable_json(&format!("{json:#}")).into_owned();
+        assert!(!shown.contains(|c| is_hidden(c) && c != '\n'), "{shown:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), json);
     }
 
     #[test]

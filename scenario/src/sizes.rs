@@ -58,9 +58,8 @@ impl<'de> Deserialize<'de> for Sizes {
                 let keys = SizeFileKeys::deserialize(MapAccessDeserializer::new(map))?;
                 let unit = keys.unit.map(|unit| unit.0);
                 if unit == Some(Bytes(0)) {
-                    return Err(A::Error::custom(
-                        "a unit of no bytes\nwrite one such as \"1460B\"",
-                    ));
+                    let refusal = Refusal::new("a unit of no bytes", "write one such as \"1460B\"");
+                    return Err(A::Error::custom(refusal));
                 }
                 Ok(Sizes::File { file: keys.file, unit })
             }

@@ -53,6 +53,7 @@ pub mod validate;
 #[cfg(feature = "kernel")]
 pub mod watch;
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -61,6 +62,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use scenario::report::{printable_json, printable_lines};
 use scenario::{Scenario, ScenarioError};
 use serde_json::Value;
 
@@ -266,8 +268,14 @@ fn prepare(fabrics: bool) -> Result<&'static AtomicBool, String> {
     Ok(interrupted)
 }
 
-/// Prints a command's output to standard output. `exit` is the command's exit status so far.
+/// Writes what a command is asked for to standard output, with hidden characters of names escaped; `exit` is how the command
+/// ended so far.
 fn print(text: &str, exit: Exit) -> Exit {
+    print_document(&legible(text), exit)
+}
+
+/// Like [`print`], of a text in a format of its own, or with styles.
+fn print_document(text: &str, exit: Exit) -> Exit {
     let mut output = io::stdout().lock();
     match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
         // The reader has closed the pipe (`xoff run .. | head`): not an error.
@@ -285,6 +293,11 @@ fn answer(text: &str, json: &Value, exit: Exit) -> Exit {
     } else {
         print(text, exit)
     }
+}
+
+/// A text, or JSON where that is asked for, without characters that a terminal obeys.
+fn legible(text: &str) -> Cow<'_, str> {
+    if json_errors::answers_in_json() { printable_json(text) } else { printable_lines(text) }
 }
 
 /// Prints an error and returns the exit status of a refused command.
@@ -386,7 +399,7 @@ pub(crate) fn tell(line: impl Display) {
 
 /// Writes a line to standard error. A write error does not change the command's exit status.
 fn say(line: impl Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", legible(&line.to_string()));
 }
 
 /// Prints an error with its causes and its advice. Returns `exit`, the command's exit status.

@@ -1,11 +1,8 @@
 //! Complaints: errors and warnings for users, in parts.
 //!
-//! A complaint keeps its parts until it is printed, as text or as JSON. No part is parsed from the text, so a
-//! scenario's name or a path with a line end cannot pass for another part. Control characters are escaped in the text.
-//!
-//! Values that scenarios refuse are `Refusal`s, with a place in the file `ScenarioError`s (both in `scenario`); a
-//! complaint is the form that the terminal shows. Texts of other programs and logs are read in `sweep/follow.rs` and
-//! `LiveFolder::failure`.
+//! A complaint keeps its parts from where they are known to where it is shown, as text or as JSON. Nothing reads them out of a
+//! text, so a name in a scenario or a path with an end of a line in it cannot pass for another part. Control characters are
+//! escaped in the text, the message and the hint; `file` is the path as it is.
 
 use std::error::Error;
 
@@ -105,7 +102,7 @@ impl Complaint {
     pub fn json(&self, level: &str) -> Map<String, Value> {
         let mut json = Map::new();
         json.insert(level.to_owned(), self.0.text.as_str().into());
-        json.insert("message".into(), self.0.message.as_str().into());
+        json.insert("message".into(), printable(&self.0.message).into());
         if let Some(Place { file, line_and_column }) = &self.0.place {
             json.insert("file".into(), file.as_str().into());
             if let Some((line, column)) = *line_and_column {
@@ -114,7 +111,7 @@ impl Complaint {
             }
         }
         if let Some(hint) = &self.0.hint {
-            json.insert("hint".into(), hint.as_str().into());
+            json.insert("hint".into(), printable(hint).into());
         }
         json.extend(self.0.more.clone());
         json
@@ -181,7 +178,7 @@ mod tests {
             Value::Object(complaint.json("error")),
             json!({
                 "error": "no file a\\n  --> /etc/passwd:7:3\\nhelp: b",
-                "message": "no file a\n  --> /etc/passwd:7:3\nhelp: b",
+                "message": "no file a\\n  --> /etc/passwd:7:3\\nhelp: b",
             })
         );
     }

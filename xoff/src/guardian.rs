@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use results::{Keeper, ResultsFolder};
 
-use crate::commands::destroy;
+use crate::commands::destroy::{self, Process};
 
 /// Name of the guardian's command.
 pub const COMMAND: &str = "guardian";
@@ -185,6 +185,8 @@ fn release(folder: &Path) {
 /// Runs the guardian: waits for the end of the run and removes its leftovers. Returns true if nothing is left.
 pub fn watch(arguments: &Arguments) -> bool {
     detach();
+    // Once it has ended, its number may be another's.
+    let run = Process::of(arguments.run);
     let folders = entrusted(&mut io::stdin().lock());
     // The kernel closes files one by one: locks may be held for a moment after the pipe has ended.
     while parent_id() == arguments.run {
@@ -194,11 +196,11 @@ pub fn watch(arguments: &Arguments) -> bool {
         let _ = ResultsFolder::clear_abandoned(&folder, made);
     }
     // Nobody reads an error here. A fabric that cannot be removed is found by the next run.
-    !(arguments.fabrics && leaves_fabric_of(arguments.run))
+    !(arguments.fabrics && leaves_fabric_of(run))
 }
 
 /// Removes abandoned fabrics. Returns true if a fabric of the process `run` is left.
-fn leaves_fabric_of(run: u32) -> bool {
+fn leaves_fabric_of(run: Process) -> bool {
     for _ in 1..TRIES {
         if !destroy::leaves_fabric_of(run) {
             return false;

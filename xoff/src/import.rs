@@ -11,5 +11,5 @@ pub mod ns3;
 mod remarks;
 mod source;
 
-pub use remarks::{Difference, Remarks};
+pub use remarks::{Difference, Remarks, Subject};
 pub use source::Source;

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use fabric_core::hop_control::HopControl;
+#[cfg(feature = "kernel")]
+use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority;
 use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
@@ -191,6 +193,26 @@ impl HostNode {
         let place = self.commands.partition_point(|(other, _)| *other <= at);
         self.commands.insert(place, (at, command));
         self.command_at = self.commands[0].0;
+    }
+
+    /// By class: when the host's storm ends once it has obeyed what it is told up to `at`; zero where there is none then,
+    /// [`Picos::MAX`] if it has to be ended.
+    #[cfg(feature = "kernel")]
+    pub fn storm_ends(&self, at: Picos) -> [Picos; PRIORITIES] {
+        let mut ends = self.host.storm_ends();
+        for (_, command) in self.commands.iter().filter(|(due, _)| *due <= at) {
+            let of = |classes| priority::of_mask(classes).map(|class| class.index());
+            match *command {
+                Command::BeginStorm { classes, end } => {
+                    of(classes).for_each(|class| ends[class] = ends[class].max(end));
+                }
+                Command::EndStorm(classes) => {
+                    of(classes).for_each(|class| ends[class] = Picos::ZERO)
+                }
+                _ => {}
+            }
+        }
+        ends.map(|end| if end > at { end } else { Picos::ZERO })
     }
 
     /// Instant of the next event.

@@ -305,8 +305,7 @@ impl Engine<'_, KernelWires> {
                 let _ = done.send(self.impair(&wires, change));
             }
             Request::Storm { host, classes, span, done } => {
-                self.begin_storm(at, host, classes, span);
-                let _ = done.send(());
+                let _ = done.send(self.begin_storm(at, host, classes, span));
             }
             Request::EndStorm { host, classes, ended } => {
                 let _ = ended.send(self.end_storm(at, host, classes));

@@ -20,7 +20,7 @@ use topology::{HostId, WireId};
 use units::{Bytes, Nanos, Picos};
 
 use super::impairment::{ImpairmentChange, LinkState};
-use super::view::{View, WireView};
+use super::view::{StormSpan, View, WireView};
 
 /// A request with the channel for its answer.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ pub enum Request {
         classes: u8,
         /// Length of the storm in emulated time; `None` for a storm without end.
         span: Option<Picos>,
-        /// Answered once the storm has started.
-        done: Sender<()>,
+        /// How long it then does, by class: an earlier storm may last longer.
+        done: Sender<Vec<StormSpan>>,
     },
     /// Ends storms of a host. Answered with the classes whose storms have ended.
     EndStorm {

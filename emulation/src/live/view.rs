@@ -117,6 +117,15 @@ pub struct StormView {
     pub counts: StormCounts,
 }
 
+/// How long a host goes on pausing a priority, whatever it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StormSpan {
+    /// The priority.
+    pub priority: u8,
+    /// Emulated time, in picoseconds; none: until the storm is ended.
+    pub left_ps: Option<u64>,
+}
+
 /// Packets dropped and forwarded in storms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StormCounts {

@@ -1,6 +1,7 @@
 //! Frames between a host and the neighbour at its port: hop control and link delay.
 
 use fabric_core::hop_control::{ClassPauses, HopControl};
+use fabric_core::map_abi::PRIORITIES;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
@@ -102,6 +103,11 @@ impl Host {
     /// The NIC's MAC address.
     pub const fn station(&self) -> [u8; 6] {
         self.config.station
+    }
+
+    /// By class: when it no longer pauses it; zero where it does not, [`Picos::MAX`] if that has to be ended.
+    pub const fn storm_ends(&self) -> [Picos; PRIORITIES] {
+        self.storms.ends()
     }
 
     /// The classes that it pauses without end, a bit each.

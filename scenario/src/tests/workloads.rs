@@ -172,6 +172,14 @@ fn sizes_that_are_none() {
 }
 
 #[test]
+fn a_unit_of_no_bytes_is_refused_with_advice() {
+    let sizes = "kind = \"poisson\"\nload = 0.5\nsizes = { file = \"my.cdf\", unit = \"0B\" }";
+    let report = report(sizes);
+    assert!(report.starts_with("error: `flows.0.sizes`: a unit of no bytes\n"), "{report}");
+    assert!(report.trim_end().ends_with("= help: write one such as \"1460B\""), "{report}");
+}
+
+#[test]
 fn incasts_that_cannot_be() {
     let incast = "kind = \"periodic-incast\"\nbytes = \"1kB\"\n";
     assert_snapshot!(report(&format!("{incast}degree = 3\nload = 0.1")), @r"

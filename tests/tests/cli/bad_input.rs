@@ -233,6 +233,7 @@ fn a_key_of_a_table_with_a_default_can_be_set_alone() {
     for (set, expected) in [
         ("host.transport.congestion_control=none", "congestion_control = \"none\""),
         ("host.transport.dcqcn.profile=paper", "profile = \"paper\""),
+        ("flows.0.transport.congestion_control=none", "congestion_control = \"none\""),
         ("switch.buffer=2 MB", "buffer = \"2MB\""),
         ("topology.host_link.rate=25 Gbit/s", "rate = \"25Gbps\""),
         ("topology.host_link.rate=25G", "rate = \"25Gbps\""),

@@ -162,8 +162,71 @@ fn an_import_tells_programs_what_it_left_out() {
     let simulator = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/hpcc");
     let imported = answer(&folder, &["import", "hpcc", simulator, "--out", "a.toml"], 0);
     assert_eq!((&imported["switches"], &imported["hosts"]), (&2.into(), &4.into()));
-    assert!(imported["notes"].is_array(), "{imported}");
+    assert!(imported["notes"].as_array().is_some_and(|notes| !notes.is_empty()), "{imported}");
+    for remark in
+        imported["notes"].as_array().into_iter().chain(imported["differences"].as_array()).flatten()
+    {
+        assert!(remark["subject"].is_string(), "{remark}");
+        assert_eq!(remark["line"].is_u64(), remark["line"] != Value::Null, "{remark}");
+    }
+    assert_eq!(imported["unknown_keys"], value!([]));
     for list in imported["flow_lists"].as_array().expect("a list") {
         assert!(fs::exists(folder.path(list.as_str().unwrap())).unwrap(), "{list}");
     }
+}
+
+/// The text of an import, taken apart: the JSON has the same notes and differences, with their places.
+#[test]
+fn an_import_in_json_has_what_the_text_has() {
+    let folder = ScenarioFolder::new();
+    let simulator = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/hpcc");
+    fs::create_dir(folder.path("mix")).unwrap();
+    for entry in fs::read_dir(simulator).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        fs::copy(entry.path(), folder.path(&format!("mix/{name}"))).unwrap();
+    }
+    let config = folder.path("mix/config.txt");
+    let text = fs::read_to_string(&config).unwrap();
+    let lines = text.lines().count();
+    let text =
+        text.trim_end().to_owned() + "\nGPU_KIND \u{1b}[2J \u{9b}2J\u{202e}\nGPU_LOG_FILE a.log\n";
+    fs::write(&config, text).unwrap();
+    let import = |more: &[&str]| {
+        let arguments = ["import", "hpcc", "mix", "--out", "a.toml", "--force", "--lenient"];
+        let all = arguments.iter().chain(more).copied();
+        finish(xoff(all).current_dir(folder.path("."))).assert_code(0)
+    };
+    let said = import(&[]);
+    let hidden = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+    assert!(!said.stderr.contains(hidden), "{:?}", said.stderr);
+    assert!(said.stderr.contains("GPU_KIND \\u{1b}[2J \\u{9b}2J\\u{202e}"), "{}", said.stderr);
+    let json_of = import(&["--json"]);
+    assert!(!json_of.stdout.contains(hidden), "{:?}", json_of.stdout);
+    let read = json(&json_of.stdout);
+    let of = |key: &str| read[key].as_array().cloned().unwrap_or_default();
+    let notes = said.stderr.lines().filter(|line| line.starts_with("note: ")).count();
+    // A line of titles is above the differences.
+    let rows = said.stderr.lines().count() - notes - 1;
+    assert_eq!((of("notes").len(), of("differences").len()), (notes, rows), "{read:#}");
+    let last = of("differences").into_iter().filter(|it| it["line"].is_u64()).next_back().unwrap();
+    assert_eq!(last["subject"], "GPU_KIND \u{1b}[2J \u{9b}2J\u{202e}", "{last}");
+    assert_eq!((&last["file"], &last["line"]), (&"mix/config.txt".into(), &(lines + 1).into()));
+    assert_eq!((&last["asked"], &last["here"]), (&true.into(), &"not taken".into()));
+    let keys: Vec<_> = of("unknown_keys").into_iter().map(|it| it["line"].clone()).collect();
+    assert_eq!(keys, [lines + 1, lines + 2]);
+
+    // What is refused has its place, and all of it besides.
+    let config = fs::read_to_string(folder.path("mix/config.txt")).unwrap();
+    let config = config.lines().filter(|line| !line.starts_with("GPU_KIND"));
+    let config = config.map(|line| if line.starts_with("CC_MODE") { "CC_MODE 10" } else { line });
+    let line = config.clone().position(|line| line == "CC_MODE 10").unwrap() + 1;
+    fs::write(folder.path("mix/config.txt"), config.collect::<Vec<_>>().join("\n")).unwrap();
+    let refused = finish(
+        xoff(["import", "hpcc", "mix", "--out", "b.toml", "--json"]).current_dir(folder.path(".")),
+    )
+    .assert_code(2);
+    let refused = json(refused.stderr.trim());
+    assert_eq!((&refused["file"], &refused["line"]), (&"mix/config.txt".into(), &line.into()));
+    assert!(refused["differences"].as_array().is_some_and(|all| !all.is_empty()), "{refused:#}");
+    assert!(refused["notes"].is_array() && refused["unknown_keys"].is_array(), "{refused:#}");
 }

@@ -115,11 +115,56 @@ fn a_lock_that_a_stranger_holds_keeps_a_fabric_from_being_destroyed_and_destroy_
     refused.assert_refused(&["lab is not destroyed", "8 namespaces are left", &holder]);
     let all = command(&["destroy"]).assert_code(1);
     assert!(all.stderr.contains(&format!("fabric {fabric} is left, because {holder}")), "{all:?}");
+    // Neither is it replaced: with its folder would go what says whose the namespaces are.
+    let file = lab.folder.path("lab.toml");
+    for more in [&["--replace"][..], &[]] {
+        let deploy = [&["deploy", &file, "--name", "lab"], more].concat();
+        command(&deploy).assert_refused(&["lab is not deployed", "8 namespaces are left", &holder]);
+    }
+    assert_eq!((namespaces(), fabrics()), (8, vec![fabric.clone()]));
     assert!(command(&["list"]).stdout.contains("abandoned"));
     drop(lock);
     // Then its guardian has removed it, or this does.
     command(&["destroy", "lab"]).assert_code(0);
     lab.assert_gone();
+}
+
+/// A stranger holds the lock of a name, without a fabric.
+#[test]
+fn a_name_whose_lock_a_stranger_holds_is_not_deployed() {
+    let lab = Lab::prepare(SLOW);
+    fs::create_dir_all("/run/xoff/live/lab").unwrap();
+    let lock = fs::File::create("/run/xoff/live/lab/lock").unwrap();
+    lock.lock().unwrap();
+    let deploy = ["deploy", &lab.folder.path("lab.toml"), "--name", "lab", "--replace"];
+    command(&deploy).assert_refused(&["lab", "is being deployed or destroyed"]);
+    drop(lock);
+    command(&deploy).assert_code(0);
+    lab.destroy();
+}
+
+/// The number of the supervisor that has left it is now that of another one.
+#[test]
+fn a_number_that_came_again_keeps_no_fabric_from_being_destroyed() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let lock = fs::read_to_string("/run/xoff/live/lab/lock").unwrap();
+    let (number, started) = lock.trim().split_once(' ').expect("a number and a start");
+    assert_eq!(number, supervisor().to_string());
+    let earlier = started.parse::<u64>().unwrap() - 1;
+    fs::create_dir_all("/run/xoff/live/ghost").unwrap();
+    fs::write("/run/xoff/live/ghost/lock", format!("{number} {earlier}\n")).unwrap();
+    fs::write("/run/xoff/live/ghost/log", "").unwrap();
+    let destroyed = command(&["destroy", "ghost", "--json"]);
+    assert!(destroyed.stdout.contains("\"ghost\""), "{destroyed:?}");
+    assert!(!Path::new("/run/xoff/live/ghost").exists());
+    assert!(command(&["list"]).assert_code(0).stdout.contains("lab"));
+    // Without a name, too.
+    fs::create_dir_all("/run/xoff/live/ghost").unwrap();
+    fs::write("/run/xoff/live/ghost/lock", format!("{number} {earlier}\n")).unwrap();
+    let removed = json(&["destroy", "--json"]);
+    assert_eq!(removed["live_fabrics"], serde_json::json!(["ghost"]), "{removed}");
+    assert_eq!(removed["left_alone"].as_array().map(Vec::len), Some(1), "{removed}");
+    lab.destroy();
 }
 
 #[test]

@@ -20,8 +20,8 @@ fn impair(more: &[&str]) -> String {
 fn one_setting_never_resets_another() {
     let lab = Lab::deploy(SLOW, &[]);
     let alone = fct();
-    assert_eq!(impair(&[]), "h0->leaf0  nothing is set\n");
-    assert_eq!(impair(&["--delay", "+1ms"]), "h0->leaf0  delay +1ms\n");
+    assert_eq!(impair(&[]), "h0->leaf0  up, nothing is set\n");
+    assert_eq!(impair(&["--delay", "+1ms"]), "h0->leaf0  up, delay +1ms\n");
     assert_eq!(fct(), alone + 1_000_000);
     impair(&["--rate", "10Mbps"]);
     // 1400 bytes of payload, 74 of headers and 24 around the frame, at half of 20 Mbit/s.
@@ -29,14 +29,20 @@ fn one_setting_never_resets_another() {
     assert_eq!(fct(), alone + 1_000_000 + slower);
     impair(&["--loss", "100%"]);
     ping("h1", "1", "h0").assert_code(1);
-    let set = "h0->leaf0  loss 100%, delay +1ms, rate 10Mbps, 1 frame lost\n";
+    let set = "h0->leaf0  up, loss 100%, delay +1ms, rate 10Mbps, 1 frame lost\n";
     assert_eq!(impair(&[]), set);
     let view = json(&["inspect", "lab", "--json"]);
     assert_eq!(view["hosts"][0]["impairment"]["loss_millionths"], 1_000_000);
     let text = command(&["inspect", "lab"]).assert_code(0).stdout;
     assert!(text.contains("loss 100%, delay +1ms, rate 10Mbps"), "{text}");
-    impair(&["--loss", "0", "--delay", "0"]);
+    let rate = "h0->leaf0  up, rate 10Mbps, 1 frame lost\n";
+    assert_eq!(impair(&["--loss", "0", "--delay", "0"]), rate);
     assert_eq!(fct(), alone + slower);
+    // A frame was lost, and nothing is set any more.
+    let none = "h0->leaf0  up, nothing is set, 1 frame lost\n";
+    assert_eq!(impair(&["--rate", "0"]), none);
+    assert_eq!(command(&["link", "lab", "h0->leaf0", "up"]).assert_code(0).stdout, none);
+    impair(&["--rate", "10Mbps"]);
     impair(&["--corrupt", "100%"]);
     ping("h1", "1", "h0").assert_code(1);
     let told: Value = serde_json::from_str(&impair(&["--clear", "--json"])).unwrap();
@@ -62,7 +68,10 @@ fn routes_avoid_a_link_that_is_down_if_they_are_told() {
     let to_spine0 = || port(0, 2)["sent_frames"].as_u64().unwrap();
     let down = command(&["link", "lab", "leaf0-spine0", "down", "--reroute"]).assert_code(0);
     assert_eq!(down.stdout.lines().count(), 2, "{down:?}");
-    assert!(down.stdout.starts_with("leaf0->spine0  down, routes avoid its link\n"), "{down:?}");
+    assert!(
+        down.stdout.starts_with("leaf0->spine0  down, routes avoid its link, nothing is set\n"),
+        "{down:?}"
+    );
     let before = to_spine0();
     for host in ["h2", "h3"] {
         ping(host, "3", "h0").assert_code(0);
@@ -107,7 +116,7 @@ fn a_link_flaps_as_often_as_it_is_told() {
     let told = json(&endless);
     assert_eq!((told.as_array().unwrap().len(), &told[1]["is_up"]), (2, &false.into()));
     let up = command(&["link", "lab", "leaf0->h1", "up"]).assert_code(0).stdout;
-    assert!(up.starts_with("leaf0->h1  ") && !up.contains("down"), "{up}");
+    assert!(up.starts_with("leaf0->h1  up, nothing is set, "), "{up}");
     command(&["link", "lab", "leaf0-h1", "up"]).assert_code(0);
     assert_eq!((&wire()["is_up"], &wire()["is_flapping"]), (&true.into(), &false.into()));
     lab.destroy();

@@ -133,5 +133,22 @@ fn storms_that_cannot_be_are_refused() {
             && view["hosts"][0]["pfc_frames_sent"].as_u64() >= Some(2)
     });
     assert!(storms(&view(), "leaf0").is_empty(), "nothing waited");
+    // A shorter one beside a longer one ends with that.
+    let endless = json(&["storm", "lab", "h1", "--json"]);
+    assert_eq!(endless["storms"], serde_json::json!([{ "priority": 3, "left_ps": null }]));
+    let shorter = command(&["storm", "lab", "h1", "--for", "20ms"]).assert_code(0);
+    let words =
+        "h1 pauses priority 3 until `xoff storm lab h1 --stop`: an earlier storm lasts longer\n";
+    assert_eq!(shorter.stdout, words);
+    assert_eq!(
+        json(&["storm", "lab", "h1", "--for", "20ms", "--json"])["storms"],
+        endless["storms"]
+    );
+    command(&["storm", "lab", "h1", "--stop"]).assert_code(0);
+    let longer = json(&["storm", "lab", "h1", "--for", "1000s", "--json"]);
+    assert_eq!(longer["storms"][0]["left_ps"], 1_000_000_000_000_000_u64);
+    let left = json(&["storm", "lab", "h1", "--for", "20ms", "--json"])["storms"][0].clone();
+    let left = left["left_ps"].as_u64().expect("it ends");
+    assert!((900_000_000_000_000..1_000_000_000_000_000).contains(&left), "{left}");
     lab.destroy();
 }

@@ -12,7 +12,8 @@ use std::thread;
 use fabric_core::wire::roce::RocePacket;
 use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn, RemainingSize};
 use netns::{
-    Deployment, EndSpec, Error, FabricId, LinkKind, LinkSpec, NamespaceSpec, Owner, Plan, RouteSpec,
+    Deployment, EndSpec, Error, FabricId, LinkKind, LinkSpec, NamespaceSpec, Owner, Plan, Process,
+    RouteSpec,
 };
 
 const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 1, 2)];
@@ -274,7 +275,8 @@ fn only_fabrics_of_killed_processes_are_abandoned() {
         let statuses = netns::list().expect("root may list");
         statuses.into_iter().find(|status| status.fabric == fabric).map(|status| status.owner)
     };
-    assert_eq!(owner(abandoned), Some(Owner::Living(Some(dead.id()))));
+    let of_dead = Owner::Living(Some(Process::of(dead.id())));
+    assert_eq!(owner(abandoned), Some(of_dead));
     let refused = netns::destroy(abandoned).expect_err("its owner lives").to_string();
     assert!(refused.contains(&dead.id().to_string()), "{refused}");
 

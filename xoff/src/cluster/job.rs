@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 
 use results::Manifest;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Description, Error, Inputs, Submitter};
+use crate::complaint::Complaint;
 use crate::replace::{is_of_dead_process, replace, this_process};
 use crate::sweep::Run;
 
@@ -50,7 +51,8 @@ pub struct Report {
     /// Processor of the machine.
     pub processor: String,
     /// Reason why the task could not execute its runs, if so.
-    pub error: Option<String>,
+    #[serde(deserialize_with = "complaint")]
+    pub error: Option<Complaint>,
     /// Runs that failed.
     pub failures: Vec<RunFailure>,
 }
@@ -77,10 +79,27 @@ pub struct TaskRun {
 
 impl Report {
     /// Reports on a task on this machine.
-    pub fn of_this_machine(error: Option<String>, failures: Vec<RunFailure>) -> Self {
+    pub fn of_this_machine(error: Option<Complaint>, failures: Vec<RunFailure>) -> Self {
         let Manifest { host, processor, .. } = Manifest::of_this_process();
         Self { host, processor, error, failures }
     }
+}
+
+/// A complaint, or its text alone, as builds of xoff have written it that a running job may still have.
+fn complaint<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Complaint>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Parts(Complaint),
+        Text(String),
+    }
+    Ok(Option::deserialize(input)?.map(|written| match written {
+        Written::Parts(complaint) => complaint,
+        Written::Text(text) => {
+            let mut lines = text.lines();
+            Complaint::new(lines.next().unwrap_or_default()).with_lines(lines)
+        }
+    }))
 }
 
 /// The folder of one job.
@@ -350,6 +369,25 @@ mod tests {
         job.forget_report("9");
         assert_eq!(job.report_of("9").unwrap(), None);
         assert_eq!(job.report_of("10").unwrap(), Some(report));
+    }
+
+    #[test]
+    fn an_error_of_a_task_keeps_its_parts() {
+        let temp = tempfile::tempdir().unwrap();
+        let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
+        fs::create_dir(job.path().join(REPORTS)).unwrap();
+        let error = Complaint::new("the sweep is not TOML").with_lines([" --> a.toml:1:1"]);
+        let report = Report::of_this_machine(Some(error.clone()), Vec::new());
+        job.report("0", &report).unwrap();
+        assert_eq!(job.report_of("0").unwrap().and_then(|it| it.error), Some(error.clone()));
+        // A task of another build has left the text alone.
+        let path = job.path().join(report_file("0"));
+        let mut written: serde_json::Value =
+            serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        written["error"] = error.text().into();
+        fs::write(&path, written.to_string()).unwrap();
+        let read = job.report_of("0").unwrap().and_then(|it| it.error).unwrap();
+        assert_eq!((read.text(), read.message()), (error.text(), error.message()));
     }
 
     #[test]

@@ -174,8 +174,14 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
     let folder = LiveFolder::of(&launch.name)?;
     let running = match folder.state()? {
         State::Up(description) => Some(running(&folder, *description, &launch)?),
-        State::Changing { .. } => return Err(Complaint::of(&folder.taken())),
-        State::Absent | State::Abandoned => None,
+        State::Changing { process } => return Err(changing(&launch.name, process)),
+        State::Abandoned => {
+            // With the folder would go what says whose the namespaces are.
+            destroy::remove_namespaces(&folder)
+                .map_err(|why| format!("{} is not deployed: {why}", launch.name))?;
+            None
+        }
+        State::Absent => None,
     };
     let answer = |outcome, changes: &[Change], description: &Description| {
         answer(&Deployed { outcome, changes, fabric: description })
@@ -236,7 +242,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
     bring_back(old, failure)
 }
 
-/// Throughput of programs over a fabric in real time on two processors, in bit/s: docs/live.md, "Figures".
+/// Throughput of programs over a fabric in real time on two processors, in bit/s, as docs/live.md has it below "Figures".
 const CARRIED: u64 = 500_000_000;
 
 /// Returns a warning if links are faster than this machine can carry at the fabric's dilation.
@@ -254,6 +260,14 @@ fn too_fast(scenario: &Scenario, dilation: Dilation) -> Option<String> {
             quantity::display(BitsPerSecond(CARRIED)),
         )
     })
+}
+
+/// That another process deploys or destroys a fabric of this name, or at least holds its lock.
+fn changing(name: &str, process: Option<u32>) -> Complaint {
+    let by = process.map(|process| format!(" by process {process}")).unwrap_or_default();
+    Complaint::new(format!("{name} is being deployed or destroyed{by}")).with_help(
+        "wait until `xoff list` shows what has come of that, or give this one another name (--name)",
+    )
 }
 
 /// Returns true if the user interrupted again, and does not wait for the cleanup either.
@@ -371,6 +385,18 @@ mod tests {
         assert_eq!(warning("25Gbps", exactly("50")), None);
         assert_eq!(warning("25Gbps", Dilation::Auto), None);
         assert_eq!(warning("100Mbps", exactly("1")), None);
+        assert_eq!(warning("500Mbps", exactly("1")), None);
+    }
+
+    #[test]
+    fn the_document_has_the_rate_above_which_deployments_warn() {
+        let document = include_str!("../../../docs/live.md");
+        let document = document.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rate = format!("{} Mbit/s", CARRIED / 1_000_000);
+        let words =
+            format!("Programs get some {rate} in real time over a fabric on two processors");
+        assert!(document.contains(&words), "{words}");
+        assert!(document.contains(&format!("link is faster than {rate} times the dilation")));
     }
 
     /// The example unit starts a command that exists.

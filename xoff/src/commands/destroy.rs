@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
 use std::thread;
 use std::time::Duration;
 
+pub use netns::Process;
 use netns::{FabricStatus, Owner};
 use serde_json::json;
 
@@ -42,13 +42,15 @@ pub fn remove_what_can_be() {
 
 /// Removes the fabrics of processes that have ended, without output. Returns true if a fabric of the process `owner` is
 /// left.
-pub fn leaves_fabric_of(owner: u32) -> bool {
+pub fn leaves_fabric_of(owner: Process) -> bool {
     netns::destroy_abandoned().is_ok_and(|report| left_of(owner, &report).is_some())
 }
 
 /// Returns the fabric that the process `owner` has left and that counts as living because its lock is held.
-fn left_of(owner: u32, report: &netns::Report) -> Option<&FabricStatus> {
-    report.living.iter().find(|it| it.owner == Owner::Living(Some(owner)))
+fn left_of(owner: Process, report: &netns::Report) -> Option<&FabricStatus> {
+    let is_of_owner =
+        |it: &&FabricStatus| matches!(it.owner, Owner::Living(Some(other)) if other.is(owner));
+    report.living.iter().find(is_of_owner)
 }
 
 /// Runs the command.
@@ -187,7 +189,7 @@ pub(super) fn take_down(
 }
 
 /// Removes the namespaces of an abandoned fabric, or returns why they remain.
-fn remove_namespaces(folder: &LiveFolder) -> Result<(), String> {
+pub(super) fn remove_namespaces(folder: &LiveFolder) -> Result<(), String> {
     let owner = folder.last_supervisor();
     let mut looks = 0;
     loop {
@@ -220,9 +222,7 @@ fn held(fabric: &FabricStatus) -> String {
 fn has_lost_lock(fabric: &FabricStatus) -> bool {
     let Owner::Living(Some(owner)) = fabric.owner else { return false };
     let holders = fabric.fabric.lock_holders();
-    // An unreaped process stays as a zombie without a binary.
-    let is_gone = fs::read_link(format!("/proc/{owner}/exe")).is_err();
-    !holders.is_empty() && !holders.contains(&owner) && is_gone
+    !holders.is_empty() && !holders.contains(&owner.number) && owner.is_over()
 }
 
 /// Returns the last message of an abandoned fabric's supervisor.

@@ -67,8 +67,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let format = arguments.format.to_possible_value().expect("no format is hidden");
     let Some(out) = &arguments.out else {
+        if !super::json_errors::answers_in_json() {
+            return super::print_document(&text, Exit::Success);
+        }
         let json = json!({ "format": format.get_name(), "drawing": text });
-        return super::answer(&text, &json, Exit::Success);
+        return super::print(&format!("{json:#}"), Exit::Success);
     };
     let written = super::require_place(out).and_then(|()| {
         write(out, &(text.trim_end().to_owned() + "\n"))

@@ -1,6 +1,6 @@
 //! `xoff impair`: loss, damage, delay and lower rates on wires of a live fabric.
 
-use emulation::live::impairment::ImpairmentChange;
+use emulation::live::impairment::{Impairment, ImpairmentChange};
 use scenario::{LEAST_RATE, MOST_DELAY, Refusal, quantity};
 use serde_json::json;
 use units::{BitsPerSecond, Picos};
@@ -51,21 +51,23 @@ fn part(text: &str) -> Result<u32, Refusal> {
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    let fraction =
-        if is_number(fraction) { fraction.trim_end_matches('0') } else { return Err(wrong()) };
-    if fraction.len() > digits {
-        let title = format!("{text:?} is finer than a millionth of all frames");
-        return Err(Refusal::new(title, "write 0.0001% at least"));
+    if !is_number(whole) || !is_number(fraction) {
+        return Err(wrong());
     }
-    let scaled = format!("{whole}{fraction:0<digits$}");
-    let millionths = is_number(whole).then(|| scaled.parse::<u32>().ok()).flatten();
-    let millionths = millionths.ok_or_else(wrong)?;
-    match millionths {
-        1_000_000 if digits == 6 => {
+    let fraction = fraction.trim_end_matches('0');
+    let (kept, finer) = fraction.split_at(fraction.len().min(digits));
+    let millionths: u32 = format!("{whole}{kept:0<digits$}").parse().map_err(|_| wrong())?;
+    match (millionths, finer.is_empty()) {
+        (1_000_000, true) if digits == 6 => {
             let title = format!("{text:?} may be 1% or 100%");
             Err(Refusal::new(title, "write 1% or 100%"))
         }
-        0..=1_000_000 => Ok(millionths),
+        (0..=1_000_000, true) => Ok(millionths),
+        (0..1_000_000, false) => {
+            let title = format!("{text:?} is finer than a millionth of all frames");
+            let nearest = report::percent(millionths.max(1));
+            Err(Refusal::new(title, format!("write {nearest}")))
+        }
         _ => Err(wrong()),
     }
 }
@@ -116,7 +118,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(*json);
     let change = arguments.change();
     match ask(name, &Request::Impair { wire: wire.clone(), change }) {
-        Ok(wires) => print(&wires, "nothing is set"),
+        Ok(wires) => print(&wires),
         Err(message) => super::refuse(message),
     }
 }
@@ -129,20 +131,33 @@ pub(super) fn ask(name: &str, request: &Request) -> Result<Vec<NamedWire>, Strin
     }
 }
 
-/// Prints the state of wires; `otherwise` stands for a wire without impairments.
-pub(super) fn print(wires: &[NamedWire], otherwise: &str) -> Exit {
+/// Prints how wires are and what is set on them.
+pub(super) fn print(wires: &[NamedWire]) -> Exit {
+    super::answer(&table(wires), &json!(wires), Exit::Success)
+}
+
+/// A line for each wire. It says in each case whether the wire is up, and what is set.
+fn table(wires: &[NamedWire]) -> String {
     let width = wires.iter().map(|named| named.wire.len()).max().unwrap_or(0);
     let line = |NamedWire { wire, view }: &NamedWire| {
-        let words = report::wire_words(view);
-        let words = if words.is_empty() { otherwise.to_owned() } else { words.join(", ") };
-        format!("{wire:width$}  {words}")
+        let mut words = report::wire_words(view);
+        if view.is_up {
+            words.insert(0, "up".to_owned());
+        }
+        if view.impairment == Impairment::default() {
+            let states = [true, view.is_flapping, view.is_avoided];
+            let place = states.into_iter().filter(|is_so| *is_so).count();
+            words.insert(place, "nothing is set".to_owned());
+        }
+        format!("{wire:width$}  {}", words.join(", "))
     };
-    let text = wires.iter().map(line).collect::<Vec<_>>().join("\n");
-    super::answer(&text, &json!(wires), Exit::Success)
+    wires.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use emulation::live::view::WireView;
+
     use super::*;
 
     #[test]
@@ -174,6 +189,48 @@ mod tests {
             "1%%",
         ] {
             assert!(part(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_too_fine_is_refused_with_one_that_is_not() {
+        for (text, help) in [
+            ("0.9999999", "write 99.9999%"),
+            ("99.99999%", "write 99.9999%"),
+            ("0.0000001", "write 0.0001%"),
+            ("0.00001%", "write 0.0001%"),
+            ("0.1234567", "write 12.3456%"),
+        ] {
+            let refusal = part(text).unwrap_err();
+            assert!(refusal.title.contains("finer than a millionth"), "{text}: {}", refusal.title);
+            assert_eq!(refusal.help, help, "{text}");
+            assert!(part(help.strip_prefix("write ").unwrap()).is_ok(), "{help}");
+        }
+        for text in ["1.0000001", "100.00001%"] {
+            assert!(part(text).unwrap_err().title.contains("is not a part"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wire_is_said_to_be_up_and_what_is_set_whatever_was_lost_on_it() {
+        let up = WireView { is_up: true, ..WireView::default() };
+        let impairment = Impairment { loss_millionths: 1000, ..Impairment::default() };
+        let line = |view| {
+            let wire = "h0->leaf0".to_owned();
+            table(&[NamedWire { wire, view }])
+        };
+        for (view, words) in [
+            (up, "up, nothing is set"),
+            (WireView { lost_frames: 1, ..up }, "up, nothing is set, 1 frame lost"),
+            (WireView { impairment, ..up }, "up, loss 0.1%"),
+            (WireView { is_flapping: true, ..up }, "up, flapping, nothing is set"),
+            (
+                WireView { is_up: false, is_avoided: true, ..up },
+                "down, routes avoid its link, nothing is set",
+            ),
+            (WireView { is_up: false, impairment, ..up }, "down, loss 0.1%"),
+        ] {
+            assert_eq!(line(view), format!("h0->leaf0  {words}"));
         }
     }
 

@@ -5,11 +5,13 @@ mod files;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use serde_json::{Value, json};
 
 use super::validate::{describe, describe_json};
 use super::{Exit, interrupt};
 use crate::complaint::Complaint;
 use crate::import::ns3::{self, Imported, Simulator};
+use crate::import::{Remarks, Subject};
 
 /// Arguments of `xoff import`.
 #[derive(Debug, clap::Args)]
@@ -84,7 +86,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
                 imported.flow_lists.iter().map(|(name, _)| name.as_str()).collect();
             let mut json = describe_json(&out, &scenario);
             json["flow_lists"] = lists.into();
-            json["notes"] = imported.remarks.notes.clone().into();
+            for (key, value) in remarks_json(&imported.remarks) {
+                json[key] = value;
+            }
             super::answer(&describe(&out, &scenario), &json, Exit::Success)
         }
         Err(failure) => super::json_errors::error(failure.complaint, failure.exit),
@@ -94,20 +98,26 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// Advice if xoff does not support everything that the files ask for.
 const LENIENT: &str = "results would not be the simulator's; --lenient writes the scenario anyway";
 
-/// Prints the notes of an import, and returns true if it may be written. In JSON the notes of an import that may be
-/// written are part of the result.
+/// What there is to say of an import, by the keys of its JSON.
+fn remarks_json(remarks: &Remarks) -> [(&'static str, Value); 3] {
+    let Remarks { notes, differences, unknown_keys } = remarks;
+    [
+        ("notes", json!(notes)),
+        ("differences", json!(differences)),
+        ("unknown_keys", json!(unknown_keys)),
+    ]
+}
+
+/// Says what an import is, and whether it may be written. In JSON the result or the error has all of it.
 fn accepted(imported: &Imported, lenient: bool) -> bool {
     let may = lenient || !imported.remarks.any_asked();
     if super::json_errors::answers_in_json() {
         if !may {
-            let asked = imported.remarks.differences.iter().filter(|it| it.asked);
-            let subjects: Vec<&str> = asked.map(|it| it.subject.as_str()).collect();
-            let title = format!("xoff cannot do that: {}", subjects.join(", "));
-            super::json_errors::error(Complaint::new(title).with_help(LENIENT), Exit::BadInput);
+            super::json_errors::error(refusal(&imported.remarks), Exit::BadInput);
         }
         return may;
     }
-    for note in &imported.remarks.notes {
+    for note in imported.remarks.note_lines() {
         super::say(format_args!("note: {note}"));
     }
     for line in imported.remarks.table() {
@@ -124,6 +134,24 @@ fn accepted(imported: &Imported, lenient: bool) -> bool {
         super::json_errors::error(complaint, Exit::BadInput);
     }
     false
+}
+
+/// The refusal of an import, for programs: with the place of the first setting that xoff cannot follow, and all remarks.
+fn refusal(remarks: &Remarks) -> Complaint {
+    let asked = || remarks.differences.iter().filter(|it| it.asked).map(|it| &it.subject);
+    let subjects: Vec<String> = asked().map(ToString::to_string).collect();
+    let title = format!("xoff cannot do that: {}", subjects.join(", "));
+    let mut complaint = Complaint::new(title).with_help(LENIENT);
+    for (key, value) in remarks_json(remarks) {
+        complaint = complaint.with(key, value);
+    }
+    if let Some(Subject { file: Some(file), line, .. }) = asked().next() {
+        complaint = complaint.with("file", file.as_str());
+        if let Some(line) = *line {
+            complaint = complaint.with("line", line);
+        }
+    }
+    complaint
 }
 
 fn stem(path: &Path) -> String {

@@ -92,7 +92,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let request = Request::Link { wire: wire.clone(), state, reroute: *reroute };
     match impair::ask(name, &request) {
-        Ok(wires) => impair::print(&wires, "up"),
+        Ok(wires) => impair::print(&wires),
         Err(message) => super::refuse(message),
     }
 }

@@ -170,7 +170,7 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
                 Exit::Success if !verdicts.iter().all(|it| it.passed) => Exit::Unsound,
                 exit => exit,
             };
-            let exit = super::print(&text, exit);
+            let exit = super::print_document(&text, exit);
             outcome.failure.map_or(exit, |failure| super::complain(&failure, Exit::Unsound))
         }
         Err(Error::Run(error @ RunError::Interrupted)) => {

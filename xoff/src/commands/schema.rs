@@ -30,9 +30,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Some(rest) if rest.starts_with('.') => (sweep::json_schema(), Some(&rest[1..])),
         _ => (scenario::json_schema(), Some(of).filter(|of| *of != "scenario")),
     };
-    let Some(path) = path else { return super::print(&format!("{schema:#}"), Exit::Success) };
+    let Some(path) = path else {
+        return super::print_document(&format!("{schema:#}"), Exit::Success);
+    };
     match Section::find(&schema, path) {
-        Ok(section) => super::answer(&section.text(of), section.json(), Exit::Success),
+        Ok(section) => super::answer(&section.text(of), &section.json(), Exit::Success),
         Err((title, help)) => super::refuse(Complaint::new(title).with_help(help)),
     }
 }

@@ -1,9 +1,12 @@
 //! `xoff storm`: makes the NIC of a live fabric's host pause its switch continuously.
 
+use std::collections::BTreeMap;
+
+use emulation::live::view::StormSpan;
 use scenario::Refusal;
 use scenario::whole_number::between;
 use serde_json::json;
-use units::Picos;
+use units::{Nanos, Picos};
 
 use super::Exit;
 use crate::live::client::Client;
@@ -44,34 +47,93 @@ fn time(text: &str) -> Result<Picos, Refusal> {
 pub fn execute(arguments: &Arguments) -> Exit {
     let Arguments { name, host, priority, span, stop, json } = arguments;
     super::json_errors::answer_in_json(*json);
-    let (host, priorities) = (host.clone(), priority.clone());
+    let (of, priorities) = (host.clone(), priority.clone());
     let request = if *stop {
-        Request::EndStorm { host, priorities }
+        Request::EndStorm { host: of, priorities }
     } else {
-        Request::Storm { host, priorities, span_ps: span.map(|span| span.0) }
+        Request::Storm { host: of, priorities, span_ps: span.map(|span| span.0) }
     };
     let done = Client::connect(name).and_then(|mut client| client.ask_once(&request));
     match done {
-        Ok(Answer::Storm { priorities }) => {
-            let json = json!({ "host": arguments.host, "priorities": priorities, "ended": stop });
-            super::answer(&outcome(arguments, &priorities), &json, Exit::Success)
+        Ok(Answer::Storm { priorities, spans }) => {
+            let text = outcome(arguments, &priorities, &spans);
+            let mut json = json!({ "host": host, "priorities": priorities, "ended": stop });
+            if !*stop {
+                json["storms"] = json!(spans);
+            }
+            super::answer(&text, &json, Exit::Success)
         }
         Ok(_) => super::refuse("the supervisor answered something else; is it of another version?"),
         Err(message) => super::refuse(message),
     }
 }
 
-/// Describes the effect of the command.
-fn outcome(arguments: &Arguments, priorities: &[u8]) -> String {
+/// What has come of it: a line for all priorities that are paused for as long.
+fn outcome(arguments: &Arguments, priorities: &[u8], spans: &[StormSpan]) -> String {
     let Arguments { name, host, span, stop, .. } = arguments;
-    let numbers: Vec<String> = priorities.iter().map(u8::to_string).collect();
-    let noun = if priorities.len() == 1 { "priority" } else { "priorities" };
-    let what = format!("{noun} {}", numbers.join(", "));
-    match span {
-        _ if *stop => format!("{host} no longer pauses {what}"),
-        Some(span) => {
-            format!("{host} pauses {what} for {}", scenario::quantity::display(*span))
+    let what = |priorities: &[u8]| {
+        let numbers: Vec<String> = priorities.iter().map(u8::to_string).collect();
+        let noun = if priorities.len() == 1 { "priority" } else { "priorities" };
+        format!("{noun} {}", numbers.join(", "))
+    };
+    if *stop {
+        return format!("{host} no longer pauses {}", what(priorities));
+    }
+    // Storms without an end, which are as good as the longest, come last.
+    let mut alike: BTreeMap<(bool, Option<u64>), Vec<u8>> = BTreeMap::new();
+    for StormSpan { priority, left_ps } in spans {
+        alike.entry((left_ps.is_none(), *left_ps)).or_default().push(*priority);
+    }
+    let asked = span.map(|span| span.0);
+    let lines = alike.into_iter().map(|((_, left), priorities)| {
+        let what = what(&priorities);
+        let earlier = if left == asked { "" } else { ": an earlier storm lasts longer" };
+        match left {
+            Some(left) if Some(left) == asked => {
+                format!("{host} pauses {what} for {}", scenario::quantity::display(Picos(left)))
+            }
+            Some(left) => {
+                format!("{host} pauses {what} for {}{earlier}", results::span(Nanos(left / 1000)))
+            }
+            None => {
+                format!("{host} pauses {what} until `xoff storm {name} {host} --stop`{earlier}")
+            }
         }
-        None => format!("{host} pauses {what} until `xoff storm {name} {host} --stop`"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_earlier_storm_that_lasts_longer_is_told() {
+        let arguments = |span| Arguments {
+            name: "lab".into(),
+            host: "h0".into(),
+            priority: Vec::new(),
+            span,
+            stop: false,
+            json: false,
+        };
+        let span = |priority, left_ps| StormSpan { priority, left_ps };
+        let (short, long) = (20_000_000_000, 480_000_000_000);
+        let asked = arguments(Some(Picos(short)));
+        let said = |spans: &[StormSpan]| outcome(&asked, &[], spans);
+        assert_eq!(
+            said(&[span(3, Some(short)), span(4, Some(short))]),
+            "h0 pauses priorities 3, 4 for 20ms"
+        );
+        assert_eq!(
+            said(&[span(3, None), span(4, Some(short)), span(5, Some(long))]),
+            "h0 pauses priority 4 for 20ms\n\
+             h0 pauses priority 5 for 480 ms: an earlier storm lasts longer\n\
+             h0 pauses priority 3 until `xoff storm lab h0 --stop`: an earlier storm lasts longer"
+        );
+        assert_eq!(
+            outcome(&arguments(None), &[], &[span(3, None)]),
+            "h0 pauses priority 3 until `xoff storm lab h0 --stop`"
+        );
     }
 }

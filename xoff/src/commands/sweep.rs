@@ -118,11 +118,6 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 impl CommandError {
-    /// Returns the error as text.
-    fn text(&self) -> String {
-        self.complaint().text().to_owned()
-    }
-
     /// Prints the error.
     pub(super) fn complain(&self) -> Exit {
         super::refuse(self.complaint())
@@ -245,8 +240,8 @@ pub(super) struct Completed {
     tables: [PathBuf; 2],
     /// Advice for runs that are not done.
     advice: &'static str,
-    /// Failures of a job on a cluster, one line each.
-    failures: Vec<String>,
+    /// What went wrong in a job on a cluster.
+    failures: Vec<Complaint>,
     /// Number of run folders, including runs of another sweep or another build of xoff.
     appeared: usize,
 }
@@ -337,7 +332,7 @@ fn existing_out(arguments: &Arguments) -> Result<PathBuf, CommandError> {
 fn report(plan: &Plan, completed: &Completed) -> Exit {
     let Completed { survey, earlier, advice, tables, failures, .. } = completed;
     if !super::json_errors::answers_in_json() {
-        failures.iter().for_each(super::say);
+        failures.iter().for_each(|failure| super::say(failure.text()));
     }
     let mut doubts = Vec::new();
     for (index, why) in &survey.doubts {
@@ -380,7 +375,7 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
         "incomplete": survey.incomplete,
         "deadlock": survey.deadlock,
         "doubts": doubts,
-        "failures": failures,
+        "failures": failures.iter().map(Complaint::text).collect::<Vec<_>>(),
         "not_of_this_sweep": others.unwrap_or(0),
         "processors": survey.processors,
         "tables": tables.each_ref().map(|table| table.display().to_string()),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use emulation::engine::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use scenario::report::printable;
 use units::Nanos;
 
 use super::run_progress::Course;
@@ -97,7 +98,7 @@ impl SweepProgress {
         match &self.bar {
             Some(bar) => {
                 bar.inc(1);
-                bar.set_message(what.to_owned());
+                bar.set_message(printable(what).into_owned());
             }
             None => super::say(format_args!("{} of {} runs: {what}", self.ended, self.runs)),
         }
@@ -115,7 +116,7 @@ impl SweepProgress {
         let is_due = ended != self.ended && now >= self.line_due;
         if let Some(bar) = &self.bar {
             bar.set_position(ended as u64);
-            bar.set_message(message.to_owned());
+            bar.set_message(printable(message).into_owned());
         } else if is_due || message != self.last_message {
             super::say(format_args!("{ended} of {} runs, {message}", self.runs));
             self.line_due = now + LINE_PERIOD;

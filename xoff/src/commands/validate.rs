@@ -29,8 +29,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     if arguments.resolved {
         let text = scenario.to_toml();
+        if !super::json_errors::answers_in_json() {
+            return super::print_document(&text, Exit::Success);
+        }
         let value: Value = toml::from_str(&text).expect("the text is TOML");
-        return super::answer(&text, &value, Exit::Success);
+        return super::print(&format!("{value:#}"), Exit::Success);
     }
     super::answer(
         &describe(&arguments.file, &scenario),

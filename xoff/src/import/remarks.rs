@@ -1,19 +1,51 @@
 //! Differences between an imported scenario and the program whose files were imported.
 
+use std::fmt;
+
+use scenario::report::printable;
+use serde::Serialize;
+
 /// Remarks on an import for its user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
     /// Deviations that change no result.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Deviations that change results.
     pub differences: Vec<Difference>,
+    /// Keys that the program does not have. Each has a note or a difference, too.
+    pub unknown_keys: Vec<Subject>,
+}
+
+/// What a remark is about. Its text is `FILE:LINE: TEXT`, with the parts that it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// A setting with its values, a part of a file, or a matter; empty: the whole file, or all from the line on.
+    #[serde(rename = "subject")]
+    pub text: String,
+    /// The file that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+}
+
+/// Something that is not as in the program, but changes nothing that happens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// What it is about.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// What there is to say.
+    pub note: String,
 }
 
 /// A deviation that changes results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Setting that asks for the behaviour, with its file and line, or the subject.
-    pub subject: String,
+    /// The setting that asks for it, or what it is about.
+    #[serde(flatten)]
+    pub subject: Subject,
     /// Behaviour of the program.
     pub there: String,
     /// Behaviour of xoff.
@@ -23,27 +55,65 @@ pub struct Difference {
     pub asked: bool,
 }
 
+impl Subject {
+    /// A part of a file, or all of it if `text` is empty.
+    pub fn of_file(file: &str, line: Option<usize>, text: impl Into<String>) -> Self {
+        Self { text: text.into(), file: Some(file.to_owned()), line }
+    }
+}
+
+impl From<&str> for Subject {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), file: None, line: None }
+    }
+}
+
+impl From<&String> for Subject {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<&Self> for Subject {
+    fn from(subject: &Self) -> Self {
+        subject.clone()
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        match &self.file {
+            None => f.write_str(&self.text),
+            Some(file) if self.text.is_empty() => write!(f, "{file}{line}"),
+            Some(file) => write!(f, "{file}{line}: {}", self.text),
+        }
+    }
+}
+
 impl Remarks {
-    /// Adds a note about `place`.
-    pub fn note(&mut self, place: &str, what: &str) {
-        self.notes.push(format!("{place}: {what}"));
+    /// Adds a note.
+    pub fn note(&mut self, subject: impl Into<Subject>, what: &str) {
+        self.notes.push(Note { subject: subject.into(), note: what.to_owned() });
     }
 
-    /// Adds a difference for which the setting at `place` asks.
-    pub fn asked(&mut self, place: &str, there: &str, here: &str) {
+    /// Adds a difference for which the setting `place` asks.
+    pub fn asked(&mut self, place: impl Into<Subject>, there: &str, here: &str) {
         self.push(place, there, here, true);
     }
 
     /// Adds a difference that no setting asks for.
-    pub fn inherent(&mut self, subject: &str, there: &str, here: &str) {
+    pub fn inherent(&mut self, subject: impl Into<Subject>, there: &str, here: &str) {
         self.push(subject, there, here, false);
     }
 
-    /// Sorts remarks about lines of a file first, in the order of lines. `line` returns the line of a remark, if it has
-    /// one.
-    pub fn sort_by_line(&mut self, line: impl Fn(&str) -> Option<usize>) {
-        let place = |text: &str| line(text).unwrap_or(usize::MAX);
-        self.notes.sort_by_key(|note| place(note));
+    /// Puts what is about a line of `file` first, in the order of lines.
+    pub fn sort_by_line(&mut self, file: &str) {
+        let place = |subject: &Subject| {
+            let line = subject.line.filter(|_| subject.file.as_deref() == Some(file));
+            line.unwrap_or(usize::MAX)
+        };
+        self.notes.sort_by_key(|note| place(&note.subject));
         self.differences.sort_by_key(|difference| place(&difference.subject));
     }
 
@@ -52,13 +122,22 @@ impl Remarks {
         self.differences.iter().any(|difference| difference.asked)
     }
 
+    /// The notes, a line each.
+    pub fn note_lines(&self) -> Vec<String> {
+        let line = |Note { subject, note }: &Note| format!("{subject}: {note}");
+        self.notes.iter().map(|it| printable(&line(it)).into_owned()).collect()
+    }
+
     /// Formats the differences as a table with a header line; empty if there are none.
     pub fn table(&self) -> Vec<String> {
         if self.differences.is_empty() {
             return Vec::new();
         }
         let titles = ["not as there", "there", "here"].map(String::from);
-        let row = |it: &Difference| [&it.subject, &it.there, &it.here].map(String::clone);
+        let row = |it: &Difference| {
+            let cells = [&it.subject.to_string(), &it.there, &it.here];
+            cells.map(|cell| printable(cell).into_owned())
+        };
         let rows: Vec<_> = [titles].into_iter().chain(self.differences.iter().map(row)).collect();
         let width = |column: usize| {
             rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
@@ -70,8 +149,9 @@ impl Remarks {
         rows.iter().map(line).collect()
     }
 
-    fn push(&mut self, subject: &str, there: &str, here: &str, asked: bool) {
-        let [subject, there, here] = [subject, there, here].map(str::to_owned);
+    fn push(&mut self, subject: impl Into<Subject>, there: &str, here: &str, asked: bool) {
+        let subject = subject.into();
+        let [there, here] = [there, here].map(str::to_owned);
         self.differences.push(Difference { subject, there, here, asked });
     }
 }
@@ -83,14 +163,26 @@ mod tests {
     #[test]
     fn what_is_about_lines_comes_in_their_order() {
         let mut remarks = Remarks::default();
-        for place in ["all", "9", "10", "9"] {
-            remarks.note(place, &remarks.notes.len().to_string());
-            remarks.asked(place, "", "");
+        for (file, line) in
+            [("c", None), ("c", Some(9)), ("c", Some(10)), ("d", Some(1)), ("c", Some(9))]
+        {
+            let subject = Subject::of_file(file, line, "");
+            remarks.note(&subject, &remarks.notes.len().to_string());
+            remarks.asked(&subject, "", "");
         }
-        remarks.sort_by_line(|subject| subject.split(':').next()?.parse().ok());
-        assert_eq!(remarks.notes, ["9: 1", "9: 3", "10: 2", "all: 0"]);
-        let subjects: Vec<_> = remarks.differences.iter().map(|it| it.subject.as_str()).collect();
-        assert_eq!(subjects, ["9", "9", "10", "all"]);
+        remarks.sort_by_line("c");
+        assert_eq!(remarks.note_lines(), ["c:9: 1", "c:9: 4", "c:10: 2", "c: 0", "d:1: 3"]);
+        let subjects = remarks.differences.iter().map(|it| it.subject.to_string());
+        assert_eq!(subjects.collect::<Vec<_>>(), ["c:9", "c:9", "c:10", "c", "d:1"]);
+    }
+
+    #[test]
+    fn what_a_file_has_cannot_command_a_terminal() {
+        let mut remarks = Remarks::default();
+        remarks.note(Subject::of_file("c\n.txt", Some(2), "DIR \u{1b}[2J"), "not taken");
+        remarks.asked(Subject::of_file("c.txt", Some(3), "X \u{9b}2J\u{202e}"), "a", "b");
+        assert_eq!(remarks.note_lines(), ["c\\n.txt:2: DIR \\u{1b}[2J: not taken"]);
+        assert_eq!(remarks.table()[1], "c.txt:3: X \\u{9b}2J\\u{202e}  a      b");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `lock` | the supervisor's process number; locked as long as it lives |
+//! | `lock` | the supervisor's process number and start; locked as long as it lives |
 //! | `fabric.json` | [`Description`], once the fabric is up |
 //! | `scenario.toml` | the resolved scenario |
 //! | `hosts` | `/etc/hosts` of programs that `xoff exec` starts |
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use netns::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::commands::with_causes;
@@ -192,7 +193,8 @@ impl LiveFolder {
         }
         let mut process = String::new();
         lock.read_to_string(&mut process).map_err(failed)?;
-        Ok(State::Changing { process: process.trim().parse().ok() })
+        let process = process.parse().ok().map(|it: Process| it.number);
+        Ok(State::Changing { process })
     }
 
     /// Opens the lock, or returns the state of a folder without one. A single listing decides: two listings could show
@@ -257,7 +259,7 @@ impl LiveFolder {
         let claim = Claim { folder: self.clone(), lock };
         let mut lock = &claim.lock;
         lock.set_len(0).map_err(failed)?;
-        writeln!(lock, "{}", std::process::id()).map_err(failed)?;
+        writeln!(lock, "{}", Process::this()).map_err(failed)?;
         // Leftovers of an abandoned fabric would be mistaken for this fabric's files.
         for left in ["fabric.json", "ended.json", "socket", "hosts", "scenario.toml", "log"] {
             unless_missing(fs::remove_file(self.file(left))).map_err(failed)?;
@@ -326,9 +328,9 @@ impl LiveFolder {
         }
     }
 
-    /// Returns the process number of the last supervisor, unless it died before it wrote the number.
-    pub fn last_supervisor(&self) -> Option<u32> {
-        fs::read_to_string(self.file("lock")).ok()?.trim().parse().ok()
+    /// The process that was the last supervisor, unless it died before it wrote its number.
+    pub fn last_supervisor(&self) -> Option<Process> {
+        fs::read_to_string(self.file("lock")).ok()?.parse().ok()
     }
 
     /// Returns the results folder of an abandoned fabric, if it had one; the results were lost.

@@ -2,7 +2,7 @@
 
 use emulation::live::desk::Delivery;
 use emulation::live::impairment::{ImpairmentChange, LinkState};
-use emulation::live::view::{View, WireView};
+use emulation::live::view::{StormSpan, View, WireView};
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,9 @@ pub enum Answer {
     Storm {
         /// Priorities of the storm.
         priorities: Vec<u8>,
+        /// How long the host pauses each of them if it has begun; an earlier storm may last longer.
+        #[serde(default)]
+        spans: Vec<StormSpan>,
     },
     /// A capture has begun; frames follow.
     Capturing {

@@ -283,7 +283,7 @@ pub fn wire_words(wire: &WireView) -> Vec<String> {
 }
 
 /// Formats millionths as a percentage: 1000 are 0.1%.
-fn percent(millionths: u32) -> String {
+pub fn percent(millionths: u32) -> String {
     let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
     format!("{}%", digits.trim_end_matches('0').trim_end_matches('.'))
 }

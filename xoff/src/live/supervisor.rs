@@ -269,13 +269,13 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
         }
         Request::Storm { host, priorities, span_ps } => {
             match names.begin_storm(handle, &host, &priorities, span_ps.map(Picos)) {
-                Ok(classes) => tell(client, &storms::answer(classes)),
+                Ok(spans) => tell(client, &storms::begun(spans)),
                 Err(why) => refuse(client, &why),
             }
         }
         Request::EndStorm { host, priorities } => {
             match names.end_storm(handle, &host, &priorities) {
-                Ok(classes) => tell(client, &storms::answer(classes)),
+                Ok(classes) => tell(client, &storms::ended(classes)),
                 Err(why) => refuse(client, &why),
             }
         }

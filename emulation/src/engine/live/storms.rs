@@ -14,7 +14,7 @@ use super::super::journal::Entry;
 use super::super::switch_node::SwitchNode;
 use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
-use crate::live::view::{StormCounts, StormEvent, StormView};
+use crate::live::view::{StormCounts, StormEvent, StormSpan, StormView};
 
 /// Number of events that `xoff inspect` can show.
 const MOST_RECENT: usize = 32;
@@ -89,21 +89,31 @@ impl Engine<'_, KernelWires> {
         node.switch.storm_histories().map(view).collect()
     }
 
-    /// Starts a PFC storm of a host.
+    /// A host begins to pause its switch without end. Returns how long it then pauses each of these classes.
     pub(super) fn begin_storm(
         &mut self,
         at: Picos,
         host: HostId,
         classes: u8,
         span: Option<Picos>,
-    ) {
+    ) -> Vec<StormSpan> {
         let end = span.map_or(Picos::MAX, |span| Picos(at.0.saturating_add(span.0)));
         self.command(host, at, Command::BeginStorm { classes, end });
+        let ends = self.host_node(host).storm_ends(at);
+        let left = |end: Picos| (end < Picos::MAX).then(|| end.0 - at.0);
+        let span = |class: priority::Priority| StormSpan {
+            priority: class.number(),
+            left_ps: left(ends[class.index()]),
+        };
+        priority::of_mask(classes).map(span).collect()
     }
 
     /// Ends storms of a host. Returns the classes whose storms have ended.
     pub(super) fn end_storm(&mut self, at: Picos, host: HostId, classes: u8) -> u8 {
-        let ended = self.host_node(host).host.storm_classes() & classes;
+        let ends = self.host_node(host).storm_ends(at);
+        let is_stormy = |class: &priority::Priority| ends[class.index()] > Picos::ZERO;
+        let stormy = priority::of_mask(classes).filter(is_stormy);
+        let ended = stormy.fold(0, |classes, class| classes | class.bit());
         self.command(host, at, Command::EndStorm(classes));
         ended
     }

@@ -1,9 +1,10 @@
 //! A section of a JSON Schema, as text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use scenario::document::suggestion;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Key of a table that selects its kind.
 const TAG: &str = "kind";
@@ -33,9 +34,26 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Returns the section's schema.
-    pub const fn json(&self) -> &'a Value {
-        self.schema
+    /// The section as a JSON Schema of its own: with the definitions that it refers to, and those that they refer to.
+    pub fn json(&self) -> Value {
+        let mut names = BTreeSet::new();
+        let mut found = vec![self.schema];
+        while let Some(schema) = found.pop() {
+            for name in references(schema) {
+                if names.insert(name) {
+                    found.push(&self.root["$defs"][name]);
+                }
+            }
+        }
+        let mut schema = self.schema.clone();
+        let definition = |name: &str| (name.to_owned(), self.root["$defs"][name].clone());
+        let definitions: Map<String, Value> = names.into_iter().map(definition).collect();
+        if let Value::Object(keys) = &mut schema
+            && !definitions.is_empty()
+        {
+            keys.insert("$defs".to_owned(), definitions.into());
+        }
+        schema
     }
 
     /// Returns the section as text; `path` is its name.
@@ -173,6 +191,19 @@ impl<'a> Section<'a> {
     }
 }
 
+/// The names of the definitions that a schema refers to, at any depth.
+fn references(schema: &Value) -> Vec<&str> {
+    match schema {
+        Value::Object(keys) => {
+            let own = keys.get("$ref").and_then(Value::as_str);
+            let own = own.and_then(|name| name.strip_prefix("#/$defs/"));
+            own.into_iter().chain(keys.values().flat_map(references)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Appends a text, wrapped into lines.
 fn wrap(out: &mut String, text: &str, indent: &str) {
     let mut line = String::new();
@@ -215,11 +246,14 @@ mod tests {
     #[test]
     fn every_key_can_be_looked_up() {
         fn walk(section: Section<'_>, path: &str, depth: usize) -> usize {
-            assert!(section.text(path).lines().count() > 0, "{path}");
+            // The first line is the path and the shape.
+            assert!(!section.description().is_empty(), "{path} has no description");
+            assert!(section.text(path).lines().count() > 1, "{path}");
             if depth == 4 {
                 return 1;
             }
-            let steps = section.steps().into_iter();
+            // What a kind is for stands at the table of that kind.
+            let steps = section.steps().into_iter().filter(|step| step != TAG);
             let inner = steps.map(|step| {
                 let inner = section.inner(&step).unwrap_or_else(|| panic!("{path}.{step}"));
                 walk(inner, &format!("{path}.{step}"), depth + 1)
@@ -229,6 +263,26 @@ mod tests {
         for schema in [scenario::json_schema(), crate::sweep::json_schema()] {
             let whole = Section { root: &schema, schema: &schema };
             assert!(walk(whole, "", 0) > 10);
+        }
+    }
+
+    #[test]
+    fn a_section_in_json_has_all_that_it_refers_to() {
+        for (schema, path) in [
+            (scenario::json_schema(), "switch.ecn"),
+            (scenario::json_schema(), "host.transport"),
+            (scenario::json_schema(), "flows.0.poisson"),
+            (crate::sweep::json_schema(), "axes"),
+        ] {
+            let section = Section::find(&schema, path).expect(path).json();
+            assert!(!references(&section).is_empty() || path == "axes", "{path}: {section:#}");
+            for name in references(&section) {
+                assert!(section["$defs"][name].is_object(), "{path}: {name}");
+                assert_eq!(section["$defs"][name], schema["$defs"][name], "{path}: {name}");
+            }
+            // No more than that.
+            let all = section["$defs"].as_object().map_or(0, Map::len);
+            assert!(all < schema["$defs"].as_object().map_or(usize::MAX, Map::len), "{path}");
         }
     }
 

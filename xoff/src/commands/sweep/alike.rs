@@ -1,9 +1,10 @@
-//! Failures of a job, with equal failures merged into one line.
+//! Failures of a job, one complaint for all that are alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::cluster::RunFailure;
+use crate::complaint::Complaint;
 use crate::sweep::{Plan, Run};
 
 /// Failures of tasks and runs by their message.
@@ -16,6 +17,8 @@ pub struct Alike {
 
 #[derive(Debug, Default)]
 struct Tasks {
+    /// What they reported; none if they only ended.
+    error: Option<Complaint>,
     numbers: BTreeSet<usize>,
     hosts: BTreeSet<String>,
     /// Log of the task with the smallest number.
@@ -23,11 +26,18 @@ struct Tasks {
 }
 
 impl Alike {
-    /// Adds a task that failed. `host` is its machine, if known, and `log` a file with more about the failure.
-    pub fn task(&mut self, task: usize, host: Option<String>, what: &str, log: Option<PathBuf>) {
-        let tasks = self.tasks.entry(what.to_owned()).or_default();
+    /// Adds a task that failed and said why.
+    pub fn reported(&mut self, task: usize, host: String, error: Complaint) {
+        let tasks = self.tasks.entry(error.text().to_owned()).or_default();
         tasks.numbers.insert(task);
-        tasks.hosts.extend(host);
+        tasks.hosts.insert(host);
+        tasks.error = Some(error);
+    }
+
+    /// Adds a task that ended without a report, and a log to look at, if it says more.
+    pub fn ended(&mut self, task: usize, how: &str, log: Option<PathBuf>) {
+        let tasks = self.tasks.entry(how.to_owned()).or_default();
+        tasks.numbers.insert(task);
         if let Some(log) = log
             && tasks.log.as_ref().is_none_or(|(first, _)| task < *first)
         {
@@ -54,23 +64,27 @@ impl Alike {
         }
     }
 
-    /// Returns a line for each kind of failure: first of tasks, then of runs in their order.
-    pub fn lines(self) -> Vec<String> {
-        let tasks = self.tasks.into_iter().map(|(what, Tasks { numbers, hosts, log })| {
+    /// One for each kind of failure: those of tasks, then those of runs in their order.
+    pub fn complaints(self) -> Vec<Complaint> {
+        let tasks = self.tasks.into_iter().map(|(how, Tasks { error, numbers, hosts, log })| {
             let first = numbers.first().copied().unwrap_or_default();
-            let hosts = match hosts.into_iter().collect::<Vec<_>>().as_slice() {
-                [] => String::new(),
-                [one] => format!(" on {one}:"),
-                [one, others @ ..] => format!(" on {one} and {} more:", others.len()),
-            };
-            let log = log.map(|(_, log)| format!("; see {}", log.display())).unwrap_or_default();
-            format!("task {first}{}{hosts} {what}{log}", and_more(numbers.len() - 1))
+            let named = format!("task {first}{}", and_more(numbers.len() - 1));
+            match (error, hosts.into_iter().collect::<Vec<_>>().as_slice()) {
+                (Some(error), [one]) => error.about(&format!("{named} on {one}")),
+                (Some(error), [one, others @ ..]) => {
+                    error.about(&format!("{named} on {one} and {} more", others.len()))
+                }
+                _ => {
+                    let log = log.map(|(_, log)| format!("; see {}", log.display()));
+                    Complaint::new(format!("{named} {how}{}", log.unwrap_or_default()))
+                }
+            }
         });
         let mut runs: Vec<_> = self.runs.into_iter().collect();
         runs.sort_by_key(|(_, (first, ..))| *first);
-        let runs = runs
-            .into_iter()
-            .map(|(why, (_, name, more))| format!("{name}{}: {why}", and_more(more)));
+        let runs = runs.into_iter().map(|(why, (_, name, more))| {
+            Complaint::new(format!("{name}{}: {why}", and_more(more)))
+        });
         tasks.chain(runs).collect()
     }
 }
@@ -84,17 +98,34 @@ mod tests {
     use super::*;
     use crate::sweep::made_up;
 
+    fn lines(alike: Alike) -> Vec<String> {
+        alike.complaints().iter().map(|it| it.text().to_owned()).collect()
+    }
+
+    #[test]
+    fn an_error_of_several_lines_keeps_them() {
+        let mut alike = Alike::default();
+        let place = [" --> a.toml:3:1", "  |", "3 | bufer = 1"];
+        for task in [0, 1] {
+            let error = Complaint::new("unknown key `bufer`").with_lines(place);
+            alike.reported(task, "node0".into(), error);
+        }
+        let shown =
+            "task 0 and 1 more on node0: unknown key `bufer`\n --> a.toml:3:1\n  |\n3 | bufer = 1";
+        assert_eq!(lines(alike), [shown]);
+    }
+
     #[test]
     fn tasks_that_failed_alike_have_one_line_whatever_their_machines_and_logs() {
         let mut alike = Alike::default();
         for task in [12, 3, 4] {
             let log = format!("jobs/1/task-{task}.log");
-            alike.task(task, None, "ended as FAILED: no", Some(log.into()));
-            alike.task(task + 100, Some(format!("node{task}")), "xoff was replaced", None);
+            alike.ended(task, "ended as FAILED: no", Some(log.into()));
+            alike.reported(task + 100, format!("node{task}"), "xoff was replaced".into());
         }
-        alike.task(7, Some("node7".into()), "no room", None);
+        alike.reported(7, "node7".into(), "no room".into());
         assert_eq!(
-            alike.lines(),
+            lines(alike),
             [
                 "task 3 and 2 more ended as FAILED: no; see jobs/1/task-3.log",
                 "task 7 on node7: no room",
@@ -117,7 +148,7 @@ mod tests {
         // The sweep had other values when the job was submitted.
         alike.run(&plan, failure(4, "switch.buffer=9MB seed=1", "no"));
         assert_eq!(
-            alike.lines(),
+            lines(alike),
             [
                 "run 1 (switch.buffer=1MB seed=2) and 1 more: a file was changed",
                 "run (switch.buffer=9MB seed=1) of the job: no",

@@ -13,6 +13,7 @@ use super::CommandError;
 use super::alike::Alike;
 use crate::cluster::slurm::{self, NO_EXECUTABLE, NOT_SHARED, State, TaskState};
 use crate::cluster::{JobFolder, Submitted};
+use crate::complaint::Complaint;
 use crate::sweep::{Plan, Run, SweepFolder, appeared};
 
 /// Min period of Slurm queries. The period grows with the time that has passed, as 1 / [`SHARE`] of it.
@@ -32,7 +33,7 @@ pub enum Followed {
     /// The user interrupted the wait; the job goes on.
     Left,
     /// Tasks cannot run, with the reason. None has begun.
-    Unable(String),
+    Unable(Complaint),
 }
 
 /// Follows a job until its end.
@@ -58,8 +59,8 @@ pub fn follow(
     loop {
         let (over, answer) = match slurm::states(submitted) {
             Ok(states) => {
-                if let Some(why) =
-                    probe_failure(out, job, submitted, &states)?.or_else(|| impossible(&states))
+                if let Some(why) = probe_failure(out, job, submitted, &states)?
+                    .or_else(|| impossible(&states).map(Complaint::new))
                 {
                     progress.finish();
                     return Ok(Followed::Unable(why));
@@ -69,8 +70,8 @@ pub fn follow(
                     failed = now_failed;
                     let errors = job.reports()?.into_iter().filter_map(|(_, report)| report.error);
                     errors
-                        .filter(|error| told.insert(error.clone()))
-                        .for_each(|error| progress.aside(&error));
+                        .filter(|error| told.insert(error.text().to_owned()))
+                        .for_each(|error| progress.aside(error.text()));
                 }
                 (!states.iter().any(|it| it.state.is_active()), summary(&states))
             }
@@ -144,7 +145,7 @@ fn probe_failure(
     job: &JobFolder,
     submitted: &Submitted,
     states: &[TaskState],
-) -> Result<Option<String>, CommandError> {
+) -> Result<Option<Complaint>, CommandError> {
     let probe = states.iter().find(|it| it.task.is_none());
     let failed = probe.is_some_and(|it| it.state == State::Failed && it.name != "CANCELLED");
     if !failed {
@@ -153,12 +154,12 @@ fn probe_failure(
     if let Some(report) = job.report_of("probe")?
         && let Some(error) = report.error
     {
-        return Ok(Some(format!("a task on {} cannot run the sweep: {error}", report.host)));
+        return Ok(Some(error.about(&format!("a task on {} cannot run the sweep", report.host))));
     }
     let number = submitted.probe;
     let out = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
     let out = out.display();
-    Ok(Some(match slurm::exit_of(number) {
+    let why = match slurm::exit_of(number) {
         Some((NOT_SHARED, node)) => format!(
             "{node} does not see {out}: the results' folder must be on a file system that all machines of the cluster share; \
              name another one with --out"
@@ -175,22 +176,23 @@ fn probe_failure(
             let name = probe.map_or("FAILED", |it| it.name.as_str());
             format!("the probe, Slurm's job {number}, ended as {name}; see `sacct --jobs={number}`")
         }
-    }))
+    };
+    Ok(Some(why.into()))
 }
 
-/// Returns the failures of a job that has ended: one line for all tasks or runs that failed in the same way.
+/// Failures of a job that has ended: one for all tasks or runs that failed in the same way.
 pub fn failures(
     plan: &Plan,
     out: &Path,
     job: &JobFolder,
     submitted: &Submitted,
-) -> Result<Vec<String>, CommandError> {
+) -> Result<Vec<Complaint>, CommandError> {
     // If Slurm does not answer, the tasks' own reports remain.
     let states = slurm::states(submitted).unwrap_or_default();
     let reports = job.reports()?;
     let of_probe = reports.iter().find(|(task, _)| task == "probe");
     let of_probe = match of_probe.and_then(|(_, report)| report.error.as_ref()) {
-        Some(error) => Some(format!("the probe: {error}")),
+        Some(error) => Some(error.clone().about("the probe")),
         None => probe_failure(out, job, submitted, &states)?,
     };
     if let Some(why) = of_probe {
@@ -203,7 +205,7 @@ pub fn failures(
         let Ok(task) = task.parse::<usize>() else { continue };
         reported.insert(task);
         if let Some(error) = report.error {
-            alike.task(task, Some(report.host), &error, None);
+            alike.reported(task, report.host, error);
         }
         for failure in report.failures {
             alike.run(plan, failure);
@@ -222,10 +224,10 @@ pub fn failures(
                     (last_words(&log), Some(log))
                 }
             };
-            alike.task(task, None, &format!("ended as {}: {what}", state.name), log);
+            alike.ended(task, &format!("ended as {}: {what}", state.name), log);
         }
     }
-    Ok(alike.lines())
+    Ok(alike.complaints())
 }
 
 /// Returns the last line of a task's log, which gives the reason of its end, and advice. The text is equal for all

@@ -6,7 +6,7 @@ use std::path::{Path, absolute};
 
 use results::counted;
 
-use super::super::{Exit, print, say, warn};
+use super::super::{Exit, print_document, say, warn};
 use super::{Arguments, CommandError, load, out};
 use crate::cluster::kubernetes::{Job, Volume};
 use crate::cluster::slurm::quoted;
@@ -45,7 +45,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         cpus: cluster.cpus(),
         memory: cluster.memory.as_ref().map(super::cluster_arguments::Memory::for_kubernetes),
     };
-    let exit = print(&format!("{:#}", job.manifest()), Exit::Success);
+    let exit = print_document(&format!("{:#}", job.manifest()), Exit::Success);
     let merge = absolute_path(&arguments.file)?;
     let folder = absolute_path(&super::out(arguments))?;
     let words = arguments.words(&merge.to_string_lossy(), &folder.to_string_lossy());

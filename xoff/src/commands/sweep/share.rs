@@ -54,7 +54,7 @@ pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, Command
     let is_probe = task.parse::<usize>().is_err();
     let (error, failures) = match &done {
         Ok(executed) => (None, executed.failures.clone()),
-        Err(error) => (Some(error.text()), Vec::new()),
+        Err(error) => (Some(error.complaint()), Vec::new()),
     };
     if is_probe || error.is_some() || !failures.is_empty() {
         job.report(task, &Report::of_this_machine(error, failures))?;

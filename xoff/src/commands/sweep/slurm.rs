@@ -13,7 +13,7 @@ use results::{Manifest, counted, span};
 use serde_json::json;
 use units::Nanos;
 
-use super::super::{Exit, answer, print, say, warn};
+use super::super::{Exit, answer, print_document, say, warn};
 use super::cluster_arguments::{ClusterArguments, Memory};
 use super::follow::{self, Followed};
 use super::{Arguments, CommandError, Completed, load, measure, out, report};
@@ -46,8 +46,8 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
             if slurm::states(&submitted)?.iter().any(|it| it.state.is_active()) {
                 return on_slurm.join(job, submitted);
             }
-            for line in follow::failures(&plan, &out(arguments), job, &submitted)? {
-                warn(format!("job {}: {line}", job.number));
+            for failure in follow::failures(&plan, &out(arguments), job, &submitted)? {
+                warn(failure.about(&format!("job {}", job.number)));
             }
         }
         let completed = Completed::of(&plan, &folder)?;
@@ -155,7 +155,7 @@ impl OnSlurm<'_> {
             Followed::Unable(why) => {
                 // Slurm itself takes seconds to notice that the array waits in vain.
                 slurm::cancel(&[probe, array])?;
-                Err(CommandError::Text(why))
+                Err(why.into())
             }
             Followed::Ended => {
                 let failures = follow::failures(plan, &out(arguments), job, &submitted)?;
@@ -390,7 +390,7 @@ fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
             "no run is complete, so the number of tasks is that of runs of 1 s; a submission measures some first",
         );
     }
-    Ok(print(&scripts, Exit::Success))
+    Ok(print_document(&scripts, Exit::Success))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::super::{Exit, answer};
 use super::{Arguments, CommandError, existing_out, follow, load};
 use crate::cluster::JobFolder;
 use crate::cluster::slurm::{self, State, TaskState};
+use crate::complaint::Complaint;
 use crate::sweep::{self, Survey, count_appeared, result_in};
 
 /// Runs the command.
@@ -48,7 +49,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         };
         line(format_args!("job {}, Slurm's job {}: {said}", job.number, submitted.array));
         for failure in &failures {
-            line(format_args!("{failure}"));
+            line(format_args!("{}", failure.text()));
         }
         let count = |states: &[TaskState], state: State| {
             states.iter().filter(|it| it.task.is_some() && it.state == state).count()
@@ -67,7 +68,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
             "slurm": { "probe": submitted.probe, "array": submitted.array },
             "tasks": counted,
             "error": states.as_ref().err().map(ToString::to_string),
-            "failures": failures,
+            "failures": failures.iter().map(Complaint::text).collect::<Vec<_>>(),
         });
     }
     let json = json!({

@@ -12,7 +12,7 @@ use super::flows::Flows;
 use super::scenario::size;
 use super::simulator::Simulator;
 use super::topology::{Link, Topology};
-use crate::import::Remarks;
+use crate::import::{Remarks, Subject};
 
 /// Negative exponent of alpha at ports of the hosts' rate, alpha = 2^-this: HPCC's simulator and ns3-datacenter.
 const ALPHA_SHIFT: u32 = 3;
@@ -184,7 +184,7 @@ impl Buffers {
         let headroom = headrooms.last().copied().unwrap_or_default();
         let has_pfc = config.flag("ENABLE_PFC", true)?;
         if has_pfc && headrooms.len() > 1 {
-            let place = format!("{}: headroom of ports", topology.name());
+            let place = Subject::of_file(topology.name(), None, "headroom of ports");
             let here = format!("{} for all", display(Bytes(headroom)));
             remarks.asked(&place, "by the rates and delays of their links", &here);
         }

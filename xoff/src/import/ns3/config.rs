@@ -12,8 +12,8 @@ use super::arguments::Arguments;
 use super::keys::Kind;
 use super::simulator::{Simulator, Traits};
 use super::topology::{read_increase, read_probability, read_rate};
-use crate::import::Source;
 use crate::import::source::{Line, Word};
+use crate::import::{Source, Subject};
 
 /// Max number of rates in a map.
 const MAX_RATES: usize = 64;
@@ -38,8 +38,8 @@ pub struct Config {
 /// A key that the simulator does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// `FILE:LINE: KEY VALUES`.
-    pub place: String,
+    /// Where it is, with its values.
+    pub place: Subject,
     /// True if the key names a file or folder that a program writes.
     pub is_output: bool,
 }
@@ -77,7 +77,7 @@ impl Config {
                     return Err(source.error(key.span(), &title, &help));
                 }
                 let words: Vec<&str> = line.words.iter().map(|word| word.text).collect();
-                let place = format!("{}:{}: {}", source.name(), line.number, words.join(" "));
+                let place = Subject::of_file(source.name(), Some(line.number), words.join(" "));
                 unknown.push(UnknownKey { place, is_output });
                 continue;
             };
@@ -100,23 +100,17 @@ impl Config {
         &self.source
     }
 
-    /// Returns `FILE:LINE: KEY VALUES`, for a remark on a setting; without a line if the config lacks the key.
-    pub fn place(&self, key: &str) -> String {
+    /// A setting with its values, for a remark on it; without a line if the key is not given.
+    pub fn place(&self, key: &str) -> Subject {
         let name = self.source.name();
         match self.settings.get(key) {
-            None => format!("{name}: no {key}"),
+            None => Subject::of_file(name, None, format!("no {key}")),
             Some(Setting { line, values }) => {
                 let values = values.iter().map(|span| self.source.word(span).text);
                 let values: Vec<&str> = values.collect();
-                format!("{name}:{line}: {key} {}", values.join(" "))
+                Subject::of_file(name, Some(*line), format!("{key} {}", values.join(" ")))
             }
         }
-    }
-
-    /// Returns the line of a remark whose subject is a [`Self::place`].
-    pub fn line(&self, remark: &str) -> Option<usize> {
-        let place = remark.strip_prefix(self.source.name())?.strip_prefix(':')?;
-        place.split(':').next()?.parse().ok()
     }
 
     /// Returns true if the config has a key.

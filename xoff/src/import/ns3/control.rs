@@ -9,7 +9,7 @@ use workload::decimal;
 use super::config::{Config, read_decimal};
 use super::simulator::Simulator;
 use super::topology::read_probability;
-use crate::import::Remarks;
+use crate::import::{Remarks, Subject};
 
 /// Congestion control of senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
     let (mode, place) = match config.simulator {
         Simulator::Ns3Datacenter => {
             let mode = config.arguments.algorithm;
-            (mode, format!("--argument algorithm={mode}"))
+            (mode, Subject::from(&*format!("--argument algorithm={mode}")))
         }
         Simulator::Hpcc | Simulator::ConWeave => {
             (config.whole("CC_MODE", 1)?, config.place("CC_MODE"))

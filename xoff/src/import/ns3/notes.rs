@@ -9,6 +9,7 @@ use super::scenario::is_endless;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
+use crate::import::Subject;
 
 /// Outputs of `ConWeave`'s simulator that xoff does not write, and the period of its monitor.
 const CONWEAVE_OUTPUTS: [&str; 6] = [
@@ -71,6 +72,7 @@ impl Translation {
     /// Adds notes on keys that the simulator does not have.
     fn unknown(&mut self, config: &Config) {
         for key in &config.unknown {
+            self.remarks.unknown_keys.push(key.place.clone());
             if key.is_output {
                 self.remarks.note(&key.place, "not taken: it names an output of another program");
             } else {
@@ -113,7 +115,7 @@ impl Translation {
         }
         if topology.links.iter().any(|link| link.delay.to_nanos() != Nanos(1000)) {
             let what = "the simulator runs links of 1000ns only";
-            self.remarks.note(topology.name(), what);
+            self.remarks.note(Subject::of_file(topology.name(), None, ""), what);
         }
         Ok(())
     }
@@ -124,12 +126,12 @@ impl Translation {
         {
             if let Some(line) = line {
                 let what = "from here on the header counts nothing, and nothing is read";
-                self.remarks.note(&format!("{name}:{line}"), what);
+                self.remarks.note(Subject::of_file(name, Some(line), ""), what);
             }
         }
         if flows.empty > 0 {
             let what = format!("flows of 0 bytes ({}) have one byte, here too", flows.empty);
-            self.remarks.note(flows.name(), &what);
+            self.remarks.note(Subject::of_file(flows.name(), None, ""), &what);
         }
         let stop = self.time_offset.0 + self.duration.0;
         let of_run = flows.list.iter().filter(|flow| flow.start.0 < stop);
@@ -138,12 +140,12 @@ impl Translation {
             let what = format!(
                 "flows ({endless}) with more bytes than their links carry before the simulator stops are unlimited"
             );
-            self.remarks.note(flows.name(), &what);
+            self.remarks.note(Subject::of_file(flows.name(), None, ""), &what);
         }
         let late = flows.list.iter().filter(|flow| flow.start.0 >= stop).count();
         if late > 0 {
             let what = format!("{late} flows would start when the simulator has stopped: left out");
-            self.remarks.note(flows.name(), &what);
+            self.remarks.note(Subject::of_file(flows.name(), None, ""), &what);
         }
     }
 }

@@ -17,6 +17,7 @@ use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
 use super::transport::{STAMPS, Transport};
+use crate::import::Subject;
 
 /// Beginning of an imported scenario.
 pub const IMPORTED_FROM: &str = "# Imported from ";
@@ -42,7 +43,7 @@ pub fn write(
     stem: &str,
 ) -> Imported {
     let lists = lists(flows, &mut translation, stem);
-    translation.remarks.sort_by_line(|subject| config.line(subject));
+    translation.remarks.sort_by_line(config.source().name());
     let mut toml = String::new();
     fill(&mut toml, config, topology, &translation, &lists).expect("a String takes every write");
     let flow_lists =
@@ -64,13 +65,13 @@ fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec
     let base = |flow: &FlowLine| paths.base(flow.source, flow.destination).filter(|_| by_path);
     let mut lists = by_key(of_run(), |flow| (flow.destination_port, base(flow)));
     if lists.len() > MAX_LISTS {
-        let subject = format!("{}: destination ports", flows.name());
+        let subject = Subject::of_file(flows.name(), None, "destination ports");
         let what = format!("more than {MAX_LISTS}: fct.txt has {DESTINATION_PORT} for all");
         remarks.note(&subject, &what);
         lists = by_key(of_run(), |flow| (DESTINATION_PORT, base(flow)));
     }
     if lists.len() > MAX_LISTS {
-        let subject = format!("{}: paths", flows.name());
+        let subject = Subject::of_file(flows.name(), None, "paths");
         let here = format!("the largest for all: there are lists for up to {MAX_LISTS}");
         remarks.asked(&subject, "each has a window of its own (GLOBAL_T 0)", &here);
         lists = by_key(of_run(), |_| (DESTINATION_PORT, None));

@@ -15,7 +15,7 @@ use super::paths::Paths;
 use super::simulator::Simulator;
 use super::topology::{Link, Topology, read_part, read_probability};
 use super::transport::Transport;
-use crate::import::Remarks;
+use crate::import::{Remarks, Subject};
 
 /// Period of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
@@ -161,8 +161,9 @@ impl Translation {
 
     fn priorities(&mut self, simulator: Simulator, flows: &Flows) {
         let groups: Vec<String> = self.groups.iter().map(u8::to_string).collect();
-        let place = format!("{}: priority groups {}", flows.name(), groups.join(", "));
-        if groups.len() > 1 {
+        let groups = format!("priority groups {}", groups.join(", "));
+        let place = Subject::of_file(flows.name(), None, groups);
+        if self.groups.len() > 1 {
             let (there, here) = match simulator {
                 Simulator::Hpcc => (
                     "reserve and headroom of a port count once, its queues take turns by packet",
@@ -231,7 +232,8 @@ impl Translation {
 
     fn parallel_links(&mut self, topology: &Topology) {
         if let Some(line) = topology.parallel_at {
-            let place = format!("{}:{line}: a second link between two nodes", topology.name());
+            let what = "a second link between two nodes";
+            let place = Subject::of_file(topology.name(), Some(line), what);
             self.remarks.asked(&place, "the last of such links is used", "all are, by ECMP");
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Receiver};
 
 use emulation::live::desk::{Handle, Request as Asked};
-use emulation::live::view::StormEvent;
+use emulation::live::view::{StormEvent, StormSpan};
 use scenario::Priorities;
 use units::Picos;
 
@@ -25,27 +25,29 @@ pub(super) fn log(events: &Receiver<StormEvent>) {
     }
 }
 
-/// Makes the answer to a storm's begin or end.
-pub(super) fn answer(classes: u8) -> Answer {
-    Answer::Storm { priorities: Priorities(classes).iter().collect() }
+/// A storm has begun.
+pub(super) fn begun(spans: Vec<StormSpan>) -> Answer {
+    Answer::Storm { priorities: spans.iter().map(|span| span.priority).collect(), spans }
+}
+
+/// Storms are ended.
+pub(super) fn ended(classes: u8) -> Answer {
+    Answer::Storm { priorities: Priorities(classes).iter().collect(), spans: Vec::new() }
 }
 
 impl Names {
-    /// Begins a storm, and returns its classes.
+    /// Begins a storm, and returns how long the host then pauses each of its classes.
     pub(super) fn begin_storm(
         &self,
         handle: &Handle,
         host: &str,
         priorities: &[u8],
         span: Option<Picos>,
-    ) -> Result<u8, String> {
+    ) -> Result<Vec<StormSpan>, String> {
         let (host, classes) = (self.host(host)?, self.storm_classes(priorities)?);
         let (done, is_done) = mpsc::channel();
-        let asked = handle.ask(Asked::Storm { host, classes, span, done });
-        if asked.is_err() || is_done.recv().is_err() {
-            return Err(GONE.to_owned());
-        }
-        Ok(classes)
+        handle.ask(Asked::Storm { host, classes, span, done }).map_err(|_| GONE)?;
+        is_done.recv().map_err(|_| GONE.to_owned())
     }
 
     /// Ends storms of a host, and returns the classes that had one.

@@ -109,7 +109,7 @@ fn a_plain_config_is_taken() {
     }
     let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
     assert_eq!(scenario.flows().len(), 2);
-    let notes = imported.remarks.notes.join("\n");
+    let notes = imported.remarks.note_lines().join("\n");
     for note in [
         "f.txt: flows of 0 bytes (1)",
         "c.txt:4: CNP_OUTPUT_FILE",
@@ -211,7 +211,7 @@ fn irn_is_selective_repeat_with_a_window() {
     for line in ["rto_low_packets = 0", "retransmission_timeout = \"10100ms\""] {
         assert!(both.toml.contains(line), "{line}\n{}", both.toml);
     }
-    let notes = both.remarks.notes.join("\n");
+    let notes = both.remarks.note_lines().join("\n");
     assert!(notes.contains("c.txt:15: ENABLE_IRN 1: run.py refuses"), "{notes}");
     load(&both).unwrap_or_else(|error| panic!("{error}\n{}", both.toml));
     // Without IRN, losses are repaired by go-back-N.
@@ -251,7 +251,7 @@ fn frames_have_the_simulators_lengths() {
 #[test]
 fn topologies_that_the_simulator_does_not_know_are_noted() {
     let notes = |config: &str, topology: &str| {
-        import(config, topology, FLOWS).unwrap().remarks.notes.join("\n")
+        import(config, topology, FLOWS).unwrap().remarks.note_lines().join("\n")
     };
     assert!(!notes(CONFIG, TOPOLOGY).contains("the simulator runs"));
     let other = with("leaf_spine_128_100G_OS2", "fat_k4_100G_OS2");

@@ -98,7 +98,7 @@ fn a_plain_config_is_taken() {
     assert!(imported.toml.contains(transport), "{}", imported.toml);
     let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
     assert_eq!(scenario.flows().len(), 2);
-    let notes = imported.remarks.notes.join("\n");
+    let notes = imported.remarks.note_lines().join("\n");
     for note in [
         "c.txt:2: USE_DYNAMIC_PFC_THRESHOLD 1: the simulator does not use it",
         "c.txt:6: TRACE_FILE",
@@ -109,8 +109,7 @@ fn a_plain_config_is_taken() {
     ] {
         assert!(notes.contains(note), "{note}: {notes}");
     }
-    let line = |note: &String| note.split(':').nth(1)?.parse::<u32>().ok();
-    let lines: Vec<_> = imported.remarks.notes.iter().filter_map(line).collect();
+    let lines: Vec<_> = imported.remarks.notes.iter().filter_map(|it| it.subject.line).collect();
     assert!(lines.len() > 6 && lines.is_sorted(), "{notes}");
 }
 

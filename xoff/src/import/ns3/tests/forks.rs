@@ -59,7 +59,7 @@ fn keys_that_name_outputs_are_noted() {
     for key in ["BW_OUTPUT_FILE", "RATE_MON_FILE", "THROUGHPUT_FILE", "DIR"] {
         let text = config_with(&format!("{key} mix/x"));
         let taken = imported(Simulator::Hpcc, &text, TOPOLOGY, FLOWS, false).unwrap();
-        let note = taken.remarks.notes.iter().find(|note| note.contains(key));
+        let note = taken.remarks.note_lines().into_iter().find(|note| note.contains(key));
         assert!(note.is_some_and(|note| note.contains("it names an output")), "{key}");
         assert!(!taken.remarks.any_asked());
     }
@@ -170,7 +170,13 @@ fn flows_that_cannot_end_have_no_end() {
     let (_, list) = &taken.flow_lists[0];
     let rows: Vec<&str> = list.lines().skip(1).collect();
     assert_eq!(rows, ["0,h0,h1,1000,3", "0,h0,h1,unlimited,3", "0,h1,h0,unlimited,3"]);
-    assert!(taken.remarks.notes.iter().any(|note| note.starts_with("f.txt: flows (2) with more")));
+    assert!(
+        taken
+            .remarks
+            .note_lines()
+            .iter()
+            .any(|note| note.starts_with("f.txt: flows (2) with more"))
+    );
     assert!(!taken.remarks.any_asked());
     let scenario = scenario_of(&taken);
     let long_lived: Vec<bool> = scenario.flows().iter().map(|flow| flow.long_lived).collect();
