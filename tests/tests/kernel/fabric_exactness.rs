@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use tests::fabric::{CAPTURE_ALL, exactness, in_kernel, in_kernel_on, in_memory, on_both, over_taps_on, shapes, shipped, shipped_files};
+use tests::fabric::{
+    CAPTURE_ALL, exactness, in_kernel, in_kernel_on, in_memory, on_both, over_taps_on, shapes,
+    shipped, shipped_files,
+};
 
 #[test]
 fn a_flow_alone_takes_its_ideal_time() {

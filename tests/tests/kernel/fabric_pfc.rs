@@ -1,7 +1,7 @@
 //! PFC tests as for switches, on the real kernel and as in memory. Needs root.
 
-use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
 use tests::fabric::on_both;
+use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
 
 #[test]
 fn eq_1_is_sufficient_and_necessary() {
