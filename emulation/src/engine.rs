@@ -39,6 +39,7 @@ pub(crate) mod load;
 mod losses;
 mod notes;
 mod off_state;
+mod outages;
 mod part;
 mod paused_lanes;
 mod port_counters;
@@ -93,9 +94,9 @@ use crew::Crew;
 use deadlock::DeadlockWatch;
 use journal::Entry;
 use load::Load;
+use outages::Outages;
 use part::{Opening, Part, Window};
 use recorder::Recorder;
-use relinking::Relinking;
 use rerouting::Rerouting;
 use switch_node::SwitchNode;
 use tally::Tally;
@@ -159,7 +160,7 @@ pub struct Engine<'a, W: Wires> {
     resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
     rerouting: Rerouting,
-    relinking: Relinking,
+    relinking: Outages,
     recorder: Recorder<'a>,
     /// Priorities that any packet, or its queue, has had, one bit each.
     classes: u8,
@@ -251,7 +252,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             resting: Vec::new(),
             deadlocks: DeadlockWatch::new(fabric, scenario.may_reroute()),
             rerouting: Rerouting::of(scenario),
-            relinking: Relinking::of(scenario),
+            relinking: relinking::outages(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario)
                 | switch_settings::prioritising_classes(scenario),

@@ -260,11 +260,15 @@ pub struct IngressQueue {
     pub headroom_bytes: Cell64,
     /// T(t) as last stored by the control plane, bytes; used with periodic thresholds.
     pub stored_threshold_bytes: Cell64,
-    /// 1 in state OFF of DSH, Fig. 3: the neighbour has been paused.
+    /// 1 in state OFF of DSH, Fig. 3: the neighbour has been paused. [`OFF_WITHOUT_ROOM`] if a packet has found no room
+    /// since.
     pub off: Cell32,
     /// PAUSEs of this queue without refreshes. Numbers the pauses.
     pub pauses: Cell32,
 }
+
+/// State OFF of an ingress queue, or under DSH of a port, that has refused a packet since its PAUSE.
+pub const OFF_WITHOUT_ROOM: u32 = 2;
 
 impl IngressQueue {
     /// Returns the queue's bytes in all pools.

@@ -61,7 +61,7 @@ use crate::departure::{Departure, departure_under, discard_under};
 use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
-use crate::map_abi::{Descriptor, Pool, SwitchState};
+use crate::map_abi::{Descriptor, OFF_WITHOUT_ROOM, Pool, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueSet};
@@ -167,6 +167,16 @@ pub trait Scheme: Sized {
         let Ingress { config, queue, .. } = packet.ingress;
         if queue.held_bytes() != 0 || config.tests_renewed_pauses != 0 {
             Self::after_arrival(packet, Pool::Headroom, send);
+            Self::note_refusal(&packet.ingress);
+        }
+    }
+
+    /// Notes that what is OFF, the queue `at` or its port, has refused a packet: all its bytes must be at or below X_on
+    /// before it resumes, those of the private pool included ([`xon_without_room`]).
+    #[inline(always)]
+    fn note_refusal<T: Tables>(at: &Ingress<'_, T>) {
+        if at.queue.off.load() != 0 {
+            at.queue.off.store(OFF_WITHOUT_ROOM);
         }
     }
 
@@ -238,6 +248,7 @@ pub trait Scheme: Sized {
         level == PauseLevel::Queue
             && at.queue.headroom_bytes.load() == 0
             && at.queue.shared_bytes.load() <= xon
+            && xon_of_queue(at, xon, free_beside(at, stays)).is_some()
     }
 
     /// Called periodically by the control plane for each lossless ingress queue. Stores T(t) by default.
@@ -363,6 +374,34 @@ fn highest_threshold<S: Scheme, T: Tables>(
         ThresholdScheme::Stored => evaluate(computed).max(S::threshold(at)),
         ThresholdScheme::Dynamic | ThresholdScheme::Static => evaluate(at.policy),
     }
+}
+
+/// X_on of a queue that is OFF and without headroom, `free` bytes of the shared pool being free: `xon`, unless it has refused
+/// a packet. `None` if it has, and still holds more than [`xon_without_room`].
+#[inline(always)]
+fn xon_of_queue<T: Tables>(at: &Ingress<'_, T>, xon: u64, free: u64) -> Option<u64> {
+    if at.queue.off.load() != OFF_WITHOUT_ROOM {
+        return Some(xon);
+    }
+    let shared = at.queue.shared_bytes.load();
+    let xon = xon_without_room(xon, shared + free, at.config.xon_offset_bytes);
+    (at.queue.private_bytes.load() + shared <= xon).then_some(xon)
+}
+
+/// X_on for all bytes of a queue or port that has refused a packet: `xon`, or as far below the `room` that the shared pool has
+/// for it as X_on lies below X_off.
+///
+/// The papers compare shared bytes with X_on, because headroom takes what comes in until a PAUSE has its effect. A queue
+/// without headroom whose X_off is a few packets would resume at its next departure, with its private buffer full,
+/// before its neighbour has stopped. So would one that finds the shared pool full of the packets of others.
+#[inline(always)]
+fn xon_without_room(xon: u64, room: u64, offset: u64) -> u64 {
+    xon.min(room.saturating_sub(offset))
+}
+
+/// Bytes of the shared pool that are free if only what `stays` is left.
+fn free_beside<T: Tables>(at: &Ingress<'_, T>, stays: Stays) -> u64 {
+    at.config.shared_pool_bytes.saturating_sub(stays.in_pool)
 }
 
 /// Bytes that never leave a switch's buffer.

@@ -128,10 +128,11 @@ impl Row for PauseRow<'_> {
         Column::text(
             "level",
             "`queue`: the ingress queue decided; `port`: the whole port did (DSH), with one \
-                    frame and a row for each class. A port's `xon` leaves out classes whose queues \
-                    are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`). So a priority is paused at a port \
-                    from an `xoff` to the next `xon`, and a row of the other level in between is where one takes over from \
-                    the other: added up by this rule, rows are what `pause_time.csv` and `summary.json` have.",
+                    frame and a row for each class. A pause of a level at a port in a priority is from its `xoff`, or its \
+                    `xoff-refresh` if none is open, to its `xon`. When one level takes over from the other, the pause of that one \
+                    ends in an `xon` of which no frame says anything; it has the numbers of the row after it, by which the \
+                    other level goes on: a port's `xoff`, or the `xoff-refresh` of a queue whose class a port's RESUME leaves out. So \
+                    pauses never overlap, and add up to what `pause_time.csv` and `summary.json` have.",
         ),
         Column::text(
             "state",

@@ -73,13 +73,14 @@ pub(super) struct PauseMeter {
 }
 
 impl PauseMeter {
+    /// Follows a decision. Returns the level whose pause it takes over, if the one before was another's.
     pub(super) fn record(
         &mut self,
         time: Nanos,
         event: PauseEvent,
         level: PauseLevel,
         window: Option<Window>,
-    ) {
+    ) -> Option<PauseLevel> {
         let total = &mut self.ordered.total;
         match event {
             PauseEvent::Xoff => {
@@ -92,10 +93,13 @@ impl PauseMeter {
                 self.close(time, window);
             }
         }
-        if self.since.is_some() && self.level.is_none_or(|(before, _)| before != level) {
-            self.close_level(time, window);
-            self.level = Some((level, time));
+        let before = self.level.map(|(before, _)| before);
+        if self.since.is_none() || before == Some(level) {
+            return None;
         }
+        self.close_level(time, window);
+        self.level = Some((level, time));
+        before
     }
 
     /// Totals of a run that ends at `end`, which also ends the pauses still in effect.
@@ -169,15 +173,15 @@ mod tests {
         use PauseLevel::{Port, Queue};
         let mut meter = PauseMeter::default();
         let window = Some(Window { from: Nanos(15), to: Nanos(55) });
-        for (time, event, level) in [
+        let taken_over = [
             (10, Xoff, Queue),
             (20, Xoff, Port),
             (40, XoffRefresh, Port),
             (50, XoffRefresh, Queue),
             (60, Xon, Queue),
-        ] {
-            meter.record(Nanos(time), event, level, window);
-        }
+        ]
+        .map(|(time, event, level)| meter.record(Nanos(time), event, level, window));
+        assert_eq!(taken_over, [None, Some(Queue), None, Some(Port), None]);
         let Ordered { total, by_level, in_window } = meter.finish(Nanos(100), window);
         assert_eq!((total.paused, total.longest), (Nanos(50), Nanos(50)));
         assert_eq!(by_level, PausedByLevel { queue_ns: 20, port_ns: 30 });

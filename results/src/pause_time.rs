@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::Nanos;
 
 use super::column::Column;
-use super::pause::PauseRow;
+use super::pause::{PauseLevel, PauseRow};
 use super::pause_intervals::{Ordered, PauseMeter, PauseTotal};
 use super::row::{Fields, Row};
 use super::share::Share;
@@ -163,11 +163,12 @@ impl PauseTimes {
         Self { window, nodes: BTreeMap::new() }
     }
 
-    /// Follows one decision. Decisions of one port come in time order.
-    pub fn order(&mut self, row: &PauseRow) {
+    /// Follows one decision. Decisions of one port come in time order. Returns the level whose pause it takes over, if the
+    /// one before was another's.
+    pub fn order(&mut self, row: &PauseRow) -> Option<PauseLevel> {
         let key = (row.peer, row.peer_port, row.priority);
         let window = self.window;
-        self.port(key, row.node).ordered.record(row.time, row.event, row.level, window);
+        self.port(key, row.node).ordered.record(row.time, row.event, row.level, window)
     }
 
     /// Follows one class of a PFC frame. Frames to one port come in time order.
@@ -234,7 +235,7 @@ mod tests {
                 peer_port: 0,
                 priority: 3,
                 event,
-                level: crate::pause::PauseLevel::Queue,
+                level: PauseLevel::Queue,
                 occupancy: Bytes(0),
                 threshold: Bytes(0),
                 shared_free: Bytes(0),

@@ -203,11 +203,15 @@ impl Record {
 
     /// Adds a decision to pause, refresh or resume one class.
     pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
-        self.pause_times.order(row);
+        let taken_over = self.pause_times.order(row);
         if let Some(states) = &mut self.port_states {
             states.pause(row);
         }
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
+        let Some(folder) = &mut self.folder else { return Ok(()) };
+        if let Some(level) = taken_over {
+            folder.pause(&PauseRow { event: PauseEvent::Xon, level, ..*row })?;
+        }
+        folder.pause(row)
     }
 
     /// Adds a class of a PFC frame that reached the sender that it is about.

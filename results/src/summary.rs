@@ -365,8 +365,10 @@ pub const SUMMARY_KEYS: &[Key] = &[
     Key {
         name: "lossless",
         about: "Whether no frame was lost, data or control: every class of `drops` but `ignored` is 0. Without lossless \
-                priorities that was luck. A run is as sound as any, and its exit code 0, if faults or a watchdog of the \
-                scenario took the frames, be they control frames alone.",
+                priorities that was luck. `lossless` says if every frame arrived, whoever took one; the exit code says if \
+                the run did what the scenario asks, and so it is 0 where only the scenario's faults or watchdog took \
+                frames: `drops.injected` and `drops.watchdog` count these, `limits_reached` has packets that a switch \
+                dropped.",
     },
     Key { name: "books", about: "What the final check found wrong; empty when all is in order." },
     Key {

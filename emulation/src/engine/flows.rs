@@ -112,6 +112,7 @@ impl<W: Wires> Engine<'_, W> {
         #[cfg(feature = "kernel")]
         self.tell_waiter(&row);
         self.recorder.flow(&row)?;
+        self.prune_told_flows();
         if self.scenario.results.explain {
             let logged = WireLogRecord::of_flow(number, flow.start, Some(completion.at));
             self.recorder.wires(std::iter::once(&logged))?;

@@ -1,7 +1,7 @@
 //! Pauses of flows that switches have sent (OFC), and flows that a neighbour still holds back because a RESUME was
 //! lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::priority::Priority;
 use fabric_core::scheme::ofc::Options;
@@ -16,8 +16,11 @@ use super::Engine;
 use super::journal::{Entry, FlowsTold};
 use crate::datapath::Wires;
 
-/// An ingress port of a switch, a priority and the name of a flow there.
-type Place = (NodeId, u16, u8, u32);
+/// An ingress port of a switch, and a priority.
+type Place = (NodeId, u16, u8);
+
+/// As many decisions are kept before those of flows that are over are looked for.
+const FEWEST_TO_PRUNE: usize = 4096;
 
 /// The last decision about a flow at a neighbour.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +30,30 @@ struct Told {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ToldFlows {
     /// Flow of each name that has started last.
     flows: BTreeMap<u32, u32>,
     /// Instant of the last pause by any switch, by the flow's name.
     paused: BTreeMap<u32, Picos>,
-    told: BTreeMap<Place, Told>,
+    /// The last decision about the flow of a name at each place.
+    told: BTreeMap<(u32, Place), Told>,
+    /// Those that pause a flow, by place.
+    paused_at: BTreeSet<(Place, u32)>,
+    /// Number of decisions from which on those that no longer matter are forgotten.
+    prune_from: usize,
+}
+
+impl Default for ToldFlows {
+    fn default() -> Self {
+        Self {
+            flows: BTreeMap::new(),
+            paused: BTreeMap::new(),
+            told: BTreeMap::new(),
+            paused_at: BTreeSet::new(),
+            prune_from: FEWEST_TO_PRUNE,
+        }
+    }
 }
 
 impl ToldFlows {
@@ -62,7 +82,13 @@ impl ToldFlows {
             if paused {
                 self.paused.insert(name, at);
             }
-            self.told.insert((node, port, priority, name), Told { paused, at });
+            let place = (node, port, priority);
+            self.told.insert((name, place), Told { paused, at });
+            if paused {
+                self.paused_at.insert((place, name));
+            } else {
+                self.paused_at.remove(&(place, name));
+            }
             rows.push(FlowPauseRow {
                 time: at.to_nanos(),
                 node: &fabric.node(node).name,
@@ -81,14 +107,29 @@ impl ToldFlows {
 
     /// Places where the last decision was to resume the flow of a name, and when it was made.
     fn resumed(&self, name: u32) -> impl Iterator<Item = (Place, Picos)> {
-        let of_name = self.told.iter().filter(move |((.., other), _)| *other == name);
-        of_name.filter(|(_, told)| !told.paused).map(|(place, told)| (*place, told.at))
+        let (first, last) = ((NodeId(0), 0, 0), (NodeId(u32::MAX), u16::MAX, u8::MAX));
+        let of_name = self.told.range((name, first)..=(name, last));
+        of_name.filter(|(_, told)| !told.paused).map(|(&(_, place), told)| (place, told.at))
     }
 
     /// Names of flows about which the last decision was to pause them.
-    fn paused_by(&self, node: NodeId, port: u16, priority: u8) -> impl Iterator<Item = u32> {
-        let here = (node, port, priority, 0)..=(node, port, priority, u32::MAX);
-        self.told.range(here).filter(|(_, told)| told.paused).map(|((.., name), _)| *name)
+    fn paused_by(&self, place: Place) -> impl Iterator<Item = u32> {
+        self.paused_at.range((place, 0)..=(place, u32::MAX)).map(|&(_, name)| name)
+    }
+
+    /// Whether there are so many decisions that those which no longer matter should be forgotten.
+    pub fn is_large(&self) -> bool {
+        self.told.len() >= self.prune_from
+    }
+
+    /// Forgets decisions to resume flows that are not under way, unless they may have `got_lost`. So decisions are as many as flows
+    /// under way and what switches have paused, times two, and each costs a constant number of looks.
+    fn prune(&mut self, under_way: &BTreeSet<u32>, got_lost: &BTreeSet<(u32, Place)>) {
+        self.told.retain(|key, told| {
+            told.paused || under_way.contains(&key.0) || got_lost.contains(key)
+        });
+        self.paused.retain(|name, _| under_way.contains(name));
+        self.prune_from = FEWEST_TO_PRUNE.max(2 * self.told.len());
     }
 }
 
@@ -101,9 +142,10 @@ impl<W: Wires> Engine<'_, W> {
         let fabric = self.scenario.fabric();
         let mut unresumed = Vec::new();
         for flow in self.active.values() {
-            for (place, at) in self.recorder.told_flows.resumed(self.scenario.flow_name(flow)) {
-                let (by, port, ..) = place;
-                if self.may_still_come(by, port, at) || !self.is_held_back(place) {
+            let name = self.scenario.flow_name(flow);
+            for (place, at) in self.recorder.told_flows.resumed(name) {
+                let (by, port, _) = place;
+                if self.may_still_come(by, port, at) || !self.is_held_back(place, name) {
                     continue;
                 }
                 let holder = fabric.peer(by, port);
@@ -120,6 +162,25 @@ impl<W: Wires> Engine<'_, W> {
         unresumed
     }
 
+    /// Forgets decisions about flows that are over, if there are many.
+    pub(super) fn prune_told_flows(&mut self) {
+        let told = &self.recorder.told_flows;
+        if !told.is_large() {
+            return;
+        }
+        let under_way = self.active.values().map(|flow| self.scenario.flow_name(flow)).collect();
+        let names: BTreeSet<u32> = told.told.keys().map(|&(name, _)| name).collect();
+        let over = names.difference(&under_way);
+        let resumed =
+            over.flat_map(|&name| told.resumed(name).map(move |(at, when)| (name, at, when)));
+        // A RESUME that was lost holds back the next flow of its name.
+        let got_lost = resumed.filter(|&(name, place, at)| {
+            self.may_still_come(place.0, place.1, at) || self.is_held_back(place, name)
+        });
+        let got_lost = got_lost.map(|(name, place, _)| (name, place)).collect();
+        self.recorder.told_flows.prune(&under_way, &got_lost);
+    }
+
     /// True if a frame that was due at `at` at a port of a switch may still be on its way, possibly behind another
     /// frame of the port.
     fn may_still_come(&self, by: NodeId, port: u16, at: Picos) -> bool {
@@ -130,7 +191,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// True if the neighbour at an ingress port holds back the flow of a name.
-    fn is_held_back(&self, (by, port, priority, name): Place) -> bool {
+    fn is_held_back(&self, (by, port, priority): Place, name: u32) -> bool {
         let fabric = self.scenario.fabric();
         let class = Priority::of_bits(priority.into());
         let holder = fabric.peer(by, port);
@@ -156,7 +217,7 @@ impl<W: Wires> Engine<'_, W> {
         let stops_all = || {
             let unnamed = state::class(tables, ports, port_there, class)
                 .is_some_and(|class| class.unnamed_flows.load() != 0);
-            let mut paused = self.recorder.told_flows.paused_by(by, port, priority);
+            let mut paused = self.recorder.told_flows.paused_by((by, port, priority));
             unnamed && paused.all(is_paused)
         };
         is_paused(name) || stops_all()
@@ -175,4 +236,27 @@ pub fn sentence(unresumed: &[UnresumedFlow]) -> String {
         names.push(format!("{} more", unresumed.len() - SHOWN));
     }
     format!(", waiting for a RESUME that was lost: {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of flow 1, under way, and of flows 2 and 3, which are over, a port has resumed the first two and paused the third.
+    #[test]
+    fn decisions_about_flows_that_are_over_are_forgotten_unless_something_waits() {
+        let place = |port| (NodeId(7), port, 3);
+        let mut told = ToldFlows::default();
+        for (name, port, paused) in [(1, 0, false), (2, 0, false), (2, 1, false), (3, 0, true)] {
+            told.told.insert((name, place(port)), Told { paused, at: Picos(5) });
+            told.paused.insert(name, Picos(4));
+        }
+        let got_lost = BTreeSet::from([(2, place(1))]);
+        told.prune(&BTreeSet::from([1]), &got_lost);
+        let left: Vec<_> = told.told.keys().map(|&(name, (_, port, _))| (name, port)).collect();
+        assert_eq!(left, [(1, 0), (2, 1), (3, 0)]);
+        assert_eq!(told.paused.keys().copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(told.resumed(2).collect::<Vec<_>>(), [(place(1), Picos(5))]);
+        assert!(!told.is_large());
+    }
 }

@@ -27,11 +27,11 @@ pub mod victim_ports;
 use super::victims;
 use super::{
     Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
-    Verdict, highest_threshold,
+    Verdict, free_beside, highest_threshold,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, PauseLevel};
-use crate::map_abi::Pool;
+use crate::map_abi::{OFF_WITHOUT_ROOM, Pool};
 use crate::policy::{Policy, ThresholdScheme};
 use crate::priority::Priority;
 use crate::tables::Tables;
@@ -83,6 +83,13 @@ impl Scheme for Dsh {
             send(order);
         };
         two_level::after_arrival(at, pool, packet.now, told);
+    }
+
+    #[inline(always)]
+    fn note_refusal<T: Tables>(at: &Ingress<'_, T>) {
+        if let Some(port) = state::port(at).filter(|port| port.off.load() != 0) {
+            port.off.store(OFF_WITHOUT_ROOM);
+        }
     }
 
     #[inline(always)]
@@ -149,7 +156,9 @@ impl Scheme for Dsh {
         });
         let xon = two_level::port_xoff(at.config, highest)
             .saturating_sub(settings.port_xon_offset_bytes.load());
-        port.shared_bytes.load() + insurance <= xon
+        let free = free_beside(at, Stays { in_pool: stays, ..Stays::default() });
+        two_level::port_xon(at, port, xon, free)
+            .is_some_and(|xon| port.shared_bytes.load() + insurance <= xon)
     }
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {

@@ -1,7 +1,7 @@
 //! PFC with static and independent headroom (SIH): each ingress queue pauses its class by its own
 //! occupancy and has its own headroom (DSH, Section II-B).
 
-use super::{Arriving, Ingress, Leaving, Scheme};
+use super::{Arriving, Ingress, Leaving, Scheme, xon_of_queue};
 use crate::admission::{beyond_private, fits_headroom, fits_private, fits_shared};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, next_pause};
@@ -134,12 +134,14 @@ pub fn resume_at<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
     end_pause(at, xon)
 }
 
-/// Resumes the class of an OFF queue without headroom. `xon` is the reason in the order.
+/// Resumes the class of a queue that is OFF and holds no headroom, because of X_on, unless it has refused a packet and is above
+/// X_on with its private bytes.
 #[inline(always)]
 pub fn end_pause<T: Tables>(at: &Ingress<'_, T>, xon: u64) -> Option<Order> {
     if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
         return None;
     }
+    let xon = xon_of_queue(at, xon, at.shared_free())?;
     at.queue.off.store(0);
     Some(at.resume_queue(xon))
 }

@@ -26,7 +26,8 @@ pub mod slope;
 pub mod state;
 
 use super::{
-    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, highest_threshold, pfc,
+    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, free_beside,
+    highest_threshold, pfc, xon_of_queue,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
@@ -144,7 +145,10 @@ impl Scheme for PfcFamily {
         let highest = of_port.saturating_sub(beside);
         level == PauseLevel::Queue
             && at.queue.headroom_bytes.load() == 0
-            && xon(at, highest, beside).is_some_and(|xon| at.queue.shared_bytes.load() <= xon)
+            && xon(at, highest, beside)
+                .filter(|xon| at.queue.shared_bytes.load() <= *xon)
+                .and_then(|xon| xon_of_queue(at, xon, free_beside(at, stays)))
+                .is_some()
     }
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {

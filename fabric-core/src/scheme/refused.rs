@@ -107,6 +107,41 @@ fn a_packet_that_finds_no_headroom_pauses_until_the_queue_has_drained() {
     }
 }
 
+/// All packets are in the private buffer, and X_off is smaller than one; or X_off is large, and the pool has no room.
+#[test]
+fn a_queue_that_has_refused_a_packet_resumes_when_all_of_it_is_at_or_below_xon() {
+    let length = packet(0, 1, CLASS, Ecn::NotCapable).len() as u64;
+    for (private, pool, xoff) in
+        [(3 * length + 1, 1_000_000, 1000), (3 * length + 1, 0, 100_000), (0, 3 * length, 100_000)]
+    {
+        for settings in SchemeSettings::every() {
+            let Some((mut tables, policy)) = switch(&settings, xoff, 0) else { continue };
+            if private == 0 && policy.scheme() == SchemeKind::Dsh {
+                // Its X_pon is X_poff here.
+                continue;
+            }
+            tables.config.private_bytes = private;
+            tables.config.shared_pool_bytes = pool;
+            tables.config.xon_offset_bytes = 3 * length;
+            let mut slots = Vec::new();
+            while let (Ok(slot), told) = arrive(&tables, policy) {
+                assert_eq!(classes(&told), vec![], "{settings:?}");
+                slots.push(slot);
+            }
+            assert_eq!(slots.len(), 3, "{settings:?}");
+            let resumed: Vec<usize> = slots
+                .into_iter()
+                .map(|slot| {
+                    let mut told = Vec::new();
+                    departure(&tables, policy, slot, NOW, &mut |order| told.push(*order));
+                    classes(&told).len()
+                })
+                .collect();
+            assert_eq!(resumed, [0, 0, 1], "{settings:?}, X_off {xoff}");
+        }
+    }
+}
+
 /// X_off is smaller than a packet.
 #[test]
 fn an_empty_queue_pauses_only_if_a_renewal_can_end_it() {

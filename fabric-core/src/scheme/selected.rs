@@ -249,6 +249,11 @@ impl Scheme for Selected {
     }
 
     #[inline(always)]
+    fn note_refusal<T: Tables>(at: &Ingress<'_, T>) {
+        select!(at.policy, S => S::note_refusal(at));
+    }
+
+    #[inline(always)]
     fn named_queue(policy: Policy, queue: QueueId) -> u64 {
         select!(policy, S => S::named_queue(policy, queue))
     }

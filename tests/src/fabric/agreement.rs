@@ -108,7 +108,8 @@ fn assert_pauses(run: &Run) {
                 decisions.since.get_or_insert(now);
             }
             "xon" => decisions.close(now),
-            _ => {}
+            // A queue's pause goes on after its port's.
+            _ => _ = decisions.since.get_or_insert(now),
         }
     }
     let of_each = by_port.values_mut().map(|decisions| {

@@ -4,14 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Run, Runner};
 
-/// Two hosts send to a third, over one switch.
-const STAR: &str = r#"
-name = "resumes"
-duration = "20ms"
-[topology]
-kind = "star"
-hosts = 3
-host_link = { rate = "40Gbps", delay = "1us" }
+/// Two hosts send to a third.
+const SETTINGS: &str = r#"
 [switch]
 buffer = "2MB"
 threshold = { kind = "static", xoff = "75kB", xon = "45kB" }
@@ -21,34 +15,27 @@ transport = { kind = "roce-rc", congestion_control = "none" }
 retransmission_timeout = "500us"
 [[flows]]
 kind = "incast"
-senders = ["h1", "h2"]
-receiver = "h0"
 bytes = "1MB"
 "#;
 
-/// Two hosts send to a third, over two switches.
-const TWO_SWITCHES: &str = r#"
-name = "resumes"
-duration = "20ms"
-[topology]
-kind = "dumbbell"
-left = 2
-right = 2
-host_link = { rate = "40Gbps", delay = "1us" }
-bottleneck = { rate = "80Gbps", delay = "1us" }
-[switch]
-buffer = "2MB"
-threshold = { kind = "static", xoff = "75kB", xon = "45kB" }
-backpressure = { kind = "ofc", congested = "60kB" }
-[host]
-transport = { kind = "roce-rc", congestion_control = "none" }
-retransmission_timeout = "500us"
-[[flows]]
-kind = "incast"
-senders = ["h0", "h1"]
-receiver = "h2"
-bytes = "1MB"
-"#;
+/// Over one switch.
+fn star() -> String {
+    format!(
+        "name = \"resumes\"\nduration = \"20ms\"\n[topology]\nkind = \"star\"\nhosts = 3\n\
+         host_link = {{ rate = \"40Gbps\", delay = \"1us\" }}\n{SETTINGS}\
+         senders = [\"h1\", \"h2\"]\nreceiver = \"h0\"\n"
+    )
+}
+
+/// Over two switches.
+fn two_switches() -> String {
+    format!(
+        "name = \"resumes\"\nduration = \"20ms\"\n[topology]\nkind = \"dumbbell\"\nleft = 2\nright = 2\n\
+         host_link = {{ rate = \"40Gbps\", delay = \"1us\" }}\n\
+         bottleneck = {{ rate = \"80Gbps\", delay = \"1us\" }}\n{SETTINGS}\
+         senders = [\"h0\", \"h1\"]\nreceiver = \"h2\"\n"
+    )
+}
 
 fn loss(wire: &str, number: u32) -> String {
     format!(
@@ -64,9 +51,9 @@ fn down(link: &str, at: &str) -> String {
 /// repair the loss.
 pub fn a_lost_resume_is_named(run: Runner) {
     for (text, wire, number, node, by) in
-        [(STAR, "s0->h1", 2, "h1", "s0"), (TWO_SWITCHES, "s1->s0", 3, "s0", "s1")]
+        [(star(), "s0->h1", 2, "h1", "s0"), (two_switches(), "s1->s0", 3, "s0", "s1")]
     {
-        let text = text.to_owned() + &loss(wire, number);
+        let text = text + &loss(wire, number);
         let stands = run(&text, &[]);
         assert!(stands.summary.flows_completed < 2, "{wire}");
         let pauses = stands.summary.flow_pauses.as_ref().expect("OFC has them");
@@ -92,8 +79,8 @@ pub fn a_lost_resume_is_named(run: Runner) {
 
 /// A link that goes down ends the pauses sent through it, at a NIC and at a switch: all flows complete.
 pub fn a_link_that_goes_down_ends_pauses(run: Runner) {
-    for (text, link, at) in [(STAR, "h1-s0", "50us"), (TWO_SWITCHES, "s0-s1", "60us")] {
-        let run = run(&(text.to_owned() + &down(link, at)), &[]);
+    for (text, link, at) in [(star(), "h1-s0", "50us"), (two_switches(), "s0-s1", "60us")] {
+        let run = run(&(text + &down(link, at)), &[]);
         assert_eq!(run.summary.flows_completed, 2, "{link}");
         assert_eq!(run.summary.unfinished, None, "{link}");
     }
@@ -102,7 +89,7 @@ pub fn a_link_that_goes_down_ends_pauses(run: Runner) {
 /// PAUSEs and RESUMEs of each (switch, port, flow) alternate, PAUSEs at the threshold of congestion or above, RESUMEs at X_on or
 /// below, and all are counted.
 pub fn pauses_of_flows_have_rows(run: Runner) {
-    let run = run(TWO_SWITCHES, &[]);
+    let run = run(&two_switches(), &[]);
     run.assert_lossless();
     let mut is_paused = BTreeMap::new();
     let table = run.table("flow_pauses.csv");

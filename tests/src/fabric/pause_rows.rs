@@ -41,13 +41,6 @@ const STORM: &str = "[[storms]]\nhost = \"h4\"\nat = \"20us\"\nfor = \"400us\"\n
 const WATCHDOG: &str = "switch.watchdog={ action = \"drop\", detection_time = \"100us\", restoration_time = \"200us\", \
                         poll_interval = \"20us\" }";
 
-/// A pause of a priority at a port, as rows have it.
-struct Open {
-    since: u64,
-    /// The level that has paused last, and since when.
-    level: (String, u64),
-}
-
 /// Time paused by level, added up as docs/results.md describes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
@@ -56,59 +49,44 @@ struct Sums {
     by_level: BTreeMap<String, u64>,
 }
 
-impl Sums {
-    fn close(&mut self, open: Open, at: u64) {
-        self.total += at - open.since;
-        *self.by_level.entry(open.level.0).or_default() += at - open.level.1;
-    }
-}
-
-/// Adds up the rows of a run, separately for each (switch, port, priority).
+/// Adds up the pauses of a run, each (switch, port, priority) and level by itself.
 fn sums(run: &Run) -> BTreeMap<[String; 3], Sums> {
-    let mut all = BTreeMap::<_, (Option<Open>, Sums)>::new();
+    let mut all = BTreeMap::<[String; 3], Sums>::new();
+    let mut open = BTreeMap::<[String; 3], (String, u64)>::new();
     for row in run.pauses().rows() {
         let (at, event, level) = (row.number("time_ns"), row.text("event"), row.text("level"));
         let place = ["peer", "node", "priority"].map(|column| row.text(column).to_owned());
-        let (open, sums) = all.entry(place.clone()).or_default();
-        match event {
-            "xoff" => sums.pauses += 1,
-            "xon" | "xoff-refresh" => {
-                assert!(open.is_some(), "{event} at {at} of {place:?}, which is not paused");
+        let sums = all.entry(place.clone()).or_default();
+        sums.pauses += u64::from(event == "xoff");
+        let about = format!("{event} at {at} of {place:?}");
+        match (event, open.remove(&place)) {
+            ("xon", Some((opened, since))) => {
+                assert_eq!(opened, level, "{about}: another level has paused it");
+                sums.add(level, at - since);
             }
-            other => panic!("{other}"),
-        }
-        match open.take() {
-            None => *open = Some(Open { since: at, level: (level.to_owned(), at) }),
-            Some(before) if event == "xon" => {
-                assert_eq!(
-                    before.level.0, level,
-                    "at {at} another level resumes {place:?} than has paused it"
-                );
-                sums.close(before, at);
+            ("xoff" | "xoff-refresh", None) => {
+                assert!(event == "xoff" || sums.pauses > 0, "{about}: it was never paused");
+                open.insert(place, (level.to_owned(), at));
             }
-            Some(before) => {
-                let same = before.level.0 == level;
-                assert!(
-                    !same || event == "xoff-refresh",
-                    "two pauses of {place:?} at {at} without a RESUME"
-                );
-                if !same {
-                    *sums.by_level.entry(before.level.0).or_default() += at - before.level.1;
-                }
-                let level =
-                    if same { (level.to_owned(), before.level.1) } else { (level.to_owned(), at) };
-                *open = Some(Open { since: before.since, level });
+            ("xoff-refresh", Some(before)) => {
+                assert_eq!(before.0, level, "{about}: another level has paused it");
+                open.insert(place, before);
             }
+            (_, before) => panic!("{about}: {before:?}"),
         }
     }
-    let end = run.summary.emulated_ns;
-    let closed = all.into_iter().map(|(place, (open, mut sums))| {
-        if let Some(open) = open {
-            sums.close(open, end);
-        }
-        (place, sums)
-    });
-    closed.collect()
+    for (place, (level, since)) in open {
+        let sums = all.get_mut(&place).expect("it was paused");
+        sums.add(&level, run.summary.emulated_ns - since);
+    }
+    all
+}
+
+impl Sums {
+    fn add(&mut self, level: &str, ns: u64) {
+        self.total += ns;
+        *self.by_level.entry(level.to_owned()).or_default() += ns;
+    }
 }
 
 /// Every scheme, with and without a watchdog that drops.

@@ -280,9 +280,8 @@ fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
     Ok(pauses)
 }
 
-/// Reads the pauses of a table, in which `column` has the paused priority or queue. They match `ordered_ns` in
-/// `pause_time.csv`: a port's decision (DSH) and a queue's decision pause the same neighbour, and the first resume ends
-/// the pause, because a port's RESUME leaves out classes that are still paused.
+/// Those of a table, in which `column` says what is paused. As `ordered_ns` in `pause_time.csv` has them: where a port's
+/// decision (DSH) and a queue's pause the same neighbour in turn, that is one pause.
 fn pauses_in(
     folder: &Path,
     table: &str,
@@ -298,13 +297,15 @@ fn pauses_in(
         let key = (row.text(3).to_owned(), by, what(row.exact(4)?));
         let time = row.number(0)?;
         match row.text(5) {
-            "xoff" => {
-                running.entry(key).or_insert(time);
-            }
             "xon" => {
                 if let Some(start) = running.remove(&key) {
                     spans.entry(key).or_default().push((start, time));
                 }
+            }
+            // A pause goes on where one level takes over from the other.
+            _ if !running.contains_key(&key) => {
+                let ended = spans.get_mut(&key).and_then(|all| all.pop_if(|span| span.1 >= time));
+                running.insert(key, ended.map_or(time, |(start, _)| start));
             }
             _ => {}
         }

@@ -38,7 +38,7 @@ impl Engine<'_, KernelWires> {
         let outage = state.outage(self.now);
         for &wire in wires {
             self.out_mut(wire).faults_mut().set_outage(outage);
-            self.rerouting.set(wire, outage.filter(|_| reroute));
+            self.rerouting.outages.set(wire, outage.filter(|_| reroute));
             self.set_outage(wire, outage);
         }
         self.reroute();

@@ -42,6 +42,7 @@ pub struct PortLine {
     /// 1 if all lossless packets of a window belonged to one queue, so that tau is 0.
     pub single_queue: Cell32,
     /// 1 if the port is OFF: its neighbour has been paused in all lossless classes.
+    /// [`OFF_WITHOUT_ROOM`](crate::map_abi::OFF_WITHOUT_ROOM) if a packet has found no room since.
     pub off: Cell32,
     /// Times that the port turned OFF.
     pub pauses: Cell32,

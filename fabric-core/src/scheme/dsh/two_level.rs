@@ -11,10 +11,10 @@ use super::settings::Options;
 use super::state::PortLine;
 use super::{Dsh, activity, state};
 use crate::hop_control::{ClassPauses, HopControl, Order, PauseLevel, next_pause};
-use crate::map_abi::{Pool, SwitchConfig};
+use crate::map_abi::{OFF_WITHOUT_ROOM, Pool, SwitchConfig};
 use crate::policy::ThresholdScheme;
 use crate::priority;
-use crate::scheme::{Ingress, Scheme, end_renewed, renew_queue};
+use crate::scheme::{Ingress, Scheme, end_renewed, renew_queue, xon_without_room};
 use crate::tables::Tables;
 use units::Nanos;
 
@@ -123,6 +123,7 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     if port.insurance_bytes.load() != 0 || port.shared_bytes.load() > xon {
         return None;
     }
+    let xon = port_xon(at, port, xon, at.shared_free())?;
     port.off.store(0);
     let mut still_off = 0;
     for queue in priority::all().filter_map(|priority| at.sibling(priority)) {
@@ -135,6 +136,26 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     let resumed = ClassPauses::xon(config.lossless_classes & !still_off);
     let pauses = resumed.and_xoff(still_off, config.pause_quanta);
     Some(port_order(at, port, pauses, true, xon))
+}
+
+/// X_pon of a port that is OFF and without insurance, `free` bytes of the shared pool being free: `xon`, unless it has refused a
+/// packet. `None` if it has, and its lossless queues still hold more than [`xon_without_room`].
+pub fn port_xon<T: Tables>(
+    at: &Ingress<'_, T>,
+    port: &PortLine,
+    xon: u64,
+    free: u64,
+) -> Option<u64> {
+    if port.off.load() != OFF_WITHOUT_ROOM {
+        return Some(xon);
+    }
+    let shared = port.shared_bytes.load();
+    let offset = state::settings(at.tables)?.port_xon_offset_bytes.load();
+    let xon = xon_without_room(xon, shared + free, offset);
+    let classes = priority::of_mask(at.config.lossless_classes);
+    let queues = classes.filter_map(|priority| at.sibling(priority));
+    let private: u64 = queues.map(|queue| queue.queue.private_bytes.load()).sum();
+    (private + shared <= xon).then_some(xon)
 }
 
 /// Pauses all lossless classes.
