@@ -150,7 +150,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> {
     // Whatever can be found wrong with the new fabric is found before the old one is touched.
     emulation::live::fitness(&scenario).map_err(|error| Complaint::of(&error))?;
-    super::doctor::require_kernel_datapath()?;
+    emulation::require_kernel_datapath()?;
     interrupt::watch();
     let Pace { dilation, busy_poll, real_time, threads } = arguments.pace;
     let absolute = |folder: &PathBuf| {

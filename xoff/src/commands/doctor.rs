@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
+use emulation::requirements::{self, check_capabilities, effective_capabilities};
 use emulation::run::{self, Threads};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use host_agent::af_xdp;
@@ -19,9 +20,6 @@ use switch_user::program::ProgramError;
 
 use super::Exit;
 
-/// The oldest kernel that `cargo xtask vm` boots, and so the oldest whose verifier and drivers are known to
-/// do what a fabric asks of them.
-const OLDEST_KERNEL: (u32, u32) = (6, 1);
 /// The smallest run: two hosts, one switch, one flow.
 const PROBE: &str = "\
 name = \"doctor\"
@@ -42,10 +40,6 @@ priority = 3
 
 /// Index of both ends of the veth pair with which hooks and sockets are tried.
 const PAIR_INTERFACE: u32 = 2;
-
-/// Capabilities that the kernel datapath uses, with their numbers in `linux/capability.h`.
-const CAPABILITIES: [(&str, u32); 4] =
-    [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_SYS_ADMIN", 21), ("CAP_BPF", 39)];
 
 /// Those that a node that stands alone needs.
 const OF_STANDALONE_SWITCH: [(&str, u32); 4] =
@@ -88,7 +82,7 @@ impl From<ProgramError> for Problem {
 
 /// Each stands on those before it.
 const CHECKS: [Check; 7] = [
-    Check { name: "kernel", look: || Ok(kernel()?), advice: "" },
+    Check { name: "kernel", look: || Ok(requirements::kernel()?), advice: "" },
     Check { name: "privileges", look: || Ok(privileges_of_all()?), advice: "" },
     Check {
         name: "eBPF: verifier, ring buffer, mapped arrays",
@@ -206,54 +200,12 @@ fn report<'a>(
     (lines.join("\n"), Exit::BadInput)
 }
 
-/// What must hold before a fabric is deployed; a sentence with what to do if it does not.
-pub fn require_kernel_datapath() -> Result<(), String> {
-    kernel()?;
-    privileges()?;
-    Ok(())
-}
-
-fn kernel() -> Result<String, String> {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease")
-        .map_err(|error| format!("/proc/sys/kernel/osrelease: {error}; is /proc mounted?"))?;
-    check_release(release.trim())
-}
-
-fn check_release(release: &str) -> Result<String, String> {
-    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().ok());
-    let version = numbers.next().flatten().zip(numbers.next().flatten());
-    let (major, minor) = OLDEST_KERNEL;
-    match version {
-        None => Err(format!(
-            "the kernel's release is {release:?}, which does not start with a version such as 6.1"
-        )),
-        Some(version) if version < OLDEST_KERNEL => Err(format!(
-            "Linux {release} is too old: boot Linux {major}.{minor} or later, or use `--datapath memory`"
-        )),
-        Some(_) => Ok(format!("Linux {release}; {major}.{minor} is the oldest that will do")),
-    }
-}
-
-fn privileges() -> Result<String, String> {
-    check_capabilities(effective_capabilities()?)
-}
-
 /// The same, and what `xoff-switch` and `xoff-host` need, which may differ.
 fn privileges_of_all() -> Result<String, String> {
     let effective = effective_capabilities()?;
     let standalone = check_standalone(effective);
     let add = |found| format!("{found}; {standalone}");
     check_capabilities(effective).map(add).map_err(add)
-}
-
-fn effective_capabilities() -> Result<u64, String> {
-    let status = fs::read_to_string("/proc/self/status")
-        .map_err(|error| format!("/proc/self/status: {error}; is /proc mounted?"))?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|value| u64::from_str_radix(value.trim(), 16).ok())
-        .ok_or_else(|| "/proc/self/status has no CapEff line".to_owned())
 }
 
 /// The names of those that are not there.
@@ -274,22 +226,6 @@ fn check_standalone(effective: u64) -> String {
         [node("xoff-switch", &OF_STANDALONE_SWITCH), node("xoff-host", &OF_STANDALONE_HOST)];
     let without = if host.contains("CAP_IPC_LOCK") { " (or `ulimit -l` of 16 MiB)" } else { "" };
     format!("{switch}, {host}{without}")
-}
-
-fn check_capabilities(effective: u64) -> Result<String, String> {
-    let missing: Vec<&str> = CAPABILITIES
-        .iter()
-        .filter(|(_, number)| effective >> number & 1 == 0)
-        .map(|(name, _)| *name)
-        .collect();
-    if missing.is_empty() {
-        Ok(CAPABILITIES.map(|(name, _)| name).join(", "))
-    } else {
-        Err(format!(
-            "the kernel datapath needs {}: run it as root (sudo), or use `--datapath memory`",
-            missing.join(", ")
-        ))
-    }
 }
 
 fn namespaces() -> Result<String, Problem> {
@@ -375,17 +311,6 @@ fn probe_run(hook: HookKind) -> Result<run::Outcome, Box<dyn std::error::Error>>
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_old_kernel_is_named_with_what_to_do() {
-        let message =
-            check_release("6.0.19-generic").expect_err("6.0 is older than the oldest tested");
-        assert!(message.contains("6.0.19-generic") && message.contains("Linux 6.1 "), "{message}");
-        let found = check_release("6.18.44-fc").expect("6.18 is newer");
-        assert!(found.contains("6.18.44-fc") && found.contains("6.1 is the oldest"), "{found}");
-        assert!(check_release("6.1").is_ok());
-        assert!(check_release("what").is_err());
-    }
-
     /// What doctor says where the third check failed with `verifier_log`.
     fn refused(verifier_log: Option<&str>, with_verifier_log: bool) -> String {
         let findings = CHECKS.iter().enumerate().map(|(index, check)| {
@@ -423,13 +348,6 @@ mod tests {
         let starts: Vec<&str> = text.lines().map(|line| &line[..4]).collect();
         assert_eq!(starts, ["ok  ", "ok  ", "FAIL", "-   ", "-   ", "-   ", "-   ", "`--d"]);
         assert!(text.contains("not tried"), "{text}");
-    }
-
-    #[test]
-    fn a_missing_capability_is_named_with_what_to_do() {
-        let message = check_capabilities(!(1 << 39)).expect_err("no CAP_BPF");
-        assert!(message.contains("CAP_BPF") && message.contains("root"), "{message}");
-        assert!(check_capabilities(u64::MAX).is_ok());
     }
 
     #[test]

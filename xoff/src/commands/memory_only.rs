@@ -118,9 +118,4 @@ pub mod doctor {
     pub fn execute(_: &Arguments) -> Exit {
         super::super::refuse(NO_KERNEL_DATAPATH)
     }
-
-    /// Refuses: a sentence with what to do.
-    pub fn require_kernel_datapath() -> Result<(), String> {
-        Err(NO_KERNEL_DATAPATH.to_owned())
-    }
 }

@@ -94,7 +94,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         scenario.results.hpcc.get_or_insert_default();
     }
     let fabrics = scenario.datapath.kind == DatapathKind::Kernel;
-    let able = if fabrics { super::doctor::require_kernel_datapath() } else { Ok(()) };
+    let able = if fabrics { emulation::require_kernel_datapath() } else { Ok(()) };
     let interrupted = match able.and_then(|()| super::prepare(fabrics)) {
         Ok(interrupted) => interrupted,
         Err(message) => return super::refuse(message),

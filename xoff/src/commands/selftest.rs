@@ -176,7 +176,7 @@ fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Arguments
 
 /// What this machine lacks for any test of the kernel, if it lacks something.
 fn missing() -> Option<String> {
-    super::doctor::require_kernel_datapath().err().or_else(|| {
+    emulation::require_kernel_datapath().err().or_else(|| {
         let error = bytecode::probe().err()?;
         Some(format!("the kernel has no BPF (CONFIG_BPF_SYSCALL): {error}"))
     })

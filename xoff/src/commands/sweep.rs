@@ -311,7 +311,7 @@ pub(super) fn prepare<'a>(
 ) -> Result<&'static AtomicBool, CommandError> {
     let fabrics = runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel);
     if fabrics {
-        super::doctor::require_kernel_datapath().map_err(CommandError::Text)?;
+        emulation::require_kernel_datapath().map_err(CommandError::Text)?;
     }
     super::prepare(fabrics).map_err(CommandError::Text)
 }
