@@ -2,6 +2,7 @@
 
 #[cfg(feature = "kernel")]
 pub mod capture;
+mod command_line;
 pub mod completions;
 #[cfg(feature = "kernel")]
 pub mod deploy;
@@ -19,10 +20,6 @@ pub mod impair;
 pub mod import;
 pub mod init;
 pub mod inspect;
-mod interrupt;
-mod json_errors;
-#[cfg(feature = "kernel")]
-mod leave;
 #[cfg(feature = "kernel")]
 pub mod link;
 #[cfg(feature = "kernel")]
@@ -32,7 +29,6 @@ pub mod man;
 mod memory_only;
 #[cfg(feature = "kernel")]
 pub mod metrics;
-mod open_files;
 pub mod report;
 pub mod reproduce;
 pub mod run;
@@ -46,30 +42,28 @@ pub mod send;
 pub mod storm;
 pub mod sweep;
 mod sweep_progress;
-mod tables;
 #[cfg(feature = "kernel")]
 pub mod top;
 pub mod validate;
 #[cfg(feature = "kernel")]
 pub mod watch;
 
-use std::error::Error;
-use std::fmt::Display;
-use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use scenario::{Scenario, ScenarioError};
-use serde_json::Value;
+#[cfg(feature = "kernel")]
+use terminal::leave;
+use terminal::{
+    Exit, answer, complain, guardian, interrupt, json_errors, prepare, print, refuse,
+    require_place, say, tables, warn, with_causes,
+};
 
-use crate::complaint::Complaint;
+use crate::expectation;
 #[cfg(feature = "kernel")]
 use crate::live::folder::LiveFolder;
-use crate::{expectation, guardian};
 
-pub use json_errors::parse;
+pub use command_line::parse;
 #[cfg(not(feature = "kernel"))]
 pub use memory_only::{
     capture, deploy, destroy, doctor, exec, impair, link, list, metrics, selftest, send, storm,
@@ -207,96 +201,6 @@ impl Arguments {
     }
 }
 
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// It did what it says.
-    Success,
-    /// It ran, and what it found is not right.
-    Unsound,
-    /// The input or the machine does not allow it.
-    BadInput,
-    /// Nothing of it could be done here; what kernel developers call a skip.
-    Skipped,
-    /// The program that it was to start cannot be executed.
-    NotExecutable,
-    /// The program that it was to start does not exist.
-    NotFound,
-    /// The user interrupted it.
-    Interrupted,
-}
-
-impl Exit {
-    /// The process's exit code.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Success => 0,
-            Self::Unsound => 1,
-            Self::BadInput => 2,
-            // KSFT_SKIP of the kernel's selftests.
-            Self::Skipped => 4,
-            // As shells and `ip netns exec` have them.
-            Self::NotExecutable => 126,
-            Self::NotFound => 127,
-            // 128 + SIGINT, as shells report it.
-            Self::Interrupted => 130,
-        }
-    }
-}
-
-/// Prepares the process for runs: signals, limits, a guardian. `fabrics`: whether it may make some; then
-/// those that killed runs have left are removed first. Returns the flag that an interrupt sets.
-fn prepare(fabrics: bool) -> Result<&'static AtomicBool, String> {
-    let interrupted = interrupt::watch();
-    // A fabric that needs more than the limit says so itself.
-    let _ = open_files::raise_limit();
-    match guardian::start(fabrics) {
-        Err(error) if fabrics => {
-            return Err(format!(
-                "cannot start the process that cleans up when a run is killed: {error}; raise the limits \
-                 on processes and memory (`ulimit -u`, `ulimit -v`) and mount /proc"
-            ));
-        }
-        // Without fabrics all that a killed run leaves is in its results folder, where the next run removes it.
-        _ => {}
-    }
-    if fabrics {
-        destroy::remove_what_can_be();
-    }
-    Ok(interrupted)
-}
-
-/// Writes what a command is asked for to standard output; `exit` is how the command ended so far.
-fn print(text: &str, exit: Exit) -> Exit {
-    let mut output = io::stdout().lock();
-    match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
-        // A reader that has gone away (`xoff run .. | head`) has seen what it wanted.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            refuse(format!("cannot write to standard output: {error}; send it somewhere else"))
-        }
-        _ => exit,
-    }
-}
-
-/// Writes what a command has found to standard output: as text or, where that is asked for, as JSON.
-fn answer(text: &str, json: &Value, exit: Exit) -> Exit {
-    if json_errors::answers_in_json() {
-        print(&format!("{json:#}"), exit)
-    } else {
-        print(text, exit)
-    }
-}
-
-/// Says why a command does nothing.
-fn refuse(complaint: impl Into<Complaint>) -> Exit {
-    json_errors::error(complaint, Exit::BadInput)
-}
-
-/// Says what is hardly meant.
-pub fn warn(complaint: impl Into<Complaint>) {
-    json_errors::warning(complaint);
-}
-
 /// The folder of the live fabric that is meant, if there is no such file. Says so if that cannot be known.
 #[cfg(feature = "kernel")]
 fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
@@ -355,104 +259,4 @@ fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
         warn(warning);
     }
     Ok(scenario)
-}
-
-/// Checks that the folder of a file that is to be written is there, and nothing in the file's place that is none.
-fn require_place(file: &Path) -> Result<(), Complaint> {
-    // Opening a pipe waits for its reader. `/dev/stdout`, a link, is none by itself.
-    if let Ok(found) = file.symlink_metadata().map(|it| it.file_type())
-        && (found.is_fifo() || found.is_socket() || found.is_block_device())
-    {
-        let file = file.display();
-        let title = format!("cannot write {file}: it is a pipe, a socket or a disk");
-        return Err(Complaint::new(title).with_help("name a file"));
-    }
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            let (file, folder) = (file.display(), folder.display());
-            let title = format!("cannot write {file}: there is no folder {folder}");
-            Err(Complaint::new(title).with_help("make the folder, or name another file"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Writes a line to standard error, for those who watch a command.
-#[cfg(feature = "kernel")]
-pub(crate) fn tell(line: impl Display) {
-    say(line);
-}
-
-/// Writes a line to standard error. Whether anyone can read it changes nothing about how a command ends.
-fn say(line: impl Display) {
-    let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// Shows an error with its causes, and what to do about them. `exit` is how the command ends.
-fn complain(error: &(dyn Error + 'static), exit: Exit) -> Exit {
-    json_errors::error(Complaint::of(error), exit)
-}
-
-/// An error with those of its causes that its own text leaves out, and what to do about them.
-pub fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    for cause in causes.map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    let advice = LIMITS.iter().find(|(code, _)| Some(*code) == os_error(error));
-    match advice {
-        Some((_, advice)) if !text.contains(advice) => format!("{text}; {advice}"),
-        _ => text,
-    }
-}
-
-/// The number of the system's error that an error comes from.
-fn os_error(error: &(dyn Error + 'static)) -> Option<libc::c_int> {
-    let mut chain = std::iter::successors(Some(error), |&cause| cause.source());
-    let mut last = error;
-    let named = chain.find_map(|cause| {
-        last = cause;
-        cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error)
-    });
-    named.or_else(|| {
-        // Some libraries show the system's error at the end of their text without naming it as a cause.
-        let text = last.to_string();
-        let (_, number) = text.strip_suffix(')')?.rsplit_once("(os error ")?;
-        number.parse().ok()
-    })
-}
-
-/// What to do about the errors of a limit that was reached.
-const LIMITS: [(libc::c_int, &str); 4] = [
-    (libc::EMFILE, open_files::ADVICE),
-    (libc::ENFILE, open_files::ADVICE),
-    (libc::EAGAIN, "raise the limits on threads and memory (`ulimit -u`, `ulimit -v`)"),
-    (
-        libc::ENOMEM,
-        "raise the limits on memory (`ulimit -v unlimited`, `ulimit -l unlimited`), or shrink \
-         `switch.buffer`: 60 bytes of it take 40 bytes for a descriptor in each switch",
-    ),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("making a map")]
-    struct Outer(#[source] io::Error);
-
-    #[test]
-    fn an_error_shows_its_causes_once_and_what_to_do() {
-        let error = Outer(io::Error::from_raw_os_error(libc::EMFILE));
-        assert_eq!(
-            with_causes(&error),
-            format!("making a map: Too many open files (os error 24); {}", open_files::ADVICE)
-        );
-        let error = io::Error::other("it is broken");
-        assert_eq!(with_causes(&error), "it is broken");
-    }
 }

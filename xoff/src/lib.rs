@@ -3,16 +3,13 @@
 //! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
 //! papers, [`import`] reads the files of other programs, [`init`] has scenarios to begin with, [`inspect`] says what a
 //! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
-//! fabrics up, `selftest` tests the kernel below them. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
+//! fabrics up, `selftest` tests the kernel below them.
 
 pub mod cluster;
 pub mod commands;
-pub mod complaint;
 pub mod expectation;
 pub mod explain;
 pub mod graph;
-pub mod guardian;
-pub mod heap;
 pub mod import;
 pub mod init;
 pub mod inspect;

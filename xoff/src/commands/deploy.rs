@@ -16,13 +16,13 @@ use scenario::whole_number::between;
 use scenario::{LARGEST_SEED, Scenario, quantity};
 use serde::Serialize;
 use serde_json::json;
+use terminal::Complaint;
 use topology::HostId;
 use units::BitsPerSecond;
 
 use super::run::threads;
 use super::tables::{self, Format};
 use super::{Exit, destroy, interrupt, json_errors};
-use crate::complaint::Complaint;
 use crate::live::changes::Change;
 use crate::live::folder::{Description, LiveFolder, State};
 use launch::{Failure, Launch, in_background};

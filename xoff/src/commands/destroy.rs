@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use netns::{FabricStatus, Owner};
 use serde_json::json;
+use terminal::abandoned::left_of;
 
 use super::{Exit, json_errors};
 use crate::live::client::Client;
@@ -32,22 +33,6 @@ pub struct Arguments {
     /// Answers in JSON, errors too.
     #[arg(long)]
     json: bool,
-}
-
-/// Removes it without a word: what cannot be removed is in nobody's way, and the command says why.
-pub fn remove_what_can_be() {
-    let _ = netns::destroy_abandoned();
-}
-
-/// Removes the fabrics that processes which have ended have left, without a word. Returns whether one of the process `owner`
-/// is left.
-pub fn leaves_fabric_of(owner: u32) -> bool {
-    netns::destroy_abandoned().is_ok_and(|report| left_of(owner, &report).is_some())
-}
-
-/// The fabric that the process `owner` has left, and that counts as living because its lock is held.
-fn left_of(owner: u32, report: &netns::Report) -> Option<&FabricStatus> {
-    report.living.iter().find(|it| it.owner == Owner::Living(Some(owner)))
 }
 
 /// Runs the command.

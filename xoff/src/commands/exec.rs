@@ -12,10 +12,10 @@ use std::process::Command;
 use std::ptr;
 
 use scenario::Scenario;
+use terminal::Complaint;
 use topology::SwitchId;
 
 use super::Exit;
-use crate::complaint::Complaint;
 use crate::live::client;
 use crate::live::folder::{Description, LiveFolder};
 

@@ -5,10 +5,10 @@ mod files;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use terminal::Complaint;
 
 use super::validate::{describe, describe_json};
 use super::{Exit, interrupt};
-use crate::complaint::Complaint;
 use crate::import::ns3::{self, Imported, Simulator};
 
 /// Arguments of `xoff import`.

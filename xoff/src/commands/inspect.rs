@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::Exit;
 #[cfg(feature = "kernel")]
-use crate::complaint::Complaint;
+use terminal::Complaint;
+
+use super::Exit;
 use crate::inspect::{self, Asic};
 
 /// Arguments of `xoff inspect`.

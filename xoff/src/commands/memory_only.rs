@@ -86,14 +86,6 @@ pub mod selftest {
 /// In place of `xoff destroy`.
 pub mod destroy {
     pub use super::{Anything as Arguments, refuse as execute};
-
-    /// Nothing: a run in memory leaves no namespace.
-    pub fn remove_what_can_be() {}
-
-    /// No.
-    pub fn leaves_fabric_of(_: u32) -> bool {
-        false
-    }
 }
 
 /// In place of `xoff doctor`.

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use terminal::Complaint;
 
 use super::Exit;
-use crate::complaint::Complaint;
 use crate::replace::replace;
 use crate::report;
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use scenario::whole_number::{at_least, between};
 use scenario::{DatapathKind, Refusal, Scenario, quantity};
+use terminal::Complaint;
 use units::Picos;
 
 use super::Exit;
-use crate::complaint::Complaint;
 use crate::selftest::bench::Settings;
 use crate::selftest::catalogue::{CATALOGUE, Test};
 use crate::selftest::report::Format;

@@ -9,10 +9,10 @@ use results::span;
 use scenario::Refusal;
 use scenario::whole_number::between;
 use serde_json::json;
+use terminal::Complaint;
 use units::{Bytes, Nanos, Picos};
 
 use super::{Exit, json_errors, leave};
-use crate::complaint::Complaint;
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
 use crate::live::report;

@@ -20,13 +20,13 @@ use std::thread;
 use results::{ResultsError, TableFormat, counted};
 use scenario::{DatapathKind, ScenarioError};
 use serde_json::json;
+use terminal::Complaint;
 
 use self::cluster_arguments::{ClusterArguments, ManifestKind, Scheduler};
 use super::Exit;
 use super::sweep_progress::SweepProgress;
 use super::tables::Format;
 use crate::cluster;
-use crate::complaint::Complaint;
 use crate::sweep::{
     self, Claim, Failure, News, Plan, Run, RunResult, Survey, Sweep, SweepFolder, SweepOptions,
 };

@@ -18,8 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use crate::commands::with_causes;
+use terminal::with_causes;
 
 /// All folders are in it.
 const LIVE: &str = "/run/xoff/live";

@@ -25,6 +25,8 @@ use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
 use emulation::live::{self, Options, Up};
 use scenario::{LEAST_PERIOD, LONGEST_LIFE, Scenario};
+use terminal::guardian;
+use terminal::{warn, with_causes};
 use topology::{HostId, WireId};
 use units::Picos;
 
@@ -32,8 +34,6 @@ use super::client;
 use super::clients::{Connection, Newcomers};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
-use crate::commands::{warn, with_causes};
-use crate::guardian;
 use crate::inspect::LossyBuffer;
 
 use deliveries::report_deliveries;

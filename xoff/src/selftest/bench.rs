@@ -105,7 +105,7 @@ impl<'a> Bench<'a> {
             return;
         }
         let _one_at_a_time = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
-        crate::commands::tell(format_args!(
+        terminal::say(format_args!(
             "{test} is set up in {}; press Enter for its traffic",
             namespaces.join(" ")
         ));

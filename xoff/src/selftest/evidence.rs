@@ -11,13 +11,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use results::{Capture, CaptureWire};
 use switch_user::program::objects::{describe_maps, describe_programs};
+use terminal::Complaint;
 use units::{BitsPerSecond, Nanos};
 
 use super::bench::{Bench, Ended};
 use super::bytecode::Map;
 use super::rig::Rig;
 use super::verdict::Verdict;
-use crate::complaint::Complaint;
 use crate::expectation::LentFolder;
 
 /// `BPF_MAP_TYPE_ARRAY`.
@@ -167,7 +167,7 @@ pub fn lend() -> Result<LentFolder, Verdict> {
 pub fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     let file = folder.join(name);
     if let Err(error) = fs::write(&file, content) {
-        crate::commands::warn(format!("cannot write {}: {error}", file.display()));
+        terminal::warn(format!("cannot write {}: {error}", file.display()));
     }
 }
 
@@ -207,7 +207,7 @@ pub fn keep_frames(bench: &Bench<'_>, [sent, arrived]: [&[Vec<u8>]; 2]) {
         capture.finish().map_err(failed)
     });
     if let Err(error) = written {
-        crate::commands::warn(format!("cannot write {}: {error}", path.display()));
+        terminal::warn(format!("cannot write {}: {error}", path.display()));
     }
 }
 

@@ -12,13 +12,13 @@ use emulation::switch_settings::FIRST_INTERFACE;
 use netns::{Deployment, XdpAttachment};
 use results::{RunEnd, Summary, TableError, TableReader};
 use scenario::{DatapathKind, HookKind, Scenario};
+use terminal::with_causes;
 use topology::{HostId, NodeKind, SwitchId};
 
 use super::bench::{Bench, Ended};
 use super::rig::of_netns;
 use super::surroundings::Surroundings;
 use super::verdict::Verdict;
-use crate::commands::with_causes;
 use crate::expectation::{self, LentFolder};
 
 /// An embedded scenario.

@@ -41,7 +41,7 @@ fn ask_for_clsact() -> Result<(), Verdict> {
     let deployment = netns::deploy(&plan).map_err(|error| of_netns(&error))?;
     let added = deployment.namespace(0).enter(|| add_clsact(LOOPBACK));
     added.map_err(|error| of_netns(&error))?.map_err(|error| {
-        let text = crate::commands::with_causes(&error);
+        let text = terminal::with_causes(&error);
         // ENOENT: "Specified qdisc kind is unknown".
         if text.contains("(os error 2)") || text.contains("kind is unknown") {
             return Verdict::skip(format!("no clsact (CONFIG_NET_SCH_INGRESS): {text}"));

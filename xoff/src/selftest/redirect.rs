@@ -125,7 +125,7 @@ impl Line {
             for &number in batch {
                 let frame = numbered.frame(number, &addresses, 0);
                 self.sender.send(FIRST, &frame, 0).map_err(|error| {
-                    let got = crate::commands::with_causes(&error);
+                    let got = terminal::with_causes(&error);
                     let verdict =
                         Verdict::fail("a frame to be sent", got, "the sender's interface");
                     explained(verdict, &self.changes())

@@ -272,7 +272,7 @@ impl Rig {
         self.sender.send(FIRST_HOST_INTERFACE, frame, 0).map_err(|error| {
             let expected = format!("a frame of {} bytes to be sent", frame.len());
             let place = self.interface(HOSTS[0], "s0");
-            self.explain(Verdict::fail(expected, crate::commands::with_causes(&error), place))
+            self.explain(Verdict::fail(expected, terminal::with_causes(&error), place))
         })
     }
 
@@ -281,7 +281,7 @@ impl Rig {
         self.switch_sender.send(FIRST_INTERFACE + host, frame, mark).map_err(|error| {
             let expected = format!("a frame of {} bytes to be sent", frame.len());
             let place = self.interface(SWITCH, &format!("h{host}"));
-            self.explain(Verdict::fail(expected, crate::commands::with_causes(&error), place))
+            self.explain(Verdict::fail(expected, terminal::with_causes(&error), place))
         })
     }
 
@@ -331,7 +331,7 @@ impl Rig {
         self.sockets[HOSTS[0]].send(frame).map_err(|error| {
             let expected = format!("a frame of {} bytes to be sent", frame.len());
             let place = self.interface(HOSTS[0], "s0");
-            self.explain(Verdict::fail(expected, crate::commands::with_causes(&error), place))
+            self.explain(Verdict::fail(expected, terminal::with_causes(&error), place))
         })
     }
 
@@ -426,13 +426,13 @@ fn plan(addresses: &[LinkAddresses]) -> Plan {
 fn open_sender(deployment: &Deployment, namespace: usize) -> Result<PacketSocket, Verdict> {
     let opened = deployment.namespace(namespace).enter(PacketSocket::open);
     opened.map_err(|error| of_netns(&error))?.map_err(|error| {
-        Verdict::fail("an AF_PACKET socket", crate::commands::with_causes(&error), "socket()")
+        Verdict::fail("an AF_PACKET socket", terminal::with_causes(&error), "socket()")
     })
 }
 
 /// What a kernel that lacks namespaces or veth says, or a process without privilege.
 pub fn of_netns(error: &netns::Error) -> Verdict {
-    let text = crate::commands::with_causes(error);
+    let text = terminal::with_causes(error);
     if is_absent(&text) {
         return Verdict::skip(format!("no network namespaces or veth: {text}"));
     }
@@ -441,7 +441,7 @@ pub fn of_netns(error: &netns::Error) -> Verdict {
 
 /// What a kernel says that refuses a program, or lacks BPF.
 pub fn of_program(error: &ProgramError) -> Verdict {
-    let text = crate::commands::with_causes(error);
+    let text = terminal::with_causes(error);
     // What else is not supported, such as native XDP on veth, has to be.
     if error.verifier_log().is_none() && text.contains(NO_SYSTEM_CALL) {
         return Verdict::skip(format!("no BPF: {text}"));
@@ -452,7 +452,7 @@ pub fn of_program(error: &ProgramError) -> Verdict {
 
 /// What a kernel without AF_XDP says, or one on which it does not work.
 pub fn of_socket(error: &af_xdp::Error) -> Verdict {
-    let text = crate::commands::with_causes(error);
+    let text = terminal::with_causes(error);
     let lacking = super::features::need_af_xdp().err();
     lacking.unwrap_or_else(|| Verdict::fail("an AF_XDP socket", text, "AF_XDP"))
 }

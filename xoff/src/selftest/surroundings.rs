@@ -43,7 +43,7 @@ impl Surroundings {
         all.map(Self).map_err(|error| {
             Verdict::fail(
                 "interfaces of the test's namespaces",
-                crate::commands::with_causes(&error),
+                terminal::with_causes(&error),
                 "rtnetlink",
             )
         })

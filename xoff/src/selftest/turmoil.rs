@@ -199,7 +199,7 @@ fn under_traffic(
     let opened = rig.deployment.namespace(HOSTS[0]).enter(PacketSocket::open);
     let socket = bench.step("a sender", || {
         opened.map_err(|error| of_netns(&error))?.map_err(|error| {
-            Verdict::fail("an AF_PACKET socket", crate::commands::with_causes(&error), "socket()")
+            Verdict::fail("an AF_PACKET socket", terminal::with_causes(&error), "socket()")
         })
     })?;
     bench.step(name, || {

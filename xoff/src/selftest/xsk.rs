@@ -109,7 +109,7 @@ pub fn need_wakeup(bench: &mut Bench<'_>) -> Result<(), Ended> {
     });
     let moved = bench.step("one kick sends them all", || {
         rig.sockets[0].transmit_queued().map_err(|error| {
-            let got = crate::commands::with_causes(&error);
+            let got = terminal::with_causes(&error);
             rig.explain(Verdict::fail("frames that leave", got, &place))
         })?;
         let sent = (0..QUEUED).map(|number| numbered.frame(number, &outbound, 1)).collect();
@@ -216,7 +216,7 @@ pub fn multi_buffer(bench: &mut Bench<'_>) -> Result<(), Ended> {
             let queued = pair.sockets[0].queue(&parts);
             queued.and_then(|()| pair.sockets[0].transmit_queued()).map_err(|error| {
                 let changes = pair.surroundings.changes(pair.deployment.namespaces());
-                let got = crate::commands::with_causes(&error);
+                let got = terminal::with_causes(&error);
                 let expected = format!("a packet of {} bytes to be sent", packet.len());
                 explained(Verdict::fail(expected, got, &names[0]), &changes)
             })?;

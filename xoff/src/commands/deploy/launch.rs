@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use terminal::Complaint;
+
 use super::SUPERVISE;
 use super::supervise::READY;
 use crate::commands::interrupt;
-use crate::complaint::Complaint;
 use crate::live::client;
 use crate::live::folder::Description;
 

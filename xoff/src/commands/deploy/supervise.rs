@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::Scenario;
 use sd_notify::NotifyState;
+use terminal::Complaint;
 
 use super::launch::Launch;
 use super::{Arguments, Pace};
 use crate::commands::{Exit, close_output, prepare, refuse};
-use crate::complaint::Complaint;
 use crate::live::client;
 use crate::live::folder::Description;
 use crate::live::supervisor::{self, Settings};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::Scenario;
+use terminal::Complaint;
 
 use super::super::Exit;
-use crate::complaint::Complaint;
 use crate::import::ns3::{IMPORTED_FROM, Imported};
 
 /// Ends of the names of files that are not yet, or no longer, in their places.

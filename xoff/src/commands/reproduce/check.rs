@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
+use terminal::Complaint;
 
 use super::super::json_errors::answers_in_json;
 use super::super::sweep::{CommandError, named, no_thread, prepare};
 use super::super::sweep_progress::SweepProgress;
 use super::super::{Exit, answer, require_place, say};
 use super::{Arguments, SMALL, out};
-use crate::complaint::Complaint;
 use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
 use crate::sweep::{self, Claim, Failure, News, Plan, Run, RunResult, SweepFolder};

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 
-use crate::commands::tell;
+use terminal::say;
 
 /// The most that is told of a command, in characters.
 const LONGEST_COMMAND: usize = 100;
@@ -19,7 +19,7 @@ pub(super) fn note(connection: &UnixStream) {
     let Ok(peer) = credentials(connection) else { return };
     let command = fs::read(format!("/proc/{}/cmdline", peer.pid)).unwrap_or_default();
     let ender = described(peer.pid, peer.uid, &command);
-    tell(format_args!("the end was asked for by {ender}"));
+    say(format_args!("the end was asked for by {ender}"));
     // The first one counts.
     let _ = ENDER.set(ender);
 }

@@ -5,12 +5,12 @@ use std::sync::mpsc::{self, Receiver};
 use emulation::live::desk::{Handle, Request as Asked};
 use emulation::live::view::StormEvent;
 use scenario::Priorities;
+use terminal::say;
 use units::Picos;
 
 use super::super::protocol::Answer;
 use super::GONE;
 use super::names::Names;
-use crate::commands::tell;
 
 /// Events of watchdogs in the log, which nobody empties.
 const MOST_LOGGED: usize = 10_000;
@@ -18,10 +18,10 @@ const MOST_LOGGED: usize = 10_000;
 /// Writes what watchdogs tell of storms to the log.
 pub(super) fn log(events: &Receiver<StormEvent>) {
     for event in events.iter().take(MOST_LOGGED) {
-        tell(event);
+        say(event);
     }
     if events.recv().is_ok() {
-        tell("further PFC storms are not logged; `xoff inspect` has the latest");
+        say("further PFC storms are not logged; `xoff inspect` has the latest");
     }
 }
 

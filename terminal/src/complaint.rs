@@ -49,7 +49,7 @@ impl Complaint {
     pub fn of(error: &(dyn Error + 'static)) -> Self {
         match error.downcast_ref::<ScenarioError>() {
             Some(error) => error.into(),
-            None => Self::new(crate::commands::with_causes(error)),
+            None => Self::new(crate::with_causes(error)),
         }
     }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use results::{Keeper, ResultsFolder};
 
-use crate::commands::destroy;
+use crate::abandoned;
 
 /// Name of the guardian's command.
 pub const COMMAND: &str = "guardian";
@@ -99,7 +99,7 @@ pub fn keep() {
             let Some(mut guardian) = guardian() else { return };
             match guardian.replace() {
                 Ok(false) => return,
-                Ok(true) => crate::commands::warn(
+                Ok(true) => crate::warn(
                     "the process that cleans up if this one is killed was itself killed; another one does its work",
                 ),
                 // As long as there is no memory, say.
@@ -202,12 +202,12 @@ pub fn watch(arguments: &Arguments) -> bool {
 /// Removes abandoned fabrics. Returns whether one of the process `run` is left.
 fn leaves_fabric_of(run: u32) -> bool {
     for _ in 1..TRIES {
-        if !destroy::leaves_fabric_of(run) {
+        if !abandoned::leaves_fabric_of(run) {
             return false;
         }
         thread::sleep(TRY_INTERVAL);
     }
-    destroy::leaves_fabric_of(run)
+    abandoned::leaves_fabric_of(run)
 }
 
 /// Makes this process independent of what may have ended the run, and of what the run was given.

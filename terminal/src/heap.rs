@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use crate::commands::Exit;
+use crate::Exit;
 
 const MESSAGE: &[u8] = b"error: out of memory; raise the limit (`ulimit -v unlimited`, or the \
     container's) or run a smaller scenario\n";
