@@ -32,7 +32,6 @@ pub mod metrics;
 pub mod report;
 pub mod reproduce;
 pub mod run;
-mod run_progress;
 pub mod schema;
 #[cfg(feature = "kernel")]
 pub mod selftest;
@@ -40,8 +39,6 @@ pub mod selftest;
 pub mod send;
 #[cfg(feature = "kernel")]
 pub mod storm;
-pub mod sweep;
-mod sweep_progress;
 #[cfg(feature = "kernel")]
 pub mod top;
 pub mod validate;
@@ -50,6 +47,7 @@ pub mod watch;
 
 use std::path::Path;
 
+use ::sweep::commands::{run_progress, sweep, sweep_progress};
 use clap::{CommandFactory, Parser, Subcommand};
 use scenario::{Scenario, ScenarioError};
 #[cfg(feature = "kernel")]

@@ -5,7 +5,6 @@
 //! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
 //! fabrics up, `selftest` tests the kernel below them.
 
-pub mod cluster;
 pub mod commands;
 pub mod expectation;
 pub mod explain;
@@ -15,9 +14,7 @@ pub mod init;
 pub mod inspect;
 #[cfg(feature = "kernel")]
 pub mod live;
-mod replace;
 pub mod report;
 pub mod reproduce;
 #[cfg(feature = "kernel")]
 pub mod selftest;
-pub mod sweep;

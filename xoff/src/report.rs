@@ -25,11 +25,10 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ::sweep::CELLS_TABLE;
 use results::{Summary, TableError, table_path};
 use run::Run;
 use sweep::Sweep;
-
-use crate::sweep::CELLS_TABLE;
 
 /// What is wrong with results that a report is asked for.
 #[derive(Debug, thiserror::Error)]

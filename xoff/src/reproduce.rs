@@ -27,14 +27,14 @@ mod tests;
 use std::io;
 use std::path::Path;
 
+use sweep::{Decimal, RunResult};
+
 pub use claim::{Bound, Claim, Criterion, Expected, Verdict, View};
 pub use discordant::Discordant;
 pub use estimate::{Estimate, Statistic, Value};
 pub use observation::Observation;
 pub use outcome::{Cell, Outcome, Reading};
 pub use survival::Onset;
-
-use crate::sweep::{Decimal, RunResult};
 
 /// A paper whose figures can be reproduced.
 #[derive(Debug)]

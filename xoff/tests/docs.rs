@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use clap::{Command, CommandFactory};
+use sweep::tables;
 use xoff::commands::Arguments;
-use xoff::sweep::tables;
 
 /// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` writes them anew.
 #[test]

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use sweep::replace::replace;
 use terminal::Complaint;
 
 use super::Exit;
-use crate::replace::replace;
 use crate::report;
 
 /// Arguments of `xoff report`.

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use results::{ResultsError, TableFormat};
 use scenario::whole_number::at_least;
 use serde_json::{Value, json};
+use sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
 
 use super::Exit;
 use super::sweep::{CommandError, prepare, run_waiting};
 use crate::reproduce::{Figure, Outcome, PAPERS, Paper, report};
-use crate::sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
 
 /// Arguments of `xoff reproduce`.
 #[derive(Debug, clap::Args)]

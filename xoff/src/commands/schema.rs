@@ -5,7 +5,6 @@ mod section;
 use terminal::Complaint;
 
 use super::Exit;
-use crate::sweep;
 use section::Section;
 
 /// Arguments of `xoff schema`.

@@ -2,9 +2,8 @@
 
 use results::{count, span};
 use scenario::{Plain, Refusal, quantity};
+use sweep::Decimal;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
-
-use crate::sweep::Decimal;
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

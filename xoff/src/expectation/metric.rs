@@ -6,10 +6,10 @@ use results::Summary;
 use scenario::report::nearest;
 use scenario::{Scenario, ScenarioError, Written};
 use serde_json::Value;
+use sweep::{Sample, fullest};
 
 use super::kind::{Kind, Measure};
 use super::verdict::Finding;
-use crate::sweep::{self, Sample, fullest};
 
 /// Where a finding's values are.
 const FILE: &str = "summary.json";

@@ -7,10 +7,10 @@ use emulation::run::table_format;
 use results::{Column, Counter, PauseRow, TABLES, TableError, TableReader, counted};
 use scenario::document::suggestion;
 use scenario::{Aggregate, Plain, Refusal, Scenario, ScenarioError, Written};
+use sweep::Decimal;
 
 use super::kind::{Kind, Measure};
 use super::verdict::Finding;
-use crate::sweep::Decimal;
 
 /// The last of the eight priorities.
 const LAST_PRIORITY: Decimal = Decimal::whole(7);

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use sweep::CELLS_TABLE;
+
 use super::ReportError;
-use crate::sweep::CELLS_TABLE;
 use results::TableReader;
 
 /// Cells at most.

@@ -9,9 +9,10 @@ mod elephants;
 mod links;
 mod variants;
 
+use sweep::Decimal;
+
 use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View, plain};
-use crate::sweep::Decimal;
 use active::{FIG03, FIG04, FIG10C};
 use classes::FIG20;
 use clos::{FIG09, FIG10, FIG12, FIG13, FIG27, FIG28};

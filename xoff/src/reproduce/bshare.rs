@@ -6,9 +6,10 @@ mod classes;
 mod loads;
 mod open;
 
+use sweep::Decimal;
+
 use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View, plain};
-use crate::sweep::Decimal;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {

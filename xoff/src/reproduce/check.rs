@@ -5,9 +5,9 @@ use std::fmt::{self, Write};
 use std::path::Path;
 
 use results::CsvText;
+use sweep::{Plan, Run, RunResult};
 
 use super::{Figure, Paper};
-use crate::sweep::{Plan, Run, RunResult};
 
 /// The header of the file.
 const HEADER: &str = "figure,run,quantity,value";
@@ -117,9 +117,10 @@ impl fmt::Display for Difference {
 
 #[cfg(test)]
 mod tests {
+    use sweep::made_up::{plan, run_with};
+
     use super::*;
     use crate::reproduce::made_up::FIGURE;
-    use crate::sweep::made_up::{plan, run_with};
 
     const fn paper(check: &'static str) -> Paper {
         Paper { name: "made-up", title: "A paper", files: &[], figures: &[FIGURE], check }

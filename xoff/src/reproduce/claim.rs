@@ -1,7 +1,8 @@
 //! What a paper says of a figure, and by what it is judged.
 
+use sweep::Decimal;
+
 use super::estimate::Value;
-use crate::sweep::Decimal;
 
 /// A sentence of the paper, with a criterion by which it holds.
 #[derive(Clone, Copy, Debug)]

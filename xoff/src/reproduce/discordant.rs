@@ -1,6 +1,6 @@
 //! Runs of the same traffic in which something happened under one of two schemes only.
 
-use crate::sweep::Decimal;
+use sweep::Decimal;
 
 /// Pairs of runs of one seed that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

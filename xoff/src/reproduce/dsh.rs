@@ -4,9 +4,10 @@
 mod deadlocks;
 mod large_scale;
 
+use sweep::Decimal;
+
 use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Figure, Paper, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 use deadlocks::{FIG16, FIG16_READINGS};
 use large_scale::{CONVERGENCE, FIG17, FIG17_OTHERS, FIG20, FIG21, FIG22, FIG23, FIG24, FIG25};
 

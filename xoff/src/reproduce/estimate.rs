@@ -1,7 +1,8 @@
 //! A quantity over seeds.
 
+use sweep::{Decimal, interval};
+
 use super::View;
-use crate::sweep::{Decimal, interval};
 
 /// Cells with fewer seeds have a range instead of an interval.
 pub const FEWEST_FOR_AN_INTERVAL: usize = 10;

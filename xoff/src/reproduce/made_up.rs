@@ -1,8 +1,9 @@
 //! A figure that no paper has, for tests of what is made of its runs.
 
+use sweep::made_up::{plan, run_with};
+use sweep::{Claim as FolderClaim, Decimal, RunResult, SweepFolder};
+
 use super::{Bound, Claim, Criterion, Expected, Figure, Outcome, Quantity, Source, Unit, View};
-use crate::sweep::made_up::{plan, run_with};
-use crate::sweep::{Claim as FolderClaim, Decimal, RunResult, SweepFolder};
 
 /// The places of its quantities.
 pub const PAUSED: usize = 1;

@@ -7,9 +7,10 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use sweep::{Decimal, Metrics, RunResult, Sample};
+
 use super::{Onset, Source};
 use crate::report::table::rows;
-use crate::sweep::{Decimal, Metrics, RunResult, Sample};
 
 /// What one run says of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,8 +231,9 @@ fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
 mod tests {
     use std::fmt::Write;
 
+    use sweep::made_up::run_with;
+
     use super::*;
-    use crate::sweep::made_up::run_with;
 
     /// What a source says of a run with a window from 2 to 4 us.
     pub fn read_in(folder: &Path, source: Source) -> Option<String> {

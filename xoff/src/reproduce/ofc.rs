@@ -6,11 +6,12 @@ mod fat_tree;
 mod incast;
 mod motivation;
 
+use sweep::Decimal;
+
 use super::claim::{read_by, words};
 use super::{
     Bound, Claim, Criterion, Expected, Figure, Paper, Quantity, Source, Unit, View, plain,
 };
-use crate::sweep::Decimal;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {

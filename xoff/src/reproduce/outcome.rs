@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
+
 use super::{
     Bound, Claim, Criterion, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic,
     Value, Verdict, View, survival,
 };
-use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 
 /// The cells of a figure, with the numbers of their complete runs.
 #[derive(Debug)]

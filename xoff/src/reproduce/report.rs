@@ -10,10 +10,10 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 
 pub use csv::csv;
+use sweep::Decimal;
 
 use super::estimate::FEWEST_FOR_AN_INTERVAL;
 use super::{Discordant, Figure, Outcome, Paper, Statistic, Unit};
-use crate::sweep::Decimal;
 
 /// What the command was asked for.
 #[derive(Clone, Copy, Debug)]

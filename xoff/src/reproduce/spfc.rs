@@ -8,9 +8,10 @@ mod model;
 mod star;
 mod tolerance;
 
+use sweep::Decimal;
+
 use super::claim::{read_by, words};
 use super::{Bound, Claim, Criterion, Expected, Paper, Peers, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 use clos::{FIG15, FIG15_FULL, FIG18, TABLE3};
 use deadlocks::{DEADLOCKS, DEADLOCKS_TIMELY, FIG17};
 use fabrics::{FIG12, HEADROOM};

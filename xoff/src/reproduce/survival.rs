@@ -1,7 +1,8 @@
 //! The median of times to an event that did not happen in every run.
 
+use sweep::Decimal;
+
 use super::estimate::{Estimate, Value};
-use crate::sweep::Decimal;
 
 /// What one run says of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use scenario::Scenario;
+use sweep::{Plan, Sweep, SweepOptions};
 
 use super::{PAPERS, Peers, Source, check};
-use crate::sweep::{Plan, Sweep, SweepOptions};
 
 fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
     let path = format!("{}/{name}.toml", paper.name);

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
+use sweep::{Claim, Failure, News, Plan, Run, RunResult, SweepFolder};
 use terminal::Complaint;
 
 use super::super::json_errors::answers_in_json;
@@ -16,7 +17,6 @@ use super::super::{Exit, answer, require_place, say};
 use super::{Arguments, SMALL, out};
 use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
-use crate::sweep::{self, Claim, Failure, News, Plan, Run, RunResult, SweepFolder};
 
 /// Where in the results' folder the repeated runs are.
 const FOLDER: &str = "check";

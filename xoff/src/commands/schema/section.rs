@@ -226,7 +226,7 @@ mod tests {
             });
             1 + inner.sum::<usize>()
         }
-        for schema in [scenario::json_schema(), crate::sweep::json_schema()] {
+        for schema in [scenario::json_schema(), sweep::json_schema()] {
             let whole = Section { root: &schema, schema: &schema };
             assert!(walk(whole, "", 0) > 10);
         }

@@ -1,8 +1,9 @@
 //! How many flows are active (Sections 2.1, 2.3 and 6.2.2).
 
+use sweep::Decimal;
+
 use super::{BFC, COLLISIONS, Cells, DROPS, NONE, WORSE, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, View};
-use crate::sweep::Decimal;
 
 const FAIR_QUEUES: (&str, &str) = ("scheduling", "fair queues");
 const HUNDRED: (&str, &str) = ("speed", "100");

@@ -1,8 +1,9 @@
 //! Traffic classes in strict order (Appendix A.3).
 
+use sweep::Decimal;
+
 use super::{BFC, COLLISIONS, DCTCP, DROPS, HPCC, SIMILAR, WORSE, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 /// Class 1 goes first.
 const QUANTITIES: &[Quantity] = &[

@@ -1,11 +1,12 @@
 //! The simulations of 128 hosts (Sections 6.2 and 6.3, Appendices A.10 to A.12).
 
+use sweep::Decimal;
+
 use super::{
     BFC, COLLISIONS, Cells, DCQCN, DCTCP, DROPS, HPCC, NO_DROPS, NONE, PFC_PAUSES, SIMILAR, WORSE,
     plain, times, words,
 };
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 const SHORT: Quantity =
     plain("slowdown up to 3 kB p99", "labels.background.sizes.up-to-3kB.slowdown.p99");

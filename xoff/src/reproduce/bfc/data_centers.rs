@@ -1,8 +1,9 @@
 //! Traffic between two data centers (Appendix A.9).
 
+use sweep::Decimal;
+
 use super::{BFC, DCQCN, DROPS, HPCC, PFC_PAUSES, WORSE, plain, words};
 use crate::reproduce::{Bound, Criterion, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 const SHORT: usize = 0;
 const BETWEEN: usize = 4;

@@ -1,8 +1,9 @@
 //! Many long flows to one host (Appendix A.1).
 
+use sweep::Decimal;
+
 use super::{Cells, DROPS, SIMILAR, plain, words};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 const DIRECT: usize = 0;
 const INDIRECT: usize = 1;

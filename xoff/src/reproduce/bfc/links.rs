@@ -1,8 +1,9 @@
 //! One link, and two (Sections 2.1 and 6.1).
 
+use sweep::Decimal;
+
 use super::{BFC, DCQCN, DROPS, HPCC, WORSE, about, read_by, words};
 use crate::reproduce::{Bound, Criterion, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 const LONG: Quantity =
     Quantity { name: "rate of the long flow", unit: Unit::Gigabits, source: Source::MeanRate };

@@ -1,13 +1,14 @@
 //! Variants of BFC in the simulations of 128 hosts: with end-to-end control, shortest remaining flow first, labels of
 //! incasts, NICs without backpressure, and sampling (Appendices A.1, A.2, A.7 and A.8).
 
+use sweep::Decimal;
+
 use super::clos::{
     COLLIDED, DEPLOYMENT, DROPPED, HELD, HELD_MOST, INCAST_AVERAGE, LONG_MEAN, LONG_TAIL,
     QUANTITIES, RESENT_SHARE, SHORT_AVERAGE, SHORT_TAIL, VARIANTS, each, increase,
 };
 use super::{BFC, Cells, NO_DROPS, NONE, SIMILAR, WORSE, words};
 use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, View};
-use crate::sweep::Decimal;
 
 const WITH_RTT_TARGET: (&str, &str) = ("scheme", "bfc 32, rtt target");
 

@@ -1,12 +1,13 @@
 //! Buffers of chips (Section V-5).
 
+use sweep::Decimal;
+
 use super::{
     ABM, BSHARE, COMPARABLE, Cells, Claim, DT, Expected, FULL_DROPS, IB, MORE, OCCUPANCY,
     QUERIES_MEAN, QUERIES_P99, QUERIES_P99_FCT, SHORT_P99, SOJOURN_DROPS, THRESHOLD_DROPS, UPLINKS,
     against, number, plain, read_by, words,
 };
 use crate::reproduce::{Bound, Criterion, Figure, View};
-use crate::sweep::Decimal;
 
 const CONTROL: &[&str] = &["control"];
 /// DCTCP, without and with marks on ACKs.

@@ -1,12 +1,13 @@
 //! What the paper leaves open, and what no figure of it shows.
 
+use sweep::Decimal;
+
 use super::{
     ABM, COMPARABLE, DT, FAIR_DROPS, FULL_DROPS, OCCUPANCY, OCCUPANCY_P99, QUERIES_MEAN,
     QUERIES_P99, QUERIES_P99_FCT, SCHEME, SHORT_P99, SOJOURN_DROPS, THRESHOLD_DROPS, UPLINKS,
     against, part, plain, read_by, words,
 };
 use crate::reproduce::{Bound, Criterion, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 const SETTING: &str = "setting";
 /// Every way to read BSHARE.

@@ -1,8 +1,9 @@
 //! Deadlocks (Section V-A, Fig. 16).
 
+use sweep::Decimal;
+
 use super::{CC, DSH_DCQCN, DSH_POWERTCP, SIH, claim, percent, read_by};
 use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 const LOAD: &str = "load of a leaf";
 const AT_800: (&str, &str) = (LOAD, "800 Gbit/s");

@@ -1,12 +1,13 @@
 //! The simulations of 256 hosts (Section V-B).
 
+use sweep::Decimal;
+
 use super::{
     ADAPTIVE, BACKGROUND, CC, COMPARABLE, DROPS, DSH, DSH_DCQCN, DSH_HPCC, DSH_NONE, DSH_POWERTCP,
     FAN_IN, INTERFERED, INTERFERING, MARKS, PAUSE, PAUSE_BY_PORTS, PAUSE_BY_QUEUES, RESENT, SIH,
     TRAFFIC, WITHOUT_SHARED, WORSE, claim, percent, read_by, up_to, words,
 };
 use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, Quantity, Source, Unit, View};
-use crate::sweep::Decimal;
 
 /// Choices by axis.
 type Cells = &'static [(&'static str, &'static str)];

@@ -4,8 +4,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use sweep::Decimal;
+
 use crate::reproduce::{Peers, Source};
-use crate::sweep::Decimal;
 
 /// Reads one of the sources that are about ports; `None` of any other.
 pub(super) fn read(source: Source, folder: &Path, window: Range<u64>) -> Option<Decimal> {

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use sweep::RunResult;
+
 use super::{
     CA_PFC, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_14, GFC_FAR, GFC_OFC, OFC,
     P_PFC, P_PFC_OFC, PAUSES, PFC, Quantity, Source, Unit, View, part, plain, read_by, words,
 };
 use crate::reproduce::Bound;
-use crate::sweep::RunResult;
 
 /// 1 if flows have not completed, by the run's end or because of a deadlock, and else 0.
 fn is_undone(run: &RunResult, _: &Path) -> Option<Decimal> {

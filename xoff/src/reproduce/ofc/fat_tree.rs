@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use sweep::{Decimal as Number, RunResult};
+
 use super::{
     Bound, CA_PFC, Cells, Claim, Criterion, Decimal, Expected, Figure, G_PFC, GFC, GFC_OFC, MORE,
     OFC, P_PFC, P_PFC_OFC, PAUSES, PFC, Quantity, Source, View, below, kilobytes, microseconds,
     part, up_to, words,
 };
 use crate::reproduce::Unit;
-use crate::sweep::{Decimal as Number, RunResult};
 
 const MEAN: usize = 0;
 const LARGE: usize = 2;
@@ -210,8 +211,9 @@ pub(super) const FIG08: Figure = Figure {
 
 #[cfg(test)]
 mod tests {
+    use sweep::made_up::run_with;
+
     use super::*;
-    use crate::sweep::made_up::run_with;
 
     #[test]
     fn a_layer_counts_its_ports() {

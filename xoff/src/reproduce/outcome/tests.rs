@@ -1,7 +1,8 @@
+use sweep::made_up::{run, run_with};
+
 use super::*;
 use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
 use crate::reproduce::{Source, Unit};
-use crate::sweep::made_up::{run, run_with};
 
 #[test]
 fn a_ratio_says_how_many_seeds_either_side_leaves_out() {

@@ -1,10 +1,11 @@
 //! What a paper claims, what the runs say of it, and whether it holds.
 
+use sweep::Decimal;
+
 use super::{Call, number, row, rule};
 use crate::reproduce::{
     Bound, Claim, Criterion, Estimate, Expected, Figure, Outcome, Reading, Unit, Value, Verdict,
 };
-use crate::sweep::Decimal;
 
 /// The table of all claims of figures, with the verdict on each; nothing without claims. Figures that did not run
 /// have no outcome.

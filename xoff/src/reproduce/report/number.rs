@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use sweep::Decimal;
+
 use crate::reproduce::estimate::FEWEST_FOR_AN_INTERVAL;
 use crate::reproduce::{Estimate, Statistic, Unit, Value};
-use crate::sweep::Decimal;
 
 /// A mean with its ends, as `53.1 [52, 54.2]` or `53.1 (52 .. 54.2)`, or a median with these and how often the event
 /// happened: `9.41 [8.05, 10.9], 100 of 100`.

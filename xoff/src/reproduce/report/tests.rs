@@ -1,11 +1,11 @@
 //! The report of a figure that no paper has.
 
 use insta::assert_snapshot;
+use sweep::made_up::run;
 
 use super::{Call, csv, markdown, shown_axes};
 use crate::reproduce::made_up::{FIGURE, onset, outcome};
 use crate::reproduce::{Outcome, Paper};
-use crate::sweep::made_up::run;
 
 static PAPER: Paper =
     Paper { name: "paper", title: "A paper", files: &[], figures: &[FIGURE], check: "" };

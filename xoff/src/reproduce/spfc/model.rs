@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use sweep::RunResult;
+
 use super::{Bound, Criterion, Decimal, Quantity, SPFC, Source, Unit, View, claim, plain};
 use crate::reproduce::Figure;
-use crate::sweep::RunResult;
 
 pub(super) const FIG09: Figure = Figure {
     name: "fig09",
@@ -126,8 +127,9 @@ fn victims(run: &RunResult, folder: &Path, first: u64, count: u64) -> Option<Dec
 
 #[cfg(test)]
 mod tests {
+    use sweep::made_up::run_with;
+
     use super::*;
-    use crate::sweep::made_up::run_with;
 
     #[test]
     fn the_surface_is_that_of_the_appendix() {

@@ -11,7 +11,7 @@ use super::{Arguments, CommandError, load, out};
 use crate::cluster::kubernetes::{Job, Volume};
 use crate::cluster::slurm::quoted;
 use crate::cluster::{self, Limits, Submitter};
-use crate::sweep::{Plan, Run, Survey, result_in};
+use crate::{Plan, Run, Survey, result_in};
 
 /// An etcd of the usual size holds a job of as many indices without trouble.
 const MOST_PARTS: usize = 1000;

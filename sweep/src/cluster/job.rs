@@ -21,8 +21,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Description, Error, Inputs, Submitter};
+use crate::Run;
 use crate::replace::{is_of_dead_process, replace, this_process};
-use crate::sweep::Run;
 
 const DESCRIPTION: &str = "job.json";
 const SWEEP: &str = "sweep.toml";
@@ -308,7 +308,7 @@ fn missing(path: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::made_up;
+    use crate::made_up;
 
     #[test]
     fn a_job_tells_its_tasks_what_to_run_and_they_tell_what_failed() {

@@ -11,7 +11,7 @@ use super::cluster_arguments::Part;
 use super::execution::{self, Executed};
 use super::{Arguments, CommandError, out, prepare};
 use crate::cluster::{self, JobFolder, Report, RunFailure, Submitter, TaskRun, Witness};
-use crate::sweep::{self, Claim, Run, Sweep, SweepFolder};
+use crate::{Claim, Run, Sweep, SweepFolder};
 
 /// Why a run of a job is not executed.
 const CHANGED: &str = "a file that its scenario names was changed since the job was submitted; the same command submits it again";
@@ -42,7 +42,7 @@ pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
 
 /// Executes a task of a job. The sweep is that of the job's submission, whatever has become of its file.
 pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, CommandError> {
-    let job = JobFolder::new(&sweep::jobs(&out(arguments)), job);
+    let job = JobFolder::new(&crate::jobs(&out(arguments)), job);
     // Before all that another build could read in another way.
     let submitter = job.submitter()?;
     job.forget_report(task);
@@ -132,7 +132,7 @@ fn compare_with_witness(
         return Err(CommandError::Text(text));
     };
     let (_, scenario) = sweep.run(run.index)?;
-    let differs = sweep::repeat(&scenario, &folder.run_folder(&run.id), interrupted);
+    let differs = crate::repeat(&scenario, &folder.run_folder(&run.id), interrupted);
     match differs.map_err(|failure| CommandError::Text(failure.to_string()))? {
         None => Ok(()),
         Some(file) => {

@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::*;
-use crate::sweep::folder::{Claim, RunState};
-use crate::sweep::made_up;
-use crate::sweep::{Plan, SweepOptions};
+use crate::folder::{Claim, RunState};
+use crate::made_up;
+use crate::{Plan, SweepOptions};
 
 /// What became of the runs of `plan`, by their indices, in the order in which they ended.
 fn executed(

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::super::sweep_progress::SweepProgress;
 use super::{CommandError, named, no_thread};
 use crate::cluster::RunFailure;
-use crate::sweep::{self, Failure, News, Run, Sweep, SweepFolder};
+use crate::{Failure, News, Run, Sweep, SweepFolder};
 
 /// What became of runs.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub fn run(
     mut completed: impl FnMut(&mut SweepProgress),
 ) -> Result<Executed, CommandError> {
     let mut executed = Executed::default();
-    sweep::execute(sweep, waiting, folder, jobs, interrupted, |run, news| {
+    crate::execute(sweep, waiting, folder, jobs, interrupted, |run, news| {
         let what = || sweep.describe(&run.choices, run.seed);
         match news {
             News::UnderWay { progress: so_far, duration } => {

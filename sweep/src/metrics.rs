@@ -118,7 +118,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
 }
 
 /// A summary with every key that one of a run of the scenario can have.
-pub(crate) fn fullest(scenario: &Scenario) -> Summary {
+pub fn fullest(scenario: &Scenario) -> Summary {
     let switches = || {
         let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
         ids.map(|id| (scenario.fabric().switch(id).name.clone(), 0)).collect()
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_run_has_metrics_for_its_labels_switches_and_reasons_and_none_of_the_machine() {
-        let (_, scenario) = crate::sweep::made_up::plan().sweep.run(0).unwrap();
+        let (_, scenario) = crate::made_up::plan().sweep.run(0).unwrap();
         let names = names(&scenario);
         let label = scenario.workloads[0].label();
         for name in

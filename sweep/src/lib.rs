@@ -6,15 +6,18 @@
 //! made from results alone: how often a sweep was interrupted and how many ran at once is not in
 //! them.
 
+pub mod cluster;
+pub mod commands;
 mod decimal;
 mod execute;
 mod folder;
 mod keys;
-#[cfg(test)]
-pub(crate) mod made_up;
+#[cfg(any(test, feature = "made-up"))]
+pub mod made_up;
 mod metrics;
 mod place;
 mod plan;
+pub mod replace;
 mod run_id;
 mod student;
 mod sweep_file;
@@ -25,12 +28,12 @@ mod tests;
 
 pub use decimal::Decimal;
 pub use execute::{Failure, News, execute, repeat};
-pub(crate) use folder::CELLS_TABLE;
+pub use folder::CELLS_TABLE;
 pub use folder::{
     Claim, RunResult, RunState, SweepFolder, appeared, count_appeared, jobs, result_in,
 };
 pub use keys::json_schema;
-pub(crate) use metrics::fullest;
+pub use metrics::fullest;
 pub use metrics::{Metrics, Sample};
 pub use plan::{Plan, Run};
 pub use run_id::RunId;

@@ -13,7 +13,7 @@ use super::CommandError;
 use super::alike::Alike;
 use crate::cluster::slurm::{self, NO_EXECUTABLE, NOT_SHARED, State, TaskState};
 use crate::cluster::{JobFolder, Submitted};
-use crate::sweep::{Plan, Run, SweepFolder, appeared};
+use crate::{Plan, Run, SweepFolder, appeared};
 
 /// How often Slurm is asked: at first, and at most as a share of the time that has passed.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use super::follow::{self, Followed};
 use super::{Arguments, CommandError, Completed, load, measure, out, report};
 use crate::cluster::slurm::{self, Call, Request};
 use crate::cluster::{self, Description, Inputs, JobFolder, Limits, Submitted, Witness};
-use crate::sweep::{self, Claim, Plan, Run, Survey, SweepFolder, result_in};
+use crate::{Claim, Plan, Run, Survey, SweepFolder, result_in};
 
 /// How long a submission by another process, with its measurement, may take, in looks at its folder.
 const LOOKS: u32 = 150;
@@ -37,7 +37,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         SweepFolder::claim(&out(arguments), plan.sweep.text(), plan.format(), Claim::Everyone)?;
     let on_slurm = OnSlurm { arguments, plan: &plan, folder: &folder, interrupted };
     loop {
-        let latest = JobFolder::latest(&sweep::jobs(&out(arguments)))?;
+        let latest = JobFolder::latest(&crate::jobs(&out(arguments)))?;
         if let Some(job) = &latest
             && let Some(submitted) = await_submission(job, interrupted)?
         {
@@ -54,7 +54,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         }
         slurm::check(&request(arguments))?;
         // If another process is faster, its job is the latest then.
-        let Some(job) = JobFolder::claim(&sweep::jobs(&out(arguments)), latest.as_ref())? else {
+        let Some(job) = JobFolder::claim(&crate::jobs(&out(arguments)), latest.as_ref())? else {
             continue;
         };
         let submission = Submission { on_slurm: &on_slurm, job: &job, capacity };
@@ -362,7 +362,7 @@ fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
     let survey = Survey::of(plan, &|run| result_in(&out, &run.id));
     let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
     let capacity = slurm::capacity(arguments.cluster.partition.as_deref())?;
-    let jobs = sweep::jobs(&out);
+    let jobs = crate::jobs(&out);
     let latest = JobFolder::latest(&jobs)?;
     if let Some(job) = &latest
         && let Some(submitted) = job.submitted()?

@@ -166,7 +166,7 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::made_up::plan;
+    use crate::made_up::plan;
 
     #[test]
     fn runs_are_counted_numbered_and_described() {

@@ -8,7 +8,7 @@ use super::super::{Exit, answer};
 use super::{Arguments, CommandError, existing_out, follow, load};
 use crate::cluster::JobFolder;
 use crate::cluster::slurm::{self, State, TaskState};
-use crate::sweep::{self, Survey, count_appeared, result_in};
+use crate::{Survey, count_appeared, result_in};
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
@@ -36,7 +36,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         line(format_args!("{}", super::not_of_this_sweep(others)));
     }
     let mut of_job = Value::Null;
-    if let Some(job) = JobFolder::latest(&sweep::jobs(&out))?
+    if let Some(job) = JobFolder::latest(&crate::jobs(&out))?
         && let Some(submitted) = job.submitted()?
     {
         let states = slurm::states(&submitted);

@@ -22,7 +22,7 @@ const SWEEP_FILE: &str = "sweep.toml";
 /// The table of runs.
 pub(super) const RUNS_TABLE: &str = "sweep.csv";
 /// The table of cells.
-pub(crate) const CELLS_TABLE: &str = "summary.csv";
+pub const CELLS_TABLE: &str = "summary.csv";
 /// Where the runs' folders are.
 const RUNS: &str = "runs";
 /// Where a cluster's jobs are described.
@@ -326,7 +326,7 @@ mod tests {
     use results::DropTotals;
 
     use super::*;
-    use crate::sweep::made_up;
+    use crate::made_up;
 
     /// What a sweep finds of a run that left this summary, and a manifest.
     fn found(summary: &Summary, manifest: bool) -> Option<RunResult> {

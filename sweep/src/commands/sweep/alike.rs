@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::cluster::RunFailure;
-use crate::sweep::{Plan, Run};
+use crate::{Plan, Run};
 
 /// Failures of tasks and of runs by what there is to say of them.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ fn and_more(more: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::made_up;
+    use crate::made_up;
 
     #[test]
     fn tasks_that_failed_alike_have_one_line_whatever_their_machines_and_logs() {

@@ -300,8 +300,8 @@ impl Row for CellRow<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::made_up::{plan, run};
-    use crate::sweep::sweep_file::Pattern;
+    use crate::made_up::{plan, run};
+    use crate::sweep_file::Pattern;
     use insta::assert_snapshot;
 
     /// Both tables.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use crate::sweep::{Plan, Run};
+use crate::{Plan, Run};
 
 /// A task of this length loses little to the seconds that a scheduler takes between two tasks. A killed task loses only the
 /// runs under way.
@@ -108,7 +108,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sweep::made_up;
+    use crate::made_up;
 
     const ONE: Limits = Limits { runs_at_once: 1, tasks: 1000, tasks_at_once: None, time: None };
 

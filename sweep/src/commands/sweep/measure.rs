@@ -9,7 +9,7 @@ use scenario::DatapathKind;
 
 use super::super::say;
 use super::{CommandError, no_thread};
-use crate::sweep::{self, News, Plan, Run, Survey, SweepFolder};
+use crate::{News, Plan, Run, Survey, SweepFolder};
 
 /// How many runs are measured at most.
 const RUNS: usize = 8;
@@ -55,7 +55,7 @@ pub fn measure(
     let mut begins: BTreeMap<usize, Instant> = BTreeMap::new();
     let mut ended: Vec<Duration> = Vec::new();
     let jobs = thread::available_parallelism().map_or(1, usize::from);
-    sweep::execute(&plan.sweep, &runs, folder, jobs, &stop, |run, news| {
+    crate::execute(&plan.sweep, &runs, folder, jobs, &stop, |run, news| {
         match news {
             News::UnderWay { .. } => {
                 let begun = begins.entry(run.index).or_insert_with(now);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scenario::ScenarioError;
 
-use crate::sweep::{Sweep, SweepOptions};
+use crate::{Sweep, SweepOptions};
 
 /// Texts of a sweep file and of its scenario. Tasks read these copies, so a change to either file while the job waits or runs
 /// changes nothing for its tasks. Files that the scenario names are not copied: the names of runs have their digests.

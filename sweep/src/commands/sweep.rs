@@ -27,9 +27,7 @@ use super::Exit;
 use super::sweep_progress::SweepProgress;
 use super::tables::Format;
 use crate::cluster;
-use crate::sweep::{
-    self, Claim, Failure, News, Plan, Run, RunResult, Survey, Sweep, SweepFolder, SweepOptions,
-};
+use crate::{Claim, Failure, News, Plan, Run, RunResult, Survey, Sweep, SweepFolder, SweepOptions};
 use scenario::whole_number::at_least;
 
 /// Arguments of `xoff sweep`.
@@ -87,10 +85,14 @@ impl Arguments {
 const SAME_COMMAND: &str = "the same command tries the others again";
 
 /// Why a sweep could not go on.
-pub(super) enum CommandError {
+pub enum CommandError {
+    /// A scenario or a sweep file is wrong.
     Scenario(ScenarioError),
+    /// A file of results cannot be read or written.
     Results(ResultsError),
+    /// A sentence.
     Text(String),
+    /// A complaint in parts.
     Complaint(Complaint),
 }
 
@@ -124,7 +126,7 @@ impl CommandError {
     }
 
     /// Says what is wrong.
-    pub(super) fn complain(&self) -> Exit {
+    pub fn complain(&self) -> Exit {
         super::refuse(self.complaint())
     }
 
@@ -144,7 +146,7 @@ fn list(arguments: &Arguments) -> Result<Exit, CommandError> {
     let mut text = String::new();
     let mut runs = Vec::new();
     for run in &plan.runs {
-        let state = match sweep::result_in(&out, &run.id) {
+        let state = match crate::result_in(&out, &run.id) {
             Some(result) => result.state.name(),
             None => "to do",
         };
@@ -179,7 +181,7 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
     }
     let mut exit = Exit::Interrupted;
     let mut progress = SweepProgress::of_lines(1);
-    sweep::execute(&sweep, &[&run], &folder, 1, interrupted, |run, news| {
+    crate::execute(&sweep, &[&run], &folder, 1, interrupted, |run, news| {
         exit = match news {
             News::UnderWay { progress: so_far, duration } => {
                 progress.under_way(index, duration, so_far, |line| named(run, &what, line));
@@ -234,7 +236,7 @@ fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
 }
 
 /// What a sweep has when it ends.
-pub(super) struct Completed {
+pub struct Completed {
     /// What the runs' results say together.
     survey: Survey,
     /// Runs that were complete before; `None` if this call ran none itself.
@@ -268,7 +270,7 @@ impl Completed {
 }
 
 /// Runs what is not complete, and writes both tables of what is.
-pub(super) fn run_waiting(
+pub fn run_waiting(
     plan: &Plan,
     folder: &SweepFolder,
     jobs: Option<NonZeroUsize>,
@@ -306,7 +308,7 @@ pub(super) fn run_waiting(
 }
 
 /// What is needed before anything runs; the flag is set when the user interrupts.
-pub(super) fn prepare<'a>(
+pub fn prepare<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
 ) -> Result<&'static AtomicBool, CommandError> {
     let fabrics = runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel);
@@ -404,12 +406,13 @@ fn not_of_this_sweep(runs: usize) -> String {
     )
 }
 
-pub(super) fn no_thread(error: &io::Error) -> CommandError {
+/// The error of a thread that could not be started.
+pub fn no_thread(error: &io::Error) -> CommandError {
     CommandError::Text(format!("cannot start a thread: {}", super::with_causes(error)))
 }
 
 /// A run that is not as it should be, and why.
-pub(super) fn named(run: &Run, what: &str, why: &str) -> String {
+pub fn named(run: &Run, what: &str, why: &str) -> String {
     format!("run {} ({what}): {why}", run.index)
 }
 
