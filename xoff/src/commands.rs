@@ -13,7 +13,6 @@ pub mod doctor;
 #[cfg(feature = "kernel")]
 pub mod exec;
 mod exit_codes;
-pub mod explain;
 pub mod graph;
 #[cfg(feature = "kernel")]
 pub mod impair;
@@ -29,7 +28,6 @@ pub mod man;
 mod memory_only;
 #[cfg(feature = "kernel")]
 pub mod metrics;
-pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod schema;
@@ -48,8 +46,10 @@ pub mod watch;
 use std::path::Path;
 
 use ::sweep::commands::{run_progress, sweep, sweep_progress};
+use analysis::checked::{checked, load};
+use analysis::commands::{explain, report};
 use clap::{CommandFactory, Parser, Subcommand};
-use scenario::{Scenario, ScenarioError};
+use scenario::Scenario;
 #[cfg(feature = "kernel")]
 use terminal::leave;
 use terminal::{
@@ -57,7 +57,6 @@ use terminal::{
     require_place, say, tables, warn, with_causes,
 };
 
-use crate::expectation;
 #[cfg(feature = "kernel")]
 use crate::live::folder::LiveFolder;
 
@@ -221,11 +220,6 @@ fn close_output() {
     }
 }
 
-/// Reads a scenario, and says what is wrong with it or hardly meant.
-fn load(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
-    checked(Scenario::load(file, sets))
-}
-
 /// Reads a scenario, or that of the live fabric that is meant.
 fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     #[cfg(feature = "kernel")]
@@ -245,16 +239,4 @@ fn require_file(file: &Path) -> Result<(), Exit> {
     Err(refuse(format!(
         "there is neither a file nor a live fabric {file}; give the path of a scenario, or a name that `xoff list` shows"
     )))
-}
-
-fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
-    let scenario = read.map_err(refuse)?;
-    expectation::check(&scenario).map_err(refuse)?;
-    for warning in scenario.warnings() {
-        warn(warning);
-    }
-    for warning in scenario.warnings_with_places() {
-        warn(warning);
-    }
-    Ok(scenario)
 }

@@ -6,15 +6,10 @@
 //! fabrics up, `selftest` tests the kernel below them.
 
 pub mod commands;
-pub mod expectation;
-pub mod explain;
-pub mod graph;
 pub mod import;
 pub mod init;
-pub mod inspect;
 #[cfg(feature = "kernel")]
 pub mod live;
-pub mod report;
 pub mod reproduce;
 #[cfg(feature = "kernel")]
 pub mod selftest;

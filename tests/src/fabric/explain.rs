@@ -1,7 +1,7 @@
 //! Why a flow was slow: scenarios whose cause is known, and that the parts of any flow add up.
 
-use ::xoff::explain::journey::What;
-use ::xoff::explain::{Explainer, Explanation, Part};
+use analysis::explain::journey::What;
+use analysis::explain::{Explainer, Explanation, Part};
 use units::Picos;
 
 use super::{Run, Runner, shipped};
@@ -62,7 +62,7 @@ pub fn assert_adds_up(run: &Run) -> Held {
     }
     // Whatever the tables say, too.
     let overview = explainer.overview();
-    assert!(overview.flows.len() <= ::xoff::explain::FLOWS_TOLD);
+    assert!(overview.flows.len() <= analysis::explain::FLOWS_TOLD);
     found
 }
 

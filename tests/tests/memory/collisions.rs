@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::inspect::Inspection;
 use tests::fabric::{Run, in_memory};
 use topology::{NodeKind, WireId};
-use xoff::inspect::Inspection;
 
 /// As many links up as down, all of one rate at which a byte takes a nanosecond. There is room for all
 /// that can wait, so that no PAUSE frame gets in the way; a flow is acknowledged once, at its end, so

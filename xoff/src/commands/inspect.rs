@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use analysis::inspect::{self, Asic};
 #[cfg(feature = "kernel")]
 use terminal::Complaint;
 
 use super::Exit;
-use crate::inspect::{self, Asic};
 
 /// Arguments of `xoff inspect`.
 #[derive(Debug, clap::Args)]

@@ -19,6 +19,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use analysis::inspect::LossyBuffer;
 use emulation::live::desk::{Handle, Order, Request as Asked};
 use emulation::live::impairment::{ImpairmentChange, LinkState};
 use emulation::live::stacks::Waiting;
@@ -34,7 +35,6 @@ use super::client;
 use super::clients::{Connection, Newcomers};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
-use crate::inspect::LossyBuffer;
 
 use deliveries::report_deliveries;
 use names::Names;

@@ -7,10 +7,10 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use analysis::report::table::rows;
 use sweep::{Decimal, Metrics, RunResult, Sample};
 
 use super::{Onset, Source};
-use crate::report::table::rows;
 
 /// What one run says of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use analysis::expectation::LentFolder;
 use results::{Capture, CaptureWire};
 use switch_user::program::objects::{describe_maps, describe_programs};
 use terminal::Complaint;
@@ -18,7 +19,6 @@ use super::bench::{Bench, Ended};
 use super::bytecode::Map;
 use super::rig::Rig;
 use super::verdict::Verdict;
-use crate::expectation::LentFolder;
 
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use analysis::expectation::{self, LentFolder};
 use emulation::datapath::kernel::{FIRST_HOST_INTERFACE, Programs};
 use emulation::engine::{Progress, Watch};
 use emulation::run::{self, Error, Threads};
@@ -19,7 +20,6 @@ use super::bench::{Bench, Ended};
 use super::rig::of_netns;
 use super::surroundings::Surroundings;
 use super::verdict::Verdict;
-use crate::expectation::{self, LentFolder};
 
 /// An embedded scenario.
 macro_rules! embedded {

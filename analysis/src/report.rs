@@ -16,7 +16,7 @@ mod page;
 mod run;
 mod selection;
 mod sweep;
-pub(crate) mod table;
+pub mod table;
 mod timeline;
 
 #[cfg(test)]
