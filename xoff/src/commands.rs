@@ -28,7 +28,6 @@ pub mod man;
 mod memory_only;
 #[cfg(feature = "kernel")]
 pub mod metrics;
-pub mod reproduce;
 pub mod run;
 pub mod schema;
 #[cfg(feature = "kernel")]
@@ -45,10 +44,11 @@ pub mod watch;
 
 use std::path::Path;
 
-use ::sweep::commands::{run_progress, sweep, sweep_progress};
+use ::sweep::commands::{run_progress, sweep};
 use analysis::checked::{checked, load};
 use analysis::commands::{explain, report};
 use clap::{CommandFactory, Parser, Subcommand};
+use papers::commands::reproduce;
 use scenario::Scenario;
 #[cfg(feature = "kernel")]
 use terminal::leave;

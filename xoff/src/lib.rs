@@ -10,6 +10,5 @@ pub mod import;
 pub mod init;
 #[cfg(feature = "kernel")]
 pub mod live;
-pub mod reproduce;
 #[cfg(feature = "kernel")]
 pub mod selftest;
