@@ -6,7 +6,6 @@
 //! fabrics up, `selftest` tests the kernel below them.
 
 pub mod commands;
-pub mod import;
 pub mod init;
 #[cfg(feature = "kernel")]
 pub mod live;

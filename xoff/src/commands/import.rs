@@ -5,11 +5,11 @@ mod files;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use import::ns3::{self, Imported, Simulator};
 use terminal::Complaint;
 
 use super::validate::{describe, describe_json};
 use super::{Exit, interrupt};
-use crate::import::ns3::{self, Imported, Simulator};
 
 /// Arguments of `xoff import`.
 #[derive(Debug, clap::Args)]

@@ -8,8 +8,8 @@ use units::Nanos;
 use super::instant::seconds;
 use super::simulator::Traits;
 use super::topology::Topology;
-use crate::import::Source;
-use crate::import::source::{Line, Word};
+use crate::Source;
+use crate::source::{Line, Word};
 
 /// All flows that the header counts, in the order of their start.
 #[derive(Clone, Debug)]

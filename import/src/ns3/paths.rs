@@ -135,8 +135,8 @@ fn ways(topology: &Topology) -> Vec<Vec<Way>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::Source;
-    use crate::import::ns3::Simulator;
+    use crate::Source;
+    use crate::ns3::Simulator;
 
     fn paths(text: &str) -> Paths {
         let source = Source::of("t.txt", text);

@@ -18,7 +18,7 @@ use super::flows::Flows;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
-use crate::import::Source;
+use crate::Source;
 
 const CONFIG: &str = "\
 TOPOLOGY_FILE mix/t.txt

@@ -15,7 +15,7 @@ use super::paths::Paths;
 use super::simulator::Simulator;
 use super::topology::{Link, Topology, read_part, read_probability};
 use super::transport::Transport;
-use crate::import::Remarks;
+use crate::Remarks;
 
 /// Time between two samples of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);

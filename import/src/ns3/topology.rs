@@ -10,8 +10,8 @@ use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
 use super::simulator::{Field, Traits};
-use crate::import::Source;
-use crate::import::source::{Line, Word};
+use crate::Source;
+use crate::source::{Line, Word};
 
 /// Nodes, by their ids, and links.
 #[derive(Clone, Debug)]

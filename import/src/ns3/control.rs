@@ -9,7 +9,7 @@ use workload::decimal;
 use super::config::{Config, read_decimal};
 use super::simulator::Simulator;
 use super::topology::read_probability;
-use crate::import::Remarks;
+use crate::Remarks;
 
 /// Who sets senders' rates.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use scenario::ScenarioError;
 use units::Nanos;
 use workload::decimal;
 
-use crate::import::Source;
-use crate::import::source::Word;
+use crate::Source;
+use crate::source::Word;
 
 /// Latest instant, in seconds: the span of a day that scenarios take.
 const LATEST: u128 = 86_400;

@@ -8,7 +8,7 @@ use super::config::Config;
 use super::control::{Control, control};
 use super::paths::Base;
 use super::simulator::Simulator;
-use crate::import::Remarks;
+use crate::Remarks;
 
 /// By how much ns3-datacenter's `PowerTCP` increases rates; no key sets it.
 const POWERTCP_INCREASE: BitsPerSecond = BitsPerSecond(150_000_000);

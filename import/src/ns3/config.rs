@@ -12,8 +12,8 @@ use super::arguments::Arguments;
 use super::keys::Kind;
 use super::simulator::{Simulator, Traits};
 use super::topology::{read_increase, read_probability, read_rate};
-use crate::import::Source;
-use crate::import::source::{Line, Word};
+use crate::Source;
+use crate::source::{Line, Word};
 
 /// Rates in a map at most.
 const MAX_RATES: usize = 64;

@@ -12,7 +12,7 @@ use super::flows::Flows;
 use super::scenario::size;
 use super::simulator::Simulator;
 use super::topology::{Link, Topology};
-use crate::import::Remarks;
+use crate::Remarks;
 
 /// alpha is 2^-this at ports of the hosts' rate: HPCC's simulator and ns3-datacenter.
 const ALPHA_SHIFT: u32 = 3;
