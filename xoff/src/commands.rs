@@ -1,46 +1,22 @@
 //! The commands of the binary, one file each, and what they share.
 
-#[cfg(feature = "kernel")]
-pub mod capture;
 mod command_line;
 pub mod completions;
 #[cfg(feature = "kernel")]
-pub mod deploy;
-#[cfg(feature = "kernel")]
-pub mod destroy;
-#[cfg(feature = "kernel")]
 pub mod doctor;
-#[cfg(feature = "kernel")]
-pub mod exec;
 mod exit_codes;
 pub mod graph;
-#[cfg(feature = "kernel")]
-pub mod impair;
 pub mod import;
 pub mod init;
 pub mod inspect;
-#[cfg(feature = "kernel")]
-pub mod link;
-#[cfg(feature = "kernel")]
-pub mod list;
 pub mod man;
 #[cfg(not(feature = "kernel"))]
 mod memory_only;
-#[cfg(feature = "kernel")]
-pub mod metrics;
 pub mod run;
 pub mod schema;
 #[cfg(feature = "kernel")]
 pub mod selftest;
-#[cfg(feature = "kernel")]
-pub mod send;
-#[cfg(feature = "kernel")]
-pub mod storm;
-#[cfg(feature = "kernel")]
-pub mod top;
 pub mod validate;
-#[cfg(feature = "kernel")]
-pub mod watch;
 
 use std::path::Path;
 
@@ -48,17 +24,18 @@ use ::sweep::commands::{run_progress, sweep};
 use analysis::checked::{checked, load};
 use analysis::commands::{explain, report};
 use clap::{CommandFactory, Parser, Subcommand};
+#[cfg(feature = "kernel")]
+use live::commands::{
+    capture, deploy, destroy, exec, impair, link, list, metrics, send, storm, top, watch,
+};
+#[cfg(feature = "kernel")]
+use live::folder::LiveFolder;
 use papers::commands::reproduce;
 use scenario::Scenario;
-#[cfg(feature = "kernel")]
-use terminal::leave;
 use terminal::{
     Exit, answer, complain, guardian, interrupt, json_errors, prepare, print, refuse,
     require_place, say, tables, warn, with_causes,
 };
-
-#[cfg(feature = "kernel")]
-use crate::live::folder::LiveFolder;
 
 pub use command_line::parse;
 #[cfg(not(feature = "kernel"))]
@@ -206,17 +183,6 @@ fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
     match folder.is_there() {
         Ok(is_there) => Ok(is_there.then_some(folder)),
         Err(why) => Err(refuse(format!("there is no file {}, and {why}", file.display()))),
-    }
-}
-
-/// Lets whoever waits for this process's output know that no more comes.
-#[cfg(feature = "kernel")]
-fn close_output() {
-    // SAFETY: both descriptors are open for as long as they are used; from here on standard output goes nowhere.
-    unsafe {
-        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
-        libc::dup2(nowhere, libc::STDOUT_FILENO);
-        libc::close(nowhere);
     }
 }
 

@@ -8,6 +8,4 @@
 pub mod commands;
 pub mod init;
 #[cfg(feature = "kernel")]
-pub mod live;
-#[cfg(feature = "kernel")]
 pub mod selftest;

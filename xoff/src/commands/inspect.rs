@@ -60,9 +60,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// Shows how a live fabric is.
 #[cfg(feature = "kernel")]
 fn look(name: &str, json: bool) -> Exit {
-    use crate::live::client::{self, Client};
-    use crate::live::protocol::{Answer, Request};
-    use crate::live::report;
+    use live::client::{self, Client};
+    use live::protocol::{Answer, Request};
+    use live::report;
 
     let seen = Client::connect(name).and_then(|mut client| {
         let (_, description) = client::find(name)?;
