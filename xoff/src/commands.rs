@@ -2,8 +2,6 @@
 
 mod command_line;
 pub mod completions;
-#[cfg(feature = "kernel")]
-pub mod doctor;
 mod exit_codes;
 pub mod graph;
 pub mod import;
@@ -14,12 +12,12 @@ pub mod man;
 mod memory_only;
 pub mod run;
 pub mod schema;
-#[cfg(feature = "kernel")]
-pub mod selftest;
 pub mod validate;
 
 use std::path::Path;
 
+#[cfg(feature = "kernel")]
+use ::selftest::commands::{doctor, selftest};
 use ::sweep::commands::{run_progress, sweep};
 use analysis::checked::{checked, load};
 use analysis::commands::{explain, report};

@@ -1,11 +1,8 @@
-//! The laboratory's commands: what a person calls.
+//! The command line of the laboratory.
 //!
-//! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
-//! papers, [`import`] reads the files of other programs, [`init`] has scenarios to begin with, [`inspect`] says what a
-//! scenario will do before it runs, [`explain`] why a flow was slow, a [`report`] draws their results, `live` keeps
-//! fabrics up, `selftest` tests the kernel below them.
+//! [`commands`] parses it and starts each command. The commands of a product are in its crate: [`sweep`], [`papers`],
+//! [`analysis`], `live`, `selftest`. Those that take a few lines, or several products, are here: [`init`] has scenarios to
+//! begin with.
 
 pub mod commands;
 pub mod init;
-#[cfg(feature = "kernel")]
-pub mod selftest;

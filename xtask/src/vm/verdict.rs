@@ -11,7 +11,7 @@ const DOCTOR: &str = "(doctor)";
 const SELFTEST: &str = "(selftest)";
 const LOG: &str = "(kernel log)";
 /// What the log says when something is wrong with the kernel, a line each: the list of `xoff selftest`.
-const ALARMS: &str = include_str!("../../../xoff/src/selftest/alarms.txt");
+const ALARMS: &str = include_str!("../../../selftest/src/alarms.txt");
 /// What only a console says, of a kernel that goes no further.
 const PANIC: &str = "Kernel panic";
 

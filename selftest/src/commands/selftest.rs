@@ -10,12 +10,12 @@ use terminal::Complaint;
 use units::Picos;
 
 use super::Exit;
-use crate::selftest::bench::Settings;
-use crate::selftest::catalogue::{CATALOGUE, Test};
-use crate::selftest::report::Format;
-use crate::selftest::runner::{self, End, Item, Plan, Work};
-use crate::selftest::verdict::Tally;
-use crate::selftest::{bytecode, evidence};
+use crate::bench::Settings;
+use crate::catalogue::{CATALOGUE, Test};
+use crate::report::Format;
+use crate::runner::{self, End, Item, Plan, Work};
+use crate::verdict::Tally;
+use crate::{bytecode, evidence};
 
 /// Arguments of `xoff selftest`.
 #[derive(Debug, clap::Args)]
@@ -236,14 +236,18 @@ fn time(text: &str) -> Result<Duration, Refusal> {
 mod tests {
     use clap::Parser;
 
-    use super::super::{Arguments as CommandLine, Command};
     use super::*;
+
+    #[derive(Parser)]
+    enum CommandLine {
+        Selftest(Arguments),
+    }
 
     #[test]
     fn the_command_that_does_a_test_again_keeps_the_options() {
         let words = "xoff selftest --only ring.load --time-limit 1ms --repeat 2 --stress 3";
         let read = CommandLine::try_parse_from(words.split(' ')).expect("they are options");
-        let Command::Selftest(arguments) = read.command else { panic!("{words}") };
+        let CommandLine::Selftest(arguments) = read;
         let expected = "--only ring.load --seed 1 --time-limit 1000us --repeat 2 --stress 3";
         assert_eq!(with_options("--only ring.load".to_owned(), &arguments), expected);
         assert_eq!(again(&arguments), format!("xoff selftest {expected}"));

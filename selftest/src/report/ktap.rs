@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::selftest::verdict::{Finding, Step, Verdict, milliseconds};
+use crate::verdict::{Finding, Step, Verdict, milliseconds};
 
 /// What subtests are indented by.
 const INDENT: &str = "  ";

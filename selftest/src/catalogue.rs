@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn each_is_documented() {
-        let text = include_str!("../../../docs/kernel-ci.md");
+        let text = include_str!("../../docs/kernel-ci.md");
         let missing = CATALOGUE.iter().find(|test| !text.contains(&format!("`{}`", test.name)));
         assert!(missing.is_none(), "docs/kernel-ci.md lacks {missing:?}");
     }

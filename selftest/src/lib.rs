@@ -26,6 +26,7 @@
 pub mod bench;
 pub mod bytecode;
 pub mod catalogue;
+pub mod commands;
 pub mod evidence;
 pub mod fabric;
 mod features;

@@ -4,7 +4,7 @@ use quick_junit::{
     NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite,
 };
 
-use crate::selftest::verdict::{Finding, Step, Verdict};
+use crate::verdict::{Finding, Step, Verdict};
 
 /// A suite for each test, with a case for each of its steps.
 pub fn render(
