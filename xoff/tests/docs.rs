@@ -24,14 +24,21 @@ fn the_columns_of_results_are_documented() {
 }
 
 /// Where people read: sources with their messages, documents, scenarios.
-const READ: [&str; 15] = [
+const READ: [&str; 22] = [
+    "analysis/src",
     "emulation/src",
     "fabric-core/src",
     "host-agent/src",
+    "import/src",
+    "live/src",
     "netns/src",
+    "papers/src",
     "results/src",
     "scenario/src",
+    "selftest/src",
+    "sweep/src",
     "switch-user/src",
+    "terminal/src",
     "topology/src",
     "units/src",
     "workload/src",
