@@ -22,6 +22,8 @@ pub mod partition;
 pub mod path_groups;
 pub mod paths;
 pub mod queue_pairs;
+#[cfg(feature = "kernel")]
+pub mod requirements;
 pub mod run;
 pub mod stations;
 pub mod switch_settings;
@@ -32,3 +34,12 @@ mod wire_timing;
 pub const NO_KERNEL_DATAPATH: &str = "this xoff was built without the kernel datapath: run \
     scenarios with `--datapath memory`, or build it on Linux with the feature `kernel`, which is on by \
     default (`cargo build --release -p xoff`)";
+
+#[cfg(feature = "kernel")]
+pub use requirements::require_kernel_datapath;
+
+/// Refuses: a sentence with what to do.
+#[cfg(not(feature = "kernel"))]
+pub fn require_kernel_datapath() -> Result<(), String> {
+    Err(NO_KERNEL_DATAPATH.to_owned())
+}

@@ -9,8 +9,8 @@ use std::path::Path;
 use scenario::Scenario;
 
 use crate::scenario::{holds, refusal_is_a_sentence};
-use xoff::import::Source;
-use xoff::import::ns3::{Arguments, Simulator, import_texts};
+use import::Source;
+use import::ns3::{Arguments, Simulator, import_texts};
 
 use crate::seeds::Seeds;
 

@@ -6,6 +6,7 @@
 use std::io;
 use std::path::Path;
 
+use analysis::{expectation, inspect};
 use emulation::engine::{Engine, ThreadUse};
 use emulation::host_settings::HostSettings;
 use emulation::switch_settings::{self, RouteTables};
@@ -14,7 +15,6 @@ use host_agent::Host;
 use scenario::{Scenario, ScenarioError};
 use switch_user::tables::SwitchTables;
 use topology::{HostId, SwitchId};
-use xoff::{expectation, inspect};
 
 use crate::named_files::text_of;
 use crate::seeds::Seeds;

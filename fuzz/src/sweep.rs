@@ -6,7 +6,7 @@ use std::path::Path;
 use scenario::Scenario;
 
 use crate::scenario::{SHIPPED, holds, refusal_is_a_sentence};
-use xoff::sweep::{Plan, Sweep, SweepOptions};
+use sweep::{Plan, Sweep, SweepOptions};
 
 use crate::seeds::Seeds;
 
@@ -47,7 +47,7 @@ set = { duration = "1ms" }
 /// The sweeps that ship.
 pub fn seeds() -> Seeds {
     Seeds::of_texts(SWEEPS.into_iter().chain([SMALL]).map(str::to_owned))
-        .with_schema(&xoff::sweep::json_schema())
+        .with_schema(&sweep::json_schema())
 }
 
 /// Checks a text.

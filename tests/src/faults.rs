@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use aya::maps::loaded_maps;
-use xoff::selftest::bytecode::instruction::{
+use selftest::bytecode::instruction::{
     add, call, copy, exit, flip, load_byte, mask, set, store_byte, store_word, unless,
 };
-use xoff::selftest::bytecode::{
+use selftest::bytecode::{
     Attach, Link, Program, ProgramKind, REDIRECT, SKB_LOAD_BYTES, SKB_STORE_BYTES, TCX_NEXT,
 };
 

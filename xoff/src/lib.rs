@@ -1,27 +1,8 @@
-//! The laboratory's commands for users.
+//! The command line of the laboratory.
 //!
-//! [`commands`] has one module per command. A [`sweep`] is many runs, [`reproduce`] has the sweeps of papers,
-//! [`import`] converts files of other programs, and [`init`] has scenarios as starting points. [`inspect`] predicts a
-//! scenario's behaviour before a run, [`explain`] finds the causes of slow flows, and a [`report`] charts results.
-//! `live` runs live fabrics, and `selftest` tests the kernel below them. A run's [`guardian`] and the binary's [`heap`]
-//! make sure that no leftovers remain.
+//! [`commands`] parses it and starts each command. The commands of a product are in its crate: [`sweep`], [`papers`],
+//! [`analysis`], `live`, `selftest`. Those that take a few lines, or several products, are here: [`init`] has scenarios to
+//! begin with.
 
-pub mod cluster;
 pub mod commands;
-pub mod complaint;
-pub mod expectation;
-pub mod explain;
-pub mod graph;
-pub mod guardian;
-pub mod heap;
-pub mod import;
 pub mod init;
-pub mod inspect;
-#[cfg(feature = "kernel")]
-pub mod live;
-mod replace;
-pub mod report;
-pub mod reproduce;
-#[cfg(feature = "kernel")]
-pub mod selftest;
-pub mod sweep;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use terminal::heap::Heap;
 use xoff::commands;
-use xoff::heap::Heap;
 
 #[global_allocator]
 static HEAP: Heap = Heap;

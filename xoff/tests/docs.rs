@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use clap::{Command, CommandFactory};
+use sweep::tables;
 use xoff::commands::Arguments;
-use xoff::sweep::tables;
 
 /// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` rewrites them.
 #[test]
@@ -24,14 +24,21 @@ fn the_columns_of_results_are_documented() {
 }
 
 /// Texts for readers: sources with their messages, documents, scenarios.
-const READ: [&str; 15] = [
+const READ: [&str; 22] = [
+    "analysis/src",
     "emulation/src",
     "fabric-core/src",
     "host-agent/src",
+    "import/src",
+    "live/src",
     "netns/src",
+    "papers/src",
     "results/src",
     "scenario/src",
+    "selftest/src",
+    "sweep/src",
     "switch-user/src",
+    "terminal/src",
     "topology/src",
     "units/src",
     "workload/src",

@@ -24,7 +24,7 @@ const PROGRAMS: [(&str, &str); 2] = [
     ("scenarios.sh", include_str!("kselftest/scenarios.sh")),
 ];
 /// The scenarios of `xoff selftest`, as models for a user's own.
-const SCENARIOS: &str = "xoff/src/selftest/scenarios";
+const SCENARIOS: &str = "selftest/src/scenarios";
 /// A scenario whose expectation always fails.
 const FAILING: &str = include_str!("kselftest/failing.toml");
 /// Counts results of tests and of the tests in them by the expression that netdev's CI reads them with (nipa, `ktap_split`).

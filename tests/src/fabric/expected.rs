@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use analysis::expectation::{check, judge};
 use scenario::Scenario;
-use xoff::expectation::{check, judge};
 
 use super::Run;
 

@@ -1,7 +1,7 @@
 //! Explanations of slow flows: scenarios with a known cause, and the check that the parts of every flow add up.
 
-use ::xoff::explain::journey::What;
-use ::xoff::explain::{Explainer, Explanation, Part};
+use analysis::explain::journey::What;
+use analysis::explain::{Explainer, Explanation, Part};
 use units::Picos;
 
 use super::{Run, Runner, shipped};
@@ -62,7 +62,7 @@ pub fn assert_adds_up(run: &Run) -> Held {
     }
     // Independent of the tables.
     let overview = explainer.overview();
-    assert!(overview.flows.len() <= ::xoff::explain::FLOWS_TOLD);
+    assert!(overview.flows.len() <= analysis::explain::FLOWS_TOLD);
     found
 }
 

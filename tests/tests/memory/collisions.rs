@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::inspect::Inspection;
 use tests::fabric::{Run, in_memory};
 use topology::{NodeKind, WireId};
-use xoff::inspect::Inspection;
 
 /// As many links up as down, all of one rate at which a byte takes a nanosecond. There is room for all waiting packets,
 /// so that no PAUSE frame interferes; a flow is acknowledged once, at its end, so that no ACK interferes either.

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use analysis::graph::{Graph, Hosts, dot, mermaid, svg};
 use clap::ValueEnum;
 use serde_json::json;
 
 use super::Exit;
-use crate::graph::{Graph, Hosts, dot, mermaid, svg};
 
 /// Arguments of `xoff graph`.
 #[derive(Debug, clap::Args)]

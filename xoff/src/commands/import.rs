@@ -5,13 +5,13 @@ mod files;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use import::ns3::{self, Imported, Simulator};
+use import::{Remarks, Subject};
 use serde_json::{Value, json};
+use terminal::Complaint;
 
 use super::validate::{describe, describe_json};
 use super::{Exit, interrupt};
-use crate::complaint::Complaint;
-use crate::import::ns3::{self, Imported, Simulator};
-use crate::import::{Remarks, Subject};
 
 /// Arguments of `xoff import`.
 #[derive(Debug, clap::Args)]

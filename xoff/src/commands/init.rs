@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 
 use serde_json::json;
+use terminal::Complaint;
 
 use super::Exit;
-use crate::complaint::Complaint;
 use crate::init::{Kind, Template};
 
 /// Max length of the name of a run or a live fabric, in bytes.

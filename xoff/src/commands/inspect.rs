@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::Exit;
+use analysis::inspect::{self, Asic};
 #[cfg(feature = "kernel")]
-use crate::complaint::Complaint;
-use crate::inspect::{self, Asic};
+use terminal::Complaint;
+
+use super::Exit;
 
 /// Arguments of `xoff inspect`.
 #[derive(Debug, clap::Args)]
@@ -59,9 +60,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// Prints the state of a live fabric.
 #[cfg(feature = "kernel")]
 fn look(name: &str, json: bool) -> Exit {
-    use crate::live::client::{self, Client};
-    use crate::live::protocol::{Answer, Request};
-    use crate::live::report;
+    use live::client::{self, Client};
+    use live::protocol::{Answer, Request};
+    use live::report;
 
     let seen = Client::connect(name).and_then(|mut client| {
         let (_, description) = client::find(name)?;

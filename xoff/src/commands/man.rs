@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap_mangen::Man;
 use scenario::document::suggestion;
 use serde_json::json;
+use terminal::Complaint;
 
 use super::Exit;
-use crate::complaint::Complaint;
 
 /// Arguments of `xoff man`.
 #[derive(Debug, clap::Args)]

@@ -86,25 +86,6 @@ pub mod selftest {
 /// In place of `xoff destroy`.
 pub mod destroy {
     pub use super::{Anything as Arguments, refuse as execute};
-
-    /// Does nothing: a run in memory leaves no namespace.
-    pub fn remove_what_can_be() {}
-
-    /// A process, of which nothing needs to be known.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Process;
-
-    impl Process {
-        /// Whichever it is.
-        pub const fn of(_: u32) -> Self {
-            Self
-        }
-    }
-
-    /// Returns false: a run in memory leaves no fabric.
-    pub fn leaves_fabric_of(_: Process) -> bool {
-        false
-    }
 }
 
 /// In place of `xoff doctor`.
@@ -128,10 +109,5 @@ pub mod doctor {
     /// Runs the command.
     pub fn execute(_: &Arguments) -> Exit {
         super::super::refuse(NO_KERNEL_DATAPATH)
-    }
-
-    /// Refuses with a sentence and advice.
-    pub fn require_kernel_datapath() -> Result<(), String> {
-        Err(NO_KERNEL_DATAPATH.to_owned())
     }
 }

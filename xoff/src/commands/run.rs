@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use analysis::expectation::{self, LentFolder, Verdict};
 use clap::ValueEnum;
 use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
@@ -16,7 +17,6 @@ use units::Nanos;
 use super::Exit;
 use super::run_progress::RunProgress;
 use super::tables;
-use crate::expectation::{self, LentFolder, Verdict};
 
 /// Arguments of `xoff run`.
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         scenario.results.hpcc.get_or_insert_default();
     }
     let fabrics = scenario.datapath.kind == DatapathKind::Kernel;
-    let able = if fabrics { super::doctor::require_kernel_datapath() } else { Ok(()) };
+    let able = if fabrics { emulation::require_kernel_datapath() } else { Ok(()) };
     let interrupted = match able.and_then(|()| super::prepare(fabrics)) {
         Ok(interrupted) => interrupted,
         Err(message) => return super::refuse(message),

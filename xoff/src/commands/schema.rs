@@ -2,9 +2,9 @@
 
 mod section;
 
+use terminal::Complaint;
+
 use super::Exit;
-use crate::complaint::Complaint;
-use crate::sweep;
 use section::Section;
 
 /// Arguments of `xoff schema`.

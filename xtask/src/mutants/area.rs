@@ -64,7 +64,7 @@ impl Area {
             Self::Switch => "switch-user",
             Self::Results => "results",
             Self::Engine => "emulation",
-            Self::Sweep => "xoff",
+            Self::Sweep => "sweep",
         }
     }
 
@@ -79,7 +79,7 @@ impl Area {
             }
             Self::Engine => "emulation/src/engine{.rs,/**/*.rs}",
             Self::Results => "results/src/**/*.rs",
-            Self::Sweep => "xoff/src/sweep{.rs,/**/*.rs}",
+            Self::Sweep => "sweep/src/**/*.rs",
         }
     }
 

@@ -11,7 +11,7 @@ const DOCTOR: &str = "(doctor)";
 const SELFTEST: &str = "(selftest)";
 const LOG: &str = "(kernel log)";
 /// Texts of the kernel's log that report a fault, a line each: the list of `xoff selftest`.
-const ALARMS: &str = include_str!("../../../xoff/src/selftest/alarms.txt");
+const ALARMS: &str = include_str!("../../../selftest/src/alarms.txt");
 /// Text of a kernel that has stopped, which appears only on a console.
 const PANIC: &str = "Kernel panic";
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use emulation::live::view::View;
-use xoff::live::metrics;
+use live::metrics;
 
 use crate::xoff;
 

@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use import::ns3::{IMPORTED_FROM, Imported};
 use scenario::Scenario;
+use terminal::Complaint;
 
 use super::super::Exit;
-use crate::complaint::Complaint;
-use crate::import::ns3::{IMPORTED_FROM, Imported};
 
 /// Suffixes of names of files that are not yet, or no longer, in place.
 const NEW: &str = "new";

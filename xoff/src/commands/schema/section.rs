@@ -260,7 +260,7 @@ mod tests {
             });
             1 + inner.sum::<usize>()
         }
-        for schema in [scenario::json_schema(), crate::sweep::json_schema()] {
+        for schema in [scenario::json_schema(), sweep::json_schema()] {
             let whole = Section { root: &schema, schema: &schema };
             assert!(walk(whole, "", 0) > 10);
         }
@@ -272,7 +272,7 @@ mod tests {
             (scenario::json_schema(), "switch.ecn"),
             (scenario::json_schema(), "host.transport"),
             (scenario::json_schema(), "flows.0.poisson"),
-            (crate::sweep::json_schema(), "axes"),
+            (sweep::json_schema(), "axes"),
         ] {
             let section = Section::find(&schema, path).expect(path).json();
             assert!(!references(&section).is_empty() || path == "axes", "{path}: {section:#}");

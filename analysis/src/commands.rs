@@ -1,0 +1,6 @@
+//! `xoff explain` and `xoff report`, and the scenarios that commands read.
+
+pub mod explain;
+pub mod report;
+
+use terminal::{Exit, answer, json_errors, print, refuse, require_place};

@@ -1,0 +1,12 @@
+//! Views of scenarios before they run, and of results after that.
+//!
+//! [`inspect`] describes a scenario's fabric, [`graph`] draws it, [`expectation`] compares results with `[[expect]]`, [`explain`]
+//! finds why flows were slow, and a [`report`] draws runs and sweeps.
+
+pub mod checked;
+pub mod commands;
+pub mod expectation;
+pub mod explain;
+pub mod graph;
+pub mod inspect;
+pub mod report;

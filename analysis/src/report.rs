@@ -1,0 +1,171 @@
+//! A report of runs and sweeps: one self-contained HTML file.
+//!
+//! `run` and `sweep` read results, `selection` selects the charts, `chart` and `timeline` draw, and `page` is the
+//! document.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "what a picture shows may be off by less than a dot"
+)]
+
+mod chart;
+mod drops;
+mod number;
+mod page;
+mod run;
+mod selection;
+mod sweep;
+pub mod table;
+mod timeline;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ::sweep::CELLS_TABLE;
+use results::{Summary, TableError, table_path};
+use run::Run;
+use sweep::Sweep;
+
+/// Error in the results for a report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A folder that was not written, or not completely, by a run or sweep.
+    #[error(
+        "{} holds no results: {source}; name a folder that `xoff run --out`, `xoff sweep` or `xoff reproduce` has written",
+        folder.display()
+    )]
+    NoResults {
+        /// The folder.
+        folder: PathBuf,
+        /// Error of reading the folder.
+        source: io::Error,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// A summary of another version, or of something else.
+    #[error("{} is not a summary of this version: {source}; run the scenario again", path.display())]
+    Summary {
+        /// The file.
+        path: PathBuf,
+        /// Error of parsing the file.
+        source: serde_json::Error,
+    },
+    /// A table that cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A table of another version, or of something else.
+    #[error("{} has no column {column:?}; run the scenario again with this version", path.display())]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+    },
+    /// A field that is not a number.
+    #[error("{} {place}: {text:?} is not a number ({column})", path.display())]
+    Number {
+        /// The file.
+        path: PathBuf,
+        /// Line or row, from 1.
+        place: String,
+        /// The column.
+        column: &'static str,
+        /// Text of the field.
+        text: String,
+    },
+}
+
+/// A report.
+pub struct Report {
+    /// The HTML document.
+    pub html: String,
+    /// Name and SVG text of each chart.
+    pub figures: Vec<(String, String)>,
+}
+
+/// Reads runs and sweeps, and makes their report. Folders are labelled by their names, or by their paths if two names
+/// are equal.
+pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
+    let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
+    let folders = &with_figures(folders);
+    for folder in folders {
+        let name = name(folder, folders);
+        if table_path(folder, CELLS_TABLE).exists() {
+            sweeps.push(Sweep::read(folder, name)?);
+        } else {
+            runs.push(Run::read(folder, name)?);
+        }
+    }
+    Ok(page::report(&runs, &sweeps))
+}
+
+/// Replaces folders of `xoff reproduce` by the folders of their figures, sorted by name.
+fn with_figures(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in folders {
+        let is_sweep = |folder: &Path| table_path(folder, CELLS_TABLE).exists();
+        let mut figures: Vec<PathBuf> = match std::fs::read_dir(folder) {
+            Ok(entries) if !is_sweep(folder) && !folder.join(Summary::FILE).exists() => entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| is_sweep(path))
+                .collect(),
+            _ => Vec::new(),
+        };
+        figures.sort();
+        if figures.is_empty() {
+            figures.push(folder.clone());
+        }
+        all.append(&mut figures);
+    }
+    all
+}
+
+/// Returns true if a path is in one of the folders, where a later run would find a foreign file.
+pub fn is_in(path: &Path, folders: &[PathBuf]) -> bool {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Ok(parent) = parent.canonicalize() else { return false };
+    folders
+        .iter()
+        .filter_map(|folder| folder.canonicalize().ok())
+        .any(|folder| parent.starts_with(folder))
+}
+
+/// Returns true if a report may be written to `path`: the path is free, or holds an earlier report.
+pub fn may_replace(path: &Path) -> bool {
+    use std::io::Read;
+    let mut head = Vec::new();
+    match std::fs::File::open(path) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(file) if file.metadata().is_ok_and(|it| it.is_file()) => {
+            file.take(1024).read_to_end(&mut head).is_ok()
+                && String::from_utf8_lossy(&head).contains(page::GENERATOR)
+        }
+        Ok(_) => false,
+    }
+}
+
+fn name(folder: &Path, folders: &[PathBuf]) -> String {
+    let last = |path: &Path| {
+        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let short = last(folder);
+    if folders.iter().filter(|other| last(other) == short).count() > 1 {
+        folder.display().to_string()
+    } else {
+        short
+    }
+}

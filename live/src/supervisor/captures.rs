@@ -1,0 +1,109 @@
+//! Captures of a live fabric for clients.
+
+use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+
+use emulation::live::desk::{CapturedFrame, Handle, Request as Asked};
+use scenario::CaptureFilter;
+use topology::WireId;
+
+use super::{Answer, Client, GONE, SIGN_OF_LIFE, line, refuse};
+
+/// Max number of frames of a capture that wait for its client.
+const MOST_FRAMES: usize = 8192;
+
+/// Sends captured frames until the client or the fabric ends.
+pub fn stream(
+    client: &Client,
+    handle: &Handle,
+    wires: Vec<WireId>,
+    filter: CaptureFilter,
+) -> io::Result<()> {
+    let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
+    let lost = Arc::new(AtomicU64::new(0));
+    let reader = Arc::downgrade(&lost);
+    if handle.ask(Asked::Capture { wires, filter, sink, reader }).is_err() {
+        return refuse(client, GONE);
+    }
+    tell_of_frames(client, &frames, &lost)
+}
+
+fn tell_of_frames(
+    client: &Client,
+    frames: &Receiver<CapturedFrame>,
+    lost: &AtomicU64,
+) -> io::Result<()> {
+    // A client that does not read, such as a paused Wireshark, loses frames but keeps the capture: frames without room
+    // are counted.
+    let tell = |answer: &Answer| client.write_however_long(&line(answer));
+    let tell_of_losses = || tell(&Answer::Lost { frames: lost.load(Ordering::Relaxed) });
+    loop {
+        match frames.recv_timeout(SIGN_OF_LIFE) {
+            Ok(frame) => tell(&of_frame(frame))?,
+            // Fails if the client has disconnected.
+            Err(RecvTimeoutError::Timeout) => tell_of_losses()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                tell_of_losses()?;
+                return tell(&Answer::Done);
+            }
+        }
+    }
+}
+
+fn of_frame(CapturedFrame { wire, time, bytes, dropped, lost }: CapturedFrame) -> Answer {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in &bytes {
+        write!(digits, "{byte:02x}").expect("a String takes every write");
+    }
+    let dropped = dropped.map(|reason| reason.name().to_owned());
+    Answer::Frame { wire, time_ns: time.0, bytes: digits, dropped, lost }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+    use std::time::Duration;
+
+    use units::Nanos;
+
+    use super::*;
+    use crate::clients::{Connection, Newcomers};
+
+    /// More frames than a socket has room for.
+    const FRAMES: u64 = 2000;
+
+    #[test]
+    fn a_client_that_does_not_read_loses_no_frame_that_there_is_room_for() {
+        let (stream, reader) = UnixStream::pair().unwrap();
+        stream.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
+        let mut newcomers = Newcomers::new(1);
+        assert!(newcomers.add(stream).is_none());
+        let (stream, admission) = newcomers.decide().unwrap();
+        let client = Connection::new(stream, admission.unwrap());
+        let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
+        for number in 0..FRAMES {
+            let (time, bytes) = (Nanos(number), vec![7; 1000].into());
+            sink.send(CapturedFrame { wire: 0, time, bytes, dropped: None, lost: 0 }).unwrap();
+        }
+        let told = thread::spawn(move || tell_of_frames(&client, &frames, &AtomicU64::new(5)));
+        // The client's writes time out many times.
+        thread::sleep(Duration::from_millis(50));
+        drop(sink);
+        let lines = BufReader::new(reader).lines().map(Result::unwrap);
+        let answers: Vec<Answer> = lines.map(|line| serde_json::from_str(&line).unwrap()).collect();
+        told.join().unwrap().unwrap();
+        let [of_frames @ .., Answer::Lost { frames: 5 }, Answer::Done] = &answers[..] else {
+            panic!("{:?}", answers.last());
+        };
+        let times = of_frames.iter().map(|answer| match answer {
+            Answer::Frame { time_ns, .. } => *time_ns,
+            other => panic!("{other:?}"),
+        });
+        assert!(times.eq(0..FRAMES));
+    }
+}

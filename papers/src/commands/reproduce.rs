@@ -1,0 +1,195 @@
+//! `xoff reproduce`: runs a paper's figures and compares the results.
+
+mod check;
+
+use std::fmt::Write;
+use std::fs;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use results::{ResultsError, TableFormat};
+use scenario::whole_number::at_least;
+use serde_json::{Value, json};
+use sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
+
+use super::Exit;
+use super::sweep::{CommandError, prepare, run_waiting};
+use crate::{Figure, Outcome, PAPERS, Paper, report};
+
+/// Arguments of `xoff reproduce`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The paper: "dsh", "bfc", "spfc", "bshare" or "ofc".
+    #[arg(value_parser = paper)]
+    paper: &'static Paper,
+    /// Figures of the paper, such as fig14 fig17. Default: all.
+    figures: Vec<String>,
+    /// Runs the smaller version of figures that have one; the other figures are small anyway.
+    #[arg(long, value_name = "NAME", value_parser = [SMALL])]
+    scale: Option<String>,
+    /// Uses seeds 1 to N instead of each figure's own seeds.
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroU32::MIN), allow_hyphen_values = true)]
+    seeds: Option<NonZeroU32>,
+    /// Max number of runs in parallel. Default: one per processor.
+    #[arg(long, value_name = "N", value_parser = at_least(NonZeroUsize::MIN), allow_hyphen_values = true)]
+    jobs: Option<NonZeroUsize>,
+    /// Folder for the results; made if it is missing. Runs that are complete there are not repeated. Default: the
+    /// paper's name with `.reproduction`, in the current folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Prints the figures and how many runs of each are complete; runs nothing.
+    #[arg(long, conflicts_with_all = ["jobs", "tables"])]
+    list: bool,
+    /// Writes the tables of complete runs; runs nothing.
+    #[arg(long, conflicts_with = "jobs")]
+    tables: bool,
+    /// Repeats one run of each figure, of its smaller version if it has one, and compares its numbers with the numbers
+    /// that ship with xoff. They are equal unless xoff computes something else; then the exit code is 1. The runs are
+    /// left in `check` in the results' folder.
+    #[arg(long, conflicts_with_all = ["scale", "seeds", "jobs", "list", "tables"])]
+    check: bool,
+    /// Repeats the runs of --check and writes their numbers to this file, normally `scenarios/PAPER/check.csv`. Figures
+    /// that are not named keep their rows.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "scale", "seeds", "jobs", "list", "tables"])]
+    write_check: Option<PathBuf>,
+}
+
+/// Name of the scale of smaller versions.
+const SMALL: &str = "small";
+
+/// Name of the report in the results' folder.
+const REPORT: &str = "report.md";
+
+impl Arguments {
+    fn scale(&self) -> Option<&str> {
+        let small = self.check || self.write_check.is_some();
+        if small { Some(SMALL) } else { self.scale.as_deref() }
+    }
+}
+
+fn paper(name: &str) -> Result<&'static Paper, String> {
+    let names = || PAPERS.map(|paper| paper.name).join(", ");
+    Paper::named(name).ok_or_else(|| format!("no paper is called that; there is {}", names()))
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let exit = plans(arguments).and_then(|plans| match arguments {
+        Arguments { list: true, .. } => Ok(list(arguments, &plans)),
+        Arguments { check: true, .. } => check::compare(arguments, &plans),
+        Arguments { write_check: Some(file), .. } => check::write_file(arguments, &plans, file),
+        _ => reproduce(arguments, &plans),
+    });
+    exit.unwrap_or_else(|fault| fault.complain())
+}
+
+/// Returns the selected figures with their checked runs, each figure once and in the paper's order.
+fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandError> {
+    let paper = arguments.paper;
+    let asked = |name: &String| {
+        paper.figure(name).map(|figure| figure.name).ok_or_else(|| {
+            let figures = paper.figures.iter();
+            let names = figures.flat_map(|it| [it.name].into_iter().chain(it.also.iter().copied()));
+            let names: Vec<&str> = names.collect();
+            CommandError::Text(format!("there is no {name}; there are {}", names.join(", ")))
+        })
+    };
+    let asked: Vec<&str> = arguments.figures.iter().map(asked).collect::<Result<_, _>>()?;
+    let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&figure.name);
+    let planned = |figure: &'static Figure| {
+        let scale = arguments.scale().map(str::to_owned).filter(|_| figure.has_small);
+        let options =
+            SweepOptions { scale, seeds: arguments.seeds, format: Some(TableFormat::Csv) };
+        let path = format!("scenarios/{}/{}.toml", paper.name, figure.name);
+        let read = |path: &Path| paper.read(path);
+        let plan = Sweep::read(Path::new(&path), &options, &read).and_then(Plan::of)?;
+        Ok((figure, plan))
+    };
+    paper.figures.iter().filter(wanted).map(planned).collect()
+}
+
+fn list(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Exit {
+    let out = out(arguments);
+    let mut text = String::new();
+    let mut figures = Vec::new();
+    for (figure, plan) in plans {
+        let folder = out.join(figure.name);
+        let complete = |run: &&Run| result_in(&folder, &run.id);
+        let (done, all) =
+            (plan.runs.iter().filter(|run| complete(run).is_some()).count(), plan.runs.len());
+        let Figure { name, title, .. } = figure;
+        writeln!(text, "{name}\t{done} of {all} runs\t{title}")
+            .expect("a String takes every write");
+        figures.push(json!({ "name": name, "title": title, "done": done, "runs": all }));
+    }
+    super::answer(&text, &json!({ "figures": figures }), Exit::Success)
+}
+
+fn reproduce(
+    arguments: &Arguments,
+    plans: &[(&'static Figure, Plan)],
+) -> Result<Exit, CommandError> {
+    let interrupted = prepare(plans.iter().flat_map(|(_, plan)| &plan.runs))?;
+    let out = out(arguments);
+    if arguments.tables && !out.is_dir() {
+        let text = format!("{} is no folder of a reproduction", out.display());
+        return Err(CommandError::Text(text));
+    }
+    let Arguments { paper, seeds, .. } = *arguments;
+    let call = report::Call { paper, scale: arguments.scale(), seeds };
+    let figures: Vec<&'static Figure> = plans.iter().map(|(figure, _)| *figure).collect();
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut text = String::new();
+    let mut exit = Exit::Success;
+    for (figure, plan) in plans {
+        let (outcome, stopped) = one_figure(arguments, figure, plan, &out, interrupted)?;
+        write(&out.join(format!("{}.csv", figure.name)), &report::csv(&outcome))?;
+        if outcome.runs.0 < outcome.runs.1 && exit == Exit::Success {
+            exit = Exit::Unsound;
+        }
+        outcomes.push(outcome);
+        text = report::markdown(&call, &figures, &outcomes);
+        write(&out.join(REPORT), &text)?;
+        if stopped {
+            super::say(format_args!("interrupted in {}; the same command goes on", figure.name));
+            return Ok(Exit::Interrupted);
+        }
+    }
+    let figure = |outcome: &Outcome| {
+        let name = outcome.figure.name;
+        let table = out.join(format!("{name}.csv")).display().to_string();
+        json!({ "name": name, "table": table, "done": outcome.runs.0, "runs": outcome.runs.1 })
+    };
+    let figures: Vec<Value> = outcomes.iter().map(figure).collect();
+    let report = out.join(REPORT).display().to_string();
+    Ok(super::answer(&text, &json!({ "report": report, "figures": figures }), exit))
+}
+
+/// Runs a figure. Returns its outcome, and true if the user interrupted it.
+fn one_figure(
+    arguments: &Arguments,
+    figure: &'static Figure,
+    plan: &Plan,
+    out: &Path,
+    interrupted: &AtomicBool,
+) -> Result<(Outcome, bool), CommandError> {
+    let folder =
+        SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), plan.format(), Claim::Alone)?;
+    let mut stopped = false;
+    if !arguments.tables {
+        super::say(format_args!("{}: {}", figure.name, figure.title));
+        stopped = run_waiting(plan, &folder, arguments.jobs, interrupted)?.interrupted;
+    }
+    let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
+    Ok((Outcome::of(figure, plan, &results, &folder), stopped))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), ResultsError> {
+    fs::write(path, text).map_err(|source| ResultsError::Write { path: path.to_owned(), source })
+}
+
+fn out(arguments: &Arguments) -> PathBuf {
+    let default = || format!("{}.reproduction", arguments.paper.name).into();
+    arguments.out.clone().unwrap_or_else(default)
+}

@@ -1,0 +1,340 @@
+//! Reading of a quantity from one run's results folder.
+
+mod ports;
+
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use analysis::report::table::rows;
+use sweep::{Decimal, Metrics, RunResult, Sample};
+
+use super::{Onset, Source};
+
+/// Observation of a quantity in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// A number.
+    Number(Decimal),
+    /// A completion time or slowdown without the slowest flows, which did not complete.
+    Incomplete,
+    /// Time of an event, or the fact that it did not happen.
+    Onset(Onset),
+}
+
+/// Emulated time at the end of a run, in nanoseconds.
+const END: &str = "emulated_ns";
+
+impl Source {
+    /// Reads the quantity; `None` if the run has no such number.
+    pub fn read(self, result: &RunResult, folder: &Path) -> Option<Observation> {
+        let metrics = &result.metrics;
+        let number = match self {
+            Self::Metric(name) | Self::Share(name) => {
+                return match metrics.sample(name) {
+                    Sample::Of(number) => Some(Observation::Number(number)),
+                    Sample::Incomplete => Some(Observation::Incomplete),
+                    Sample::Absent => None,
+                };
+            }
+            Self::Ratio(part, whole) => {
+                return match (metrics.sample(part), metrics.sample(whole)) {
+                    (Sample::Of(part), Sample::Of(whole)) if whole.0 > 0 => {
+                        Some(Observation::Number(Decimal::ratio(part.0, whole.0)))
+                    }
+                    (Sample::Incomplete, _) | (_, Sample::Incomplete) => {
+                        Some(Observation::Incomplete)
+                    }
+                    _ => None,
+                };
+            }
+            Self::Onset(name) => {
+                let happened = metrics.value(name).map(Onset::At);
+                let onset = happened.or_else(|| metrics.value(END).map(Onset::After));
+                return onset.map(Observation::Onset);
+            }
+            Self::LargestOf(name) => metrics.within(name).max(),
+            Self::SumOf(name) => metrics
+                .within(name)
+                .map(|number| number.0)
+                .reduce(|sum, number| sum + number)
+                .map(Decimal),
+            Self::Percentile { measure, percent, divisor } => {
+                percentile(folder, measure, percent, divisor)
+            }
+            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, value),
+            Self::LeastRate => window(metrics).and_then(|window| least_rate(folder, window)),
+            Self::LeastRateBefore => window(metrics).and_then(|Range { start, end }| {
+                least_rate(folder, start.saturating_sub(end - start)..start)
+            }),
+            Self::MeanRate => window(metrics).and_then(|window| mean_rate(folder, None, window)),
+            Self::RateOf(flow) => {
+                window(metrics).and_then(|window| mean_rate(folder, Some(flow), window))
+            }
+            Self::RecoveryOf(flow) => {
+                let recovery = window(metrics).and_then(|window| recovery(folder, flow, window));
+                return recovery.map(Observation::Onset);
+            }
+            Self::RateAbove(bytes) => return rate_above(folder, bytes),
+            Self::Pauses(_)
+            | Self::PauseFrames(_)
+            | Self::PausedTime(_)
+            | Self::Level(..)
+            | Self::OccupancyAtPause(_)
+            | Self::OccupancyRatio(..) => {
+                window(metrics).and_then(|window| ports::read(self, folder, window))
+            }
+            Self::Other(read) => read(result, folder),
+        };
+        number.map(Observation::Number)
+    }
+}
+
+impl fmt::Display for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) | Self::Onset(Onset::At(number)) => write!(f, "{number}"),
+            Self::Incomplete => f.write_str("incomplete"),
+            Self::Onset(Onset::After(end)) => write!(f, "not by {end}"),
+        }
+    }
+}
+
+fn percentile(folder: &Path, measure: &str, percent: u32, divisor: u32) -> Option<Decimal> {
+    let steps = steps(folder, measure)?;
+    let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
+    let rank = (u128::from(total) * u128::from(percent)).div_ceil(100);
+    let mut counted = 0;
+    let (value, _) = steps.iter().find(|(_, weight)| {
+        counted += u128::from(*weight);
+        counted >= rank
+    })?;
+    Some(Decimal::ratio((*value).into(), divisor.into()))
+}
+
+fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Decimal> {
+    let steps = steps(folder, measure)?;
+    let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
+    let up_to = steps.iter().filter(|(step, _)| *step <= value);
+    let counted: u64 = up_to.map(|(_, weight)| weight).sum();
+    (total > 0).then(|| Decimal::ratio(counted.into(), total.into()))
+}
+
+/// Reads values and weights of a measure of `distributions.csv`.
+fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
+    let text = fs::read_to_string(folder.join("distributions.csv")).ok()?;
+    let step = |line: &str| {
+        let mut fields = line.split(',');
+        let named = fields.next()? == measure;
+        let (value, weight) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        named.then_some((value, weight))
+    };
+    Some(text.lines().filter_map(step).collect())
+}
+
+/// Returns the window of a run, in nanoseconds.
+fn window(metrics: &Metrics) -> Option<Range<u64>> {
+    let instant = |name| {
+        let number = metrics.value(name)?;
+        u64::try_from(number.0 / Decimal::ONE.0).ok()
+    };
+    Some(instant("window.from_ns")?..instant("window.to_ns")?)
+}
+
+/// Reads the rows of `throughput.csv` of one flow or of all: starts of intervals in nanoseconds, payload bytes and
+/// rates.
+fn throughput(folder: &Path, of: Option<u64>) -> Option<Vec<(u64, u64, u64)>> {
+    let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
+    let row = |line: &str| {
+        let mut fields = line.split(',').map(|field| field.parse::<u64>().ok());
+        let (start, flow) = (fields.next()??, fields.next()??);
+        of.is_none_or(|of| of == flow).then_some(())?;
+        Some((start, fields.next()??, fields.next()??))
+    };
+    Some(text.lines().filter_map(row).collect())
+}
+
+/// Returns the lowest rate. The table has no row for an interval without arrivals: then the rate is 0.
+fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
+    let rows = throughput(folder, None)?;
+    let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
+    let within = || rows.iter().filter(|(start, ..)| span.contains(start));
+    let expected = (span.end - span.start) / interval.max(1);
+    let least = if (within().count() as u64) < expected {
+        0
+    } else {
+        within().map(|(.., rate)| *rate).min()?
+    };
+    Some(Decimal::ratio(least.into(), 1_000_000))
+}
+
+/// Returns the mean rate. Intervals that begin in the span count as a whole.
+fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Decimal> {
+    let rows = throughput(folder, of)?;
+    let within = rows.iter().filter(|(start, ..)| span.contains(start));
+    let bytes: u64 = within.map(|(_, bytes, _)| bytes).sum();
+    let nanoseconds = span.end.checked_sub(span.start).filter(|span| *span > 0)?;
+    // Bytes per nanosecond are 8000 Mbit/s.
+    Some(Decimal::ratio(i128::from(bytes) * 8000, nanoseconds.into()))
+}
+
+/// Returns the end of the last interval of the window in which the flow is below its required rate.
+fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
+    let rows = throughput(folder, Some(flow))?;
+    let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min().filter(|it| *it > 0)?;
+    let bytes = |range: Range<u64>| -> u64 {
+        let within = rows.iter().filter(|(start, ..)| range.contains(start));
+        within.map(|(_, bytes, _)| bytes).sum()
+    };
+    let before = u128::from(bytes(0..span.start));
+    let is_low = |start: &u64| {
+        let sent = bytes(*start..start + interval);
+        u128::from(sent) * u128::from(span.start) * 10 < before * u128::from(interval) * 9
+    };
+    let first = span.start.next_multiple_of(interval);
+    let starts = || (first..span.end).step_by(usize::try_from(interval).unwrap_or(usize::MAX));
+    let recovered = starts().filter(is_low).last().map_or(span.start, |low| low + interval);
+    let elapsed = |instant: u64| Decimal::ratio((instant - span.start).into(), 1);
+    Some(if recovered < span.end {
+        Onset::At(elapsed(recovered))
+    } else {
+        Onset::After(elapsed(span.end))
+    })
+}
+
+/// Reads the rate from `flows.csv`.
+fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
+    let (mut sum, mut count, mut is_complete) = (0, 0, true);
+    rows(folder, "flows.csv", ["bytes", "fct_ns"], |row| {
+        let size: i128 = row.exact(0)?;
+        if size <= i128::from(bytes) {
+            return Ok(());
+        }
+        if row.text(1).is_empty() {
+            is_complete = false;
+            return Ok(());
+        }
+        let elapsed: i128 = row.exact(1)?;
+        sum += Decimal::ratio(size * 8000, elapsed.max(1)).0;
+        count += 1;
+        Ok(())
+    })
+    .ok()?;
+    if !is_complete {
+        return Some(Observation::Incomplete);
+    }
+    (count > 0).then(|| Observation::Number(Decimal(sum / count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use sweep::made_up::run_with;
+
+    use super::*;
+
+    /// Reads a source from a run with a window from 2 to 4 us.
+    pub fn read_in(folder: &Path, source: Source) -> Option<String> {
+        let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
+        source.read(&run, folder).map(|it| it.to_string())
+    }
+
+    #[test]
+    fn numbers_of_a_summary_are_read_alone_and_together() {
+        let run = run_with(&[
+            ("emulated_ns", 900),
+            ("headroom_max_bytes.leaf0", 30),
+            ("headroom_max_bytes.spine.1", 40),
+            ("headroom_max_bytes_of_all", 99),
+            ("deadlock.first_onset_ns", 70),
+            ("pause_frames", 0),
+            ("labels.a.flows", 3),
+            ("labels.a.completed", 2),
+            ("labels.a.fct_ns.max", 3),
+        ]);
+        let read = |source: Source| source.read(&run, Path::new("")).map(|it| it.to_string());
+        for (source, expected) in [
+            (Source::Metric("headroom_max_bytes.leaf0"), Some("30")),
+            (Source::Metric("headroom_max_bytes.leaf1"), None),
+            (Source::LargestOf("headroom_max_bytes"), Some("40")),
+            (Source::SumOf("headroom_max_bytes"), Some("70")),
+            (Source::SumOf("window.paused_ns"), None),
+            (Source::LargestOf("window.paused_ns"), None),
+            (Source::Ratio("headroom_max_bytes.leaf0", "emulated_ns"), Some("0.033333")),
+            (Source::Ratio("headroom_max_bytes.leaf0", "pause_frames"), None),
+            (Source::Ratio("headroom_max_bytes.leaf0", "nothing"), None),
+            (Source::Ratio("labels.a.fct_ns.max", "emulated_ns"), Some("incomplete")),
+            (Source::Onset("deadlock.first_onset_ns"), Some("70")),
+            (Source::Onset("window.first_onset_ns"), Some("not by 900")),
+        ] {
+            assert_eq!(read(source).as_deref(), expected, "{source:?}");
+        }
+    }
+
+    /// Two flows; rows before 2 us and from 4 us on lie outside, and one interval of the window has no arrivals.
+    #[test]
+    fn rates_are_those_of_the_window() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = "start_ns,flow,bytes,bits_per_second\n\
+                     1000,0,9000,72000000000\n\
+                     2000,0,1000,8000000000\n\
+                     2000,1,3000,24000000000\n\
+                     4000,0,9000,72000000000\n";
+        fs::write(folder.path().join("throughput.csv"), table).unwrap();
+        let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
+        let read = |source: Source| source.read(&run, folder.path()).map(|it| it.to_string());
+        assert_eq!(read(Source::MeanRate).as_deref(), Some("16000"));
+        let elsewhere = Path::new("nowhere");
+        assert_eq!(Source::MeanRate.read(&run, elsewhere).map(|it| it.to_string()), None);
+    }
+
+    /// Flow 0 has 10,000 bytes per interval before the window, half of this in its first two intervals, none in the
+    /// fourth, and 9000 in the others; flow 1 never has less.
+    #[test]
+    fn a_flow_has_recovered_after_its_last_low_interval() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut table = "start_ns,flow,bytes,bits_per_second\n".to_owned();
+        for (start, bytes) in
+            [(0, 10_000_u64), (1000, 10_000), (2000, 5000), (3000, 5000), (4000, 9000)]
+        {
+            let rate = bytes * 8_000_000;
+            writeln!(table, "{start},0,{bytes},{rate}\n{start},1,700,5600000000").unwrap();
+        }
+        table += "5000,1,700,5600000000\n6000,0,9000,72000000000\n6000,1,700,5600000000\n";
+        fs::write(folder.path().join("throughput.csv"), table).unwrap();
+        let read = |source: Source, to: i32| {
+            let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", to)]);
+            source.read(&run, folder.path()).map(|it| it.to_string())
+        };
+        assert_eq!(read(Source::RecoveryOf(0), 7000).as_deref(), Some("4000"));
+        assert_eq!(read(Source::RecoveryOf(0), 5000).as_deref(), Some("2000"));
+        assert_eq!(read(Source::RecoveryOf(0), 4000).as_deref(), Some("not by 2000"));
+        assert_eq!(read(Source::RecoveryOf(1), 7000).as_deref(), Some("0"));
+        assert_eq!(read(Source::RecoveryOf(2), 7000), None);
+        assert_eq!(read(Source::RateOf(0), 4000).as_deref(), Some("40000"));
+        assert_eq!(read(Source::RateOf(1), 4000).as_deref(), Some("5600"));
+    }
+
+    /// 2 MB in 1 ms are 16 Gbit/s, 4 MB in 4 ms are 8.
+    #[test]
+    fn rates_of_large_flows_count_each_flow_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = "flow,label,src,dst,priority,bytes,start_ns,fct_ns,ideal_ns,slowdown,\
+                      retransmitted_packets,cnps,transport,congestion_control\n";
+        let flow = |bytes: &str, fct: &str| {
+            format!("0,\"a, b\",h0,h1,3,{bytes},5,{fct},1,1.0000,0,0,roce-rc,dcqcn\n")
+        };
+        let read = |rows: &[String]| {
+            fs::write(folder.path().join("flows.csv"), header.to_owned() + &rows.concat()).unwrap();
+            let observation = Source::RateAbove(1_000_000).read(&run_with(&[]), folder.path());
+            observation.map(|it| it.to_string())
+        };
+        let (two, four) = (flow("2000000", "1000000"), flow("4000000", "4000000"));
+        let small = flow("1000000", "1");
+        assert_eq!(read(&[two.clone(), small.clone(), four]).as_deref(), Some("12000"));
+        assert_eq!(read(&[two, flow("2000000", "")]).as_deref(), Some("incomplete"));
+        assert_eq!(read(&[small]), None);
+    }
+}

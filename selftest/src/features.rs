@@ -1,0 +1,51 @@
+//! Checks for optional kernel features. A test that needs a missing feature is skipped; any other problem is a failure.
+
+use std::sync::OnceLock;
+
+use netns::{NamespaceSpec, Plan};
+use switch_user::program::add_clsact;
+
+use super::rig::of_netns;
+use super::verdict::Verdict;
+
+/// The loopback interface of a new namespace.
+const LOOPBACK: u32 = 1;
+
+/// Checks for AF_XDP; a kernel without it does not know the address family.
+pub fn need_af_xdp() -> Result<(), Verdict> {
+    // SAFETY: the call takes no pointer.
+    let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    let error = std::io::Error::last_os_error();
+    if socket >= 0 {
+        // SAFETY: the descriptor is this function's, and not used again.
+        unsafe { libc::close(socket) };
+        return Ok(());
+    }
+    match error.raw_os_error() {
+        Some(libc::EAFNOSUPPORT) => {
+            Err(Verdict::skip(format!("no AF_XDP (CONFIG_XDP_SOCKETS): {error}")))
+        }
+        _ => Err(Verdict::fail("an AF_XDP socket", error.to_string(), "socket()")),
+    }
+}
+
+/// Checks for clsact, with which xoff watches egress at every hook. The result is cached.
+pub fn need_clsact() -> Result<(), Verdict> {
+    static FOUND: OnceLock<Result<(), Verdict>> = OnceLock::new();
+    FOUND.get_or_init(ask_for_clsact).clone()
+}
+
+fn ask_for_clsact() -> Result<(), Verdict> {
+    let namespace = NamespaceSpec { name: "clsact".to_owned(), forwarding: false };
+    let plan = Plan { namespaces: vec![namespace], ..Plan::default() };
+    let deployment = netns::deploy(&plan).map_err(|error| of_netns(&error))?;
+    let added = deployment.namespace(0).enter(|| add_clsact(LOOPBACK));
+    added.map_err(|error| of_netns(&error))?.map_err(|error| {
+        let text = terminal::with_causes(&error);
+        // ENOENT: "Specified qdisc kind is unknown".
+        if text.contains("(os error 2)") || text.contains("kind is unknown") {
+            return Verdict::skip(format!("no clsact (CONFIG_NET_SCH_INGRESS): {text}"));
+        }
+        Verdict::fail("clsact at an interface", text, "rtnetlink")
+    })
+}

@@ -1,0 +1,41 @@
+//! Sweeps: one scenario over a matrix of settings and seeds.
+//!
+//! [`Sweep`] is a parsed sweep file; [`Plan`] has its runs, each of them checked and named by the input that determines
+//! it; [`SweepFolder`] stores complete runs; [`execute()`] executes the others; [`tables`] are for people. A run's
+//! results are a function of its resolved scenario, and tables are made from results alone: they do not depend on
+//! interruptions or on the number of parallel runs.
+
+pub mod cluster;
+pub mod commands;
+mod decimal;
+mod execute;
+mod folder;
+mod keys;
+#[cfg(any(test, feature = "made-up"))]
+pub mod made_up;
+mod metrics;
+mod place;
+mod plan;
+pub mod replace;
+mod run_id;
+mod student;
+mod sweep_file;
+pub mod tables;
+
+#[cfg(test)]
+mod tests;
+
+pub use decimal::Decimal;
+pub use execute::{Failure, News, execute, repeat};
+pub use folder::CELLS_TABLE;
+pub use folder::{
+    Claim, RunResult, RunState, SweepFolder, appeared, count_appeared, jobs, result_in,
+};
+pub use keys::json_schema;
+pub use metrics::fullest;
+pub use metrics::{Metrics, Sample};
+pub use plan::{Plan, Run};
+pub use run_id::RunId;
+pub use student::interval;
+pub use sweep_file::{Axis, Choice, Pattern, Sweep, SweepOptions};
+pub use tables::Survey;
