@@ -10,7 +10,7 @@ use crate::toolchain::Toolchain;
 use crate::{crate_metadata, linker, process, workspace};
 
 /// Path of the committed object, relative to the workspace.
-const COMMITTED: &str = "switch-user/ebpf/xoff.bpf.o";
+pub const COMMITTED: &str = "switch-user/ebpf/xoff.bpf.o";
 /// The binary target of `switch-ebpf`.
 const BINARY: &str = "xoff";
 

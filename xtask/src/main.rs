@@ -22,6 +22,7 @@ mod ladder;
 mod linker;
 mod miri;
 mod mutants;
+mod oracle;
 mod packages;
 mod privilege;
 mod process;
@@ -97,6 +98,11 @@ enum Task {
     /// Keep two live fabrics under traffic, with commands, hang-ups, signals and kills at random, and check that
     /// nothing is left of them (root)
     Soak(soak::Options),
+    /// Compare help, schemas, errors and results of these sources with the committed record, or write it anew (root, some minutes)
+    Oracle {
+        /// `record` or `check`
+        action: oracle::Action,
+    },
     /// Count the instructions of a packet-hop in memory, and check them against a bound (installs valgrind)
     Cost,
     /// Run the checks that a change must pass besides its tests: format, lints, docs, the eBPF object
@@ -129,6 +135,7 @@ fn main() -> ExitCode {
         Task::Vm { kernels, programs } => vm::run(&kernels, programs),
         Task::Browser => browser::run(),
         Task::Soak(options) => soak::run(&options),
+        Task::Oracle { action } => oracle::run(action),
         Task::Cost => cost::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),
