@@ -10,7 +10,7 @@ const OLDEST_KERNEL: (u32, u32) = (6, 1);
 const CAPABILITIES: [(&str, u32); 4] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_SYS_ADMIN", 21), ("CAP_BPF", 39)];
 
-/// What must hold before a fabric is deployed; a sentence with what to do if it does not.
+/// Checks the requirements of a fabric's deployment. The error is a sentence with advice.
 pub fn require_kernel_datapath() -> Result<(), String> {
     kernel()?;
     privileges()?;

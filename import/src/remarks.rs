@@ -16,7 +16,7 @@ pub struct Remarks {
     pub unknown_keys: Vec<Subject>,
 }
 
-/// What a remark is about. Its text is `FILE:LINE: TEXT`, with the parts that it has.
+/// Subject of a remark. Its text is `FILE:LINE: TEXT`, with the parts that it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Subject {
     /// A setting with its values, a part of a file, or a matter; empty: the whole file, or all from the line on.
@@ -33,10 +33,10 @@ pub struct Subject {
 /// Something that is not as in the program, but changes nothing that happens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// What it is about.
+    /// Subject of the note.
     #[serde(flatten)]
     pub subject: Subject,
-    /// What there is to say.
+    /// Text of the note.
     pub note: String,
 }
 

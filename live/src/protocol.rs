@@ -114,7 +114,7 @@ pub enum Answer {
     Storm {
         /// Priorities of the storm.
         priorities: Vec<u8>,
-        /// How long the host pauses each of them if it has begun; an earlier storm may last longer.
+        /// Storms that have begun, by priority; an earlier storm may last longer.
         #[serde(default)]
         spans: Vec<StormSpan>,
     },

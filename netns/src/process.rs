@@ -24,13 +24,13 @@ impl Process {
         Self::of(std::process::id())
     }
 
-    /// Whether both are one process, as far as is known: their numbers are equal, and no two starts differ.
+    /// Returns true if both are one process, as far as is known: their numbers are equal, and known starts do not differ.
     pub fn is(&self, other: Self) -> bool {
         let differ = self.started.zip(other.started).is_some_and(|(one, two)| one != two);
         self.number == other.number && !differ
     }
 
-    /// Whether it is over: its number is free, or is another process's, or it waits for its parent to look at its exit code.
+    /// Returns true if the process has ended: its number is free, belongs to another process, or is a zombie's.
     pub fn is_over(&self) -> bool {
         match stat(self.number) {
             Some((state, started)) => {

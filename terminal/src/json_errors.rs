@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use crate::{Complaint, Exit};
 
-/// Whether this process answers in JSON. It runs one command.
+/// True if this process, which runs one command, answers in JSON.
 static IN_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Says how the command answers.
+/// Sets the format of the command's answers.
 pub fn answer_in_json(json: bool) {
     IN_JSON.store(json, Ordering::Relaxed);
 }
 
-/// Whether the command answers in JSON.
+/// Returns true if the command answers in JSON.
 pub fn answers_in_json() -> bool {
     IN_JSON.load(Ordering::Relaxed)
 }

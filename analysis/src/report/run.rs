@@ -280,7 +280,7 @@ fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
     Ok(pauses)
 }
 
-/// Those of a table, in which `column` says what is paused. As `ordered_ns` in `pause_time.csv` has them: where a port's
+/// Pauses of a table whose column `column` names the paused object. As `ordered_ns` in `pause_time.csv` has them: where a port's
 /// decision (DSH) and a queue's pause the same neighbour in turn, that is one pause.
 fn pauses_in(
     folder: &Path,

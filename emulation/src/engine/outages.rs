@@ -15,14 +15,14 @@ struct KnownOutage {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Outages {
-    /// Those of the scenario's faults first.
+    /// Outages; the scenario's come first.
     outages: Vec<KnownOutage>,
-    /// How many of them are the scenario's.
+    /// Number of outages of the scenario.
     #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "live fabrics have others"))]
     of_scenario: usize,
-    /// By wire: whether one of its outages was known at the last look.
+    /// True for wires with an outage that was known at the last check, by wire.
     down: Vec<bool>,
-    /// When something may change next.
+    /// Instant of the next possible change.
     planned: Option<Picos>,
 }
 
@@ -67,12 +67,12 @@ impl Outages {
         changed
     }
 
-    /// Whether a wire was down at the last look.
+    /// Returns true if a wire was down at the last check.
     pub fn is_down(&self, wire: WireId) -> bool {
         self.down[wire.0 as usize]
     }
 
-    /// Plans the first look.
+    /// Schedules the first check.
     pub fn plan_first(&mut self) -> Option<Picos> {
         self.planned = self.outages.iter().map(|known| known.outage.span.from + known.after).min();
         self.planned
@@ -84,7 +84,7 @@ impl Outages {
         self.planned
     }
 
-    /// Whether a look is planned for `now`: nothing came in between that has planned it anew.
+    /// Returns true if a check is scheduled for `now`, and not replaced by a later schedule.
     pub fn is_planned(&self, now: Picos) -> bool {
         self.planned == Some(now)
     }
@@ -114,7 +114,7 @@ mod tests {
         Outage { flap, ..outage(10, 33) }
     }
 
-    /// What changes of three wires, of which the second has these outages, known after so long.
+    /// Changes of three wires of which the second has these outages, each with the delay until it is known.
     fn changes(outages: &[(Outage, u64)]) -> Vec<(u64, Vec<WireId>)> {
         let known = |&(outage, after)| KnownOutage { wire: WireId(1), outage, after: Picos(after) };
         let outages = outages.iter().map(known).collect();

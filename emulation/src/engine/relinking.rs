@@ -36,7 +36,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// What was planned is due.
+    /// Handles a scheduled check.
     pub(super) fn relink_as_planned(&mut self) {
         if self.relinking.is_planned(self.now) {
             self.relink_changed();

@@ -38,7 +38,7 @@ pub struct ToldFlows {
     paused: BTreeMap<u32, Picos>,
     /// The last decision about the flow of a name at each place.
     told: BTreeMap<(u32, Place), Told>,
-    /// Those that pause a flow, by place.
+    /// Decisions that pause a flow, by place.
     paused_at: BTreeSet<(Place, u32)>,
     /// Number of decisions from which on those that no longer matter are forgotten.
     prune_from: usize,
@@ -117,7 +117,7 @@ impl ToldFlows {
         self.paused_at.range((place, 0)..=(place, u32::MAX)).map(|&(_, name)| name)
     }
 
-    /// Whether there are so many decisions that those which no longer matter should be forgotten.
+    /// Returns true if decisions that no longer matter should be forgotten.
     pub fn is_large(&self) -> bool {
         self.told.len() >= self.prune_from
     }

@@ -49,7 +49,7 @@ pub enum Request {
         classes: u8,
         /// Length of the storm in emulated time; `None` for a storm without end.
         span: Option<Picos>,
-        /// How long it then does, by class: an earlier storm may last longer.
+        /// Duration of the storm by class; an earlier storm may last longer.
         done: Sender<Vec<StormSpan>>,
     },
     /// Ends storms of a host. Answered with the classes whose storms have ended.

@@ -117,7 +117,7 @@ pub struct StormView {
     pub counts: StormCounts,
 }
 
-/// How long a host goes on pausing a priority, whatever it holds.
+/// Remaining storm of a host's priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StormSpan {
     /// The priority.

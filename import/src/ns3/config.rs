@@ -38,7 +38,7 @@ pub struct Config {
 /// A key that the simulator does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// Where it is, with its values.
+    /// Place of the key, with its values.
     pub place: Subject,
     /// True if the key names a file or folder that a program writes.
     pub is_output: bool,

@@ -262,7 +262,7 @@ fn too_fast(scenario: &Scenario, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// That another process deploys or destroys a fabric of this name, or at least holds its lock.
+/// Returns the error for a fabric of this name that another process deploys or destroys, or whose lock it holds.
 fn changing(name: &str, process: Option<u32>) -> Complaint {
     let by = process.map(|process| format!(" by process {process}")).unwrap_or_default();
     Complaint::new(format!("{name} is being deployed or destroyed{by}")).with_help(

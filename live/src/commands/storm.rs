@@ -68,7 +68,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-/// What has come of it: a line for all priorities that are paused for as long.
+/// Returns the effect of the command: one line for all priorities that are paused equally long.
 fn outcome(arguments: &Arguments, priorities: &[u8], spans: &[StormSpan]) -> String {
     let Arguments { name, host, span, stop, .. } = arguments;
     let what = |priorities: &[u8]| {

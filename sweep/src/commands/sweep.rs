@@ -242,7 +242,7 @@ pub struct Completed {
     tables: [PathBuf; 2],
     /// Advice for runs that are not done.
     advice: &'static str,
-    /// What went wrong in a job on a cluster.
+    /// Failures of a job on a cluster.
     failures: Vec<Complaint>,
     /// Number of run folders, including runs of another sweep or another build of xoff.
     appeared: usize,

@@ -98,7 +98,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// Advice if xoff does not support everything that the files ask for.
 const LENIENT: &str = "results would not be the simulator's; --lenient writes the scenario anyway";
 
-/// What there is to say of an import, by the keys of its JSON.
+/// Returns the remarks of an import by the keys of its JSON.
 fn remarks_json(remarks: &Remarks) -> [(&'static str, Value); 3] {
     let Remarks { notes, differences, unknown_keys } = remarks;
     [

@@ -18,7 +18,7 @@ pub struct Alike {
 
 #[derive(Debug, Default)]
 struct Tasks {
-    /// What they reported; none if they only ended.
+    /// Error that the tasks reported. `None` if they ended without one.
     error: Option<Complaint>,
     numbers: BTreeSet<usize>,
     hosts: BTreeSet<String>,
