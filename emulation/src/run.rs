@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -90,6 +91,19 @@ impl fmt::Display for Threads {
             Self::Auto => f.write_str("auto"),
             Self::Exactly(threads) => threads.fmt(f),
         }
+    }
+}
+
+impl FromStr for Threads {
+    type Err = String;
+
+    /// Parses the text that `Display` writes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let threads = text.parse().map(Self::Exactly);
+        threads.map_err(|_| "a number of threads from 1 on, or `auto`".to_owned())
     }
 }
 

@@ -19,7 +19,7 @@ use std::path::Path;
 #[cfg(feature = "kernel")]
 use ::selftest::commands::{doctor, selftest};
 use ::sweep::commands::{run_progress, sweep};
-use analysis::checked::{checked, load};
+use analysis::checked::load;
 use analysis::commands::{explain, report};
 use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "kernel")]
@@ -32,7 +32,7 @@ use papers::commands::reproduce;
 use scenario::Scenario;
 use terminal::{
     Exit, answer, complain, guardian, interrupt, json_errors, prepare, print, print_document,
-    refuse, require_place, say, tables, warn, with_causes,
+    refuse, require_place, say, tables,
 };
 
 pub use command_line::parse;
@@ -189,7 +189,10 @@ fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
 fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     #[cfg(feature = "kernel")]
     if let Some(folder) = live_fabric(file)? {
-        return checked(Scenario::load_live(&folder.file("scenario.toml"), sets));
+        return analysis::checked::checked(Scenario::load_live(
+            &folder.file("scenario.toml"),
+            sets,
+        ));
     }
     require_file(file)?;
     load(file, sets)

@@ -93,8 +93,11 @@ fn lints() -> Result<()> {
     process::run(clippy.args(["--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
     // The memory datapath alone, as other systems than Linux build it.
     let mut clippy = process::cargo("clippy");
-    clippy.args(["--package", "xoff", "--no-default-features"]);
-    process::run(clippy.args(["--all-targets", "--", "--deny", "warnings"]))
+    for package in ["terminal", "sweep", "analysis", "papers", "xoff"] {
+        clippy.args(["--package", package]);
+    }
+    clippy.args(["--no-default-features", "--all-targets"]);
+    process::run(clippy.args(["--", "--deny", "warnings"]))
 }
 
 fn documentation() -> Result<()> {

@@ -25,7 +25,6 @@ use terminal::Complaint;
 use topology::HostId;
 use units::BitsPerSecond;
 
-use super::run::threads;
 use super::tables::{self, Format};
 use super::{Exit, destroy, interrupt, json_errors};
 use crate::changes::Change;
@@ -93,7 +92,7 @@ pub struct Pace {
     #[arg(long)]
     real_time: bool,
     /// Number of threads that run the fabric.
-    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N|auto", default_value = "1", allow_hyphen_values = true)]
     threads: Threads,
 }
 

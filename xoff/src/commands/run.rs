@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Number of threads that run the fabric; results do not depend on it.
-    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N|auto", default_value = "auto", allow_hyphen_values = true)]
     threads: Threads,
 }
 
@@ -116,15 +116,6 @@ fn table_format(formats: &[Format]) -> Result<Option<String>, &'static str> {
         (false, true) => TableFormat::Parquet,
     };
     Ok(Some(tables::key(format)))
-}
-
-/// Parses `--threads`.
-pub(super) fn threads(text: &str) -> Result<Threads, String> {
-    if text == "auto" {
-        return Ok(Threads::Auto);
-    }
-    let threads = text.parse().map(Threads::Exactly);
-    threads.map_err(|_| "a number of threads from 1 on, or `auto`".to_owned())
 }
 
 fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &AtomicBool) -> Exit {
