@@ -148,8 +148,11 @@ fn ports_pause_all_classes_and_resume_those_whose_queues_are_on() {
     5376,s0,1,h1,3,xoff,1074,355,10640,queue
     6490,s0,1,h1,2,xon,0,0,10656,queue
     7540,s0,1,h1,2,xoff,1058,0,9598,queue
+    9704,s0,1,h1,1,xon,6364,5610,7482,queue
     9704,s0,1,h1,1,xoff,6364,5610,7482,port
+    9704,s0,1,h1,2,xon,6364,5610,7482,queue
     9704,s0,1,h1,2,xoff,6364,5610,7482,port
+    9704,s0,1,h1,3,xon,6364,5610,7482,queue
     9704,s0,1,h1,3,xoff,6364,5610,7482,port
     19304,s0,1,h1,1,xoff-refresh,8464,5571,7429,port
     19304,s0,1,h1,2,xoff-refresh,8464,5571,7429,port
@@ -158,31 +161,49 @@ fn ports_pause_all_classes_and_resume_those_whose_queues_are_on() {
     28904,s0,1,h1,2,xoff-refresh,5290,6417,8556,port
     28904,s0,1,h1,3,xoff-refresh,5290,6417,8556,port
     32586,s0,1,h1,3,xon,4232,5209,9614,port
+    32586,s0,1,h1,1,xon,1058,0,9614,port
     32586,s0,1,h1,1,xoff-refresh,1058,0,9614,queue
+    32586,s0,1,h1,2,xon,3174,0,9614,port
     32586,s0,1,h1,2,xoff-refresh,3174,0,9614,queue
     35752,s0,1,h1,3,xoff,1058,0,8556,queue
+    36834,s0,1,h1,1,xon,6348,5622,7498,queue
     36834,s0,1,h1,1,xoff,6348,5622,7498,port
+    36834,s0,1,h1,2,xon,6348,5622,7498,queue
     36834,s0,1,h1,2,xoff,6348,5622,7498,port
+    36834,s0,1,h1,3,xon,6348,5622,7498,queue
     36834,s0,1,h1,3,xoff,6348,5622,7498,port
     46434,s0,1,h1,1,xoff-refresh,5290,6417,8556,port
     46434,s0,1,h1,2,xoff-refresh,5290,6417,8556,port
     46434,s0,1,h1,3,xoff-refresh,5290,6417,8556,port
     49898,s0,1,h1,1,xon,4232,5209,9614,port
+    49898,s0,1,h1,2,xon,1058,0,9614,port
     49898,s0,1,h1,2,xoff-refresh,1058,0,9614,queue
+    49898,s0,1,h1,3,xon,3174,0,9614,port
     49898,s0,1,h1,3,xoff-refresh,3174,0,9614,queue
     53064,s0,1,h1,1,xoff,1058,0,8556,queue
+    54146,s0,1,h1,1,xon,6348,5622,7498,queue
     54146,s0,1,h1,1,xoff,6348,5622,7498,port
+    54146,s0,1,h1,2,xon,6348,5622,7498,queue
     54146,s0,1,h1,2,xoff,6348,5622,7498,port
+    54146,s0,1,h1,3,xon,6348,5622,7498,queue
     54146,s0,1,h1,3,xoff,6348,5622,7498,port
     62882,s0,1,h1,2,xon,4232,5209,9614,port
+    62882,s0,1,h1,1,xon,2116,0,9614,port
     62882,s0,1,h1,1,xoff-refresh,2116,0,9614,queue
+    62882,s0,1,h1,3,xon,2116,0,9614,port
     62882,s0,1,h1,3,xoff-refresh,2116,0,9614,queue
     66048,s0,1,h1,2,xoff,1058,0,8556,queue
+    67130,s0,1,h1,1,xon,6348,5622,7498,queue
     67130,s0,1,h1,1,xoff,6348,5622,7498,port
+    67130,s0,1,h1,2,xon,6348,5622,7498,queue
     67130,s0,1,h1,2,xoff,6348,5622,7498,port
+    67130,s0,1,h1,3,xon,6348,5622,7498,queue
     67130,s0,1,h1,3,xoff,6348,5622,7498,port
+    71538,s0,1,h1,1,xon,1058,0,9614,port
     71538,s0,1,h1,1,xoff-refresh,1058,0,9614,queue
+    71538,s0,1,h1,2,xon,2116,0,9614,port
     71538,s0,1,h1,2,xoff-refresh,2116,0,9614,queue
+    71538,s0,1,h1,3,xon,1058,0,9614,port
     71538,s0,1,h1,3,xoff-refresh,1058,0,9614,queue
     75866,s0,1,h1,1,xon,0,0,10672,queue
     81138,s0,1,h1,2,xoff-refresh,1058,0,11730,queue
