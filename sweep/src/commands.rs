@@ -5,6 +5,5 @@ pub mod sweep;
 pub mod sweep_progress;
 
 use terminal::{
-    Exit, answer, json_errors, prepare, print, print_document, refuse, say, tables, warn,
-    with_causes,
+    Exit, answer, json_errors, prepare, print_document, refuse, say, tables, warn, with_causes,
 };

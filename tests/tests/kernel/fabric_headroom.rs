@@ -1,7 +1,7 @@
 //! Headroom schemes on the real kernel, as in memory. Needs root.
 
 use tests::fabric::burst::Burst;
-use tests::fabric::{on_both, schemes};
+use tests::fabric::on_both;
 
 /// Bursts for which both datapaths must give equal results, under each scheme.
 const BURSTS: usize = 6;

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use proptest::test_runner::TestCaseError;
 use tests::fabric::burst::{Burst, bursts};
-use tests::fabric::{Run, Runner, in_memory, schemes, spfc, summarised};
+use tests::fabric::{Run, Runner, in_memory, spfc, summarised};
 use tests::generated;
 
 const CASES: u32 = 300;
