@@ -197,7 +197,7 @@ mod tests {
             for kind in kinds["oneOf"].as_array().expect("it has kinds") {
                 for (key, value) in kind["properties"].as_object().expect("a table") {
                     let about = value["description"].as_str().unwrap_or_default();
-                    if let Some((_, like)) = about.split_once("Default: like `") {
+                    if let Some((_, like)) = about.split_once("Default: as `") {
                         let like = like.split('`').next().unwrap_or_default();
                         let path = format!("{name}.{key}");
                         assert_eq!(default_section(&path), Some(&*format!("{name}.{like}")));
