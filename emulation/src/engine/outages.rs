@@ -16,7 +16,7 @@ struct KnownOutage {
 #[derive(Debug, Default)]
 pub struct Outages {
     /// Outages; the scenario's come first.
-    outages: Vec<KnownOutage>,
+    known: Vec<KnownOutage>,
     /// Number of outages of the scenario.
     #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "live fabrics have others"))]
     of_scenario: usize,
@@ -42,7 +42,7 @@ impl KnownOutage {
 }
 
 impl Outages {
-    /// The outages of a scenario's faults. `after` says how long until one is known, `None` if nobody follows it.
+    /// Returns the outages of a scenario's faults. `after` is the delay until an outage is known, `None` if nobody follows it.
     pub fn of(scenario: &Scenario, after: impl Fn(&Fault) -> Option<Picos>) -> Self {
         let mut outages = Vec::new();
         for fault in &scenario.faults {
@@ -52,13 +52,13 @@ impl Outages {
             outages.extend(covered.map(|(wire, _)| KnownOutage { wire, outage, after }));
         }
         let down = vec![false; scenario.fabric().wires().len()];
-        Self { of_scenario: outages.len(), outages, down, planned: None }
+        Self { of_scenario: outages.len(), known: outages, down, planned: None }
     }
 
-    /// The wires that are down and were up at the last look, or the other way round. A wire is up when all of its outages are over.
+    /// Returns the wires whose state has changed since the last check. A wire is up when all of its outages are over.
     pub fn follow(&mut self, now: Picos) -> Vec<WireId> {
         let mut down = vec![false; self.down.len()];
-        for known in self.outages.iter().filter(|known| known.is_down(now)) {
+        for known in self.known.iter().filter(|known| known.is_down(now)) {
             down[known.wire.0 as usize] = true;
         }
         let wires = (0..).map(WireId).zip(down.iter().zip(&self.down));
@@ -74,13 +74,13 @@ impl Outages {
 
     /// Schedules the first check.
     pub fn plan_first(&mut self) -> Option<Picos> {
-        self.planned = self.outages.iter().map(|known| known.outage.span.from + known.after).min();
+        self.planned = self.known.iter().map(|known| known.outage.span.from + known.after).min();
         self.planned
     }
 
     /// Plans the next look after `now`.
     pub fn plan_next(&mut self, now: Picos) -> Option<Picos> {
-        self.planned = self.outages.iter().filter_map(|known| known.next_change(now)).min();
+        self.planned = self.known.iter().filter_map(|known| known.next_change(now)).min();
         self.planned
     }
 
@@ -92,10 +92,10 @@ impl Outages {
     /// Follows an outage of a wire instead of the one that was set before.
     #[cfg(feature = "kernel")]
     pub fn set(&mut self, wire: WireId, outage: Option<Outage>) {
-        let set = self.outages.split_off(self.of_scenario);
-        self.outages.extend(set.into_iter().filter(|known| known.wire != wire));
+        let set = self.known.split_off(self.of_scenario);
+        self.known.extend(set.into_iter().filter(|known| known.wire != wire));
         let known = outage.map(|outage| KnownOutage { wire, outage, after: Picos::ZERO });
-        self.outages.extend(known);
+        self.known.extend(known);
     }
 }
 
@@ -117,8 +117,8 @@ mod tests {
     /// Changes of three wires of which the second has these outages, each with the delay until it is known.
     fn changes(outages: &[(Outage, u64)]) -> Vec<(u64, Vec<WireId>)> {
         let known = |&(outage, after)| KnownOutage { wire: WireId(1), outage, after: Picos(after) };
-        let outages = outages.iter().map(known).collect();
-        let mut outages = Outages { outages, down: vec![false; 3], ..Outages::default() };
+        let known = outages.iter().map(known).collect();
+        let mut outages = Outages { known, down: vec![false; 3], ..Outages::default() };
         let mut changes = Vec::new();
         let mut next = outages.plan_first();
         while let Some(at) = next {

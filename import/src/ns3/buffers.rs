@@ -136,7 +136,7 @@ impl Buffers {
             "headroom, {aside} at switch {first}, exceeds the buffer: the shared pool's size wraps to 4 GiB, no PAUSE"
         );
         let here = format!("the buffer is larger there: a shared pool of {}", size(WRAPPED_POOL));
-        remarks.asked(&config.place("BUFFER_SIZE"), &there, &here);
+        remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
         self.larger = too_small
             .iter()
             .map(|(switch, aside)| (*switch, Bytes(aside + WRAPPED_POOL.0)))
@@ -221,7 +221,7 @@ impl Buffers {
                 display(Bytes(of_queues(&switch))),
             );
             let here = "headroom of the flows' priority groups alone, at all switches";
-            remarks.asked(&config.place("BUFFER_SIZE"), &there, here);
+            remarks.asked(config.place("BUFFER_SIZE"), &there, here);
         }
         Ok(Self {
             size,
@@ -294,7 +294,7 @@ fn mebibytes(config: &Config, default: u64, remarks: &mut Remarks) -> Result<Byt
     if size > LARGEST {
         let there = format!("a buffer of {size} MiB");
         let here = format!("{LARGEST} MiB, the largest buffer");
-        remarks.asked(&config.place("BUFFER_SIZE"), &there, &here);
+        remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
     }
     Ok(Bytes(size.min(LARGEST) << 20))
 }
@@ -308,7 +308,7 @@ fn conweave_size(config: &Config, topology: &Topology, remarks: &mut Remarks) ->
     let size = Bytes(size.clamp(CONWEAVE_BUFFER_PER_PORT, LARGEST_BUFFER.0));
     if counts.len() > 1 {
         let here = format!("{} for all switches", display(size));
-        remarks.asked(&config.place("BUFFER_SIZE"), "375 kB for each port of a switch", &here);
+        remarks.asked(config.place("BUFFER_SIZE"), "375 kB for each port of a switch", &here);
     }
     size
 }

@@ -190,7 +190,7 @@ fn hpcc(
 ) -> Result<Hpcc, ScenarioError> {
     if config.flag("MULTI_RATE", true)? {
         let here = "one of all links, as with 0";
-        remarks.asked(&config.place("MULTI_RATE"), "a rate for each link of the path", here);
+        remarks.asked(config.place("MULTI_RATE"), "a rate for each link of the path", here);
     }
     compare_sampling(config, remarks)?;
     Ok(Hpcc {
@@ -211,7 +211,7 @@ fn powertcp(
 ) -> Result<Control, ScenarioError> {
     if !config.flag("FAST_REACT", true)? {
         let there = "a new rate once a round trip";
-        remarks.asked(&config.place("FAST_REACT"), there, "at each ACK, as with 1");
+        remarks.asked(config.place("FAST_REACT"), there, "at each ACK, as with 1");
     }
     compare_sampling(config, remarks)?;
     let theta = config.arguments.delay_wien;
@@ -225,7 +225,7 @@ fn powertcp(
 fn compare_sampling(config: &Config, remarks: &mut Remarks) -> Result<(), ScenarioError> {
     if config.flag("SAMPLE_FEEDBACK", false)? {
         let there = "links without a queue count once a round trip";
-        remarks.asked(&config.place("SAMPLE_FEEDBACK"), there, "each time, as with 0");
+        remarks.asked(config.place("SAMPLE_FEEDBACK"), there, "each time, as with 0");
     }
     Ok(())
 }

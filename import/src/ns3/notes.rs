@@ -53,18 +53,18 @@ impl Translation {
                 };
                 let columns = if key == "FCT_OUTPUT_FILE" { columns } else { "" };
                 let what = format!("it is {file} in the results folder{columns}");
-                self.remarks.note(&config.place(key), &what);
+                self.remarks.note(config.place(key), &what);
             }
         }
         for key in CONWEAVE_OUTPUTS.into_iter().filter(|key| config.has(key)) {
-            self.remarks.note(&config.place(key), "nothing like this file is written");
+            self.remarks.note(config.place(key), "nothing like this file is written");
         }
         if config.simulator == Simulator::Hpcc
             && config.has("TRACE_FILE")
             && config.flag("ENABLE_TRACE", true)?
         {
             let what = "no packet trace (.tr) is written; [[captures]] records frames";
-            self.remarks.note(&config.place("TRACE_FILE"), what);
+            self.remarks.note(config.place("TRACE_FILE"), what);
         }
         Ok(())
     }
@@ -85,16 +85,16 @@ impl Translation {
     /// Adds notes on settings without an effect in the simulator.
     fn unused(&mut self, config: &Config) {
         for key in config.simulator.traits().unused.iter().filter(|key| config.has(key)) {
-            self.remarks.note(&config.place(key), "the simulator does not use it");
+            self.remarks.note(config.place(key), "the simulator does not use it");
         }
         for key in &config.surplus {
             let what = "the count says how many pairs are read; what follows is not";
-            self.remarks.note(&config.place(key), what);
+            self.remarks.note(config.place(key), what);
         }
         if config.simulator == Simulator::Ns3Datacenter {
             let what = "the command line has it: see --argument";
             for key in ["CC_MODE", "HAS_WIN"].into_iter().filter(|key| config.has(key)) {
-                self.remarks.note(&config.place(key), what);
+                self.remarks.note(config.place(key), what);
             }
         }
     }
@@ -106,12 +106,12 @@ impl Translation {
         }
         if config.flag("ENABLE_IRN", false)? && config.flag("ENABLE_PFC", true)? {
             let what = "run.py refuses IRN with PFC; the simulator itself runs it";
-            self.remarks.note(&config.place("ENABLE_IRN"), what);
+            self.remarks.note(config.place("ENABLE_IRN"), what);
         }
         let file = config.word("TOPOLOGY_FILE")?.text;
         if !CONWEAVE_TOPOLOGIES.iter().any(|name| file.contains(name)) {
             let what = format!("the simulator runs {} only", CONWEAVE_TOPOLOGIES.join(" and "));
-            self.remarks.note(&config.place("TOPOLOGY_FILE"), &what);
+            self.remarks.note(config.place("TOPOLOGY_FILE"), &what);
         }
         if topology.links.iter().any(|link| link.delay.to_nanos() != Nanos(1000)) {
             let what = "the simulator runs links of 1000ns only";

@@ -131,7 +131,7 @@ impl Translation {
         let Self { remarks, payload, .. } = self;
         if config.flag("L2_BACK_TO_ZERO", false)? {
             let there = "back to the start of the lost packet's chunk";
-            remarks.asked(&config.place("L2_BACK_TO_ZERO"), there, "back to the lost packet (0)");
+            remarks.asked(config.place("L2_BACK_TO_ZERO"), there, "back to the lost packet (0)");
         }
         // The simulator compares the interval with the received bytes: below a packet's length, every packet is
         // acknowledged.
@@ -148,13 +148,13 @@ impl Translation {
             && read_decimal(config.source(), "PAUSE_TIME", config.word("PAUSE_TIME")?)?
                 < decimal::ONE
         {
-            remarks.asked(&config.place("PAUSE_TIME"), "PAUSE stops nobody", "it stops its class");
+            remarks.asked(config.place("PAUSE_TIME"), "PAUSE stops nobody", "it stops its class");
         }
         if config.simulator != Simulator::Ns3Datacenter
             && !config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)?
         {
             let what = "the simulator reads it and has dynamic thresholds all the same";
-            remarks.note(&config.place("USE_DYNAMIC_PFC_THRESHOLD"), what);
+            remarks.note(config.place("USE_DYNAMIC_PFC_THRESHOLD"), what);
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ impl Translation {
                 return Err(config.source().error(word.span(), &title, help));
             }
         };
-        self.remarks.asked(&config.place("LB_MODE"), there, "ECMP by flow (0)");
+        self.remarks.asked(config.place("LB_MODE"), there, "ECMP by flow (0)");
         Ok(())
     }
 
@@ -330,7 +330,7 @@ impl Translation {
         self.qlen_start = Nanos(start.saturating_add(skipped).saturating_sub(offset).min(LATEST));
         if skipped > 0 {
             let what = format!("queues are empty before {offset} ns and are not counted there");
-            self.remarks.note(&config.place("QLEN_MON_START"), &what);
+            self.remarks.note(config.place("QLEN_MON_START"), &what);
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ impl Transport {
         if config.simulator == Simulator::Ns3Datacenter && has_window && !scales {
             let what =
                 "taken; powertcp-evaluation-burst has 1 in its place, the other program does not";
-            remarks.note(&config.place("VAR_WIN"), what);
+            remarks.note(config.place("VAR_WIN"), what);
         }
         let transport = Self {
             control: control(config, remarks)?,
@@ -136,8 +136,8 @@ impl Transport {
             None if self.simulator == Simulator::Ns3Datacenter => {
                 remarks.asked("--argument windowCheck=false", of_none, &here);
             }
-            None => remarks.asked(&config.place("HAS_WIN"), of_none, &here),
-            Some(false) => remarks.asked(&config.place("VAR_WIN"), "a window of one size", &here),
+            None => remarks.asked(config.place("HAS_WIN"), of_none, &here),
+            Some(false) => remarks.asked(config.place("VAR_WIN"), "a window of one size", &here),
             Some(true) => {}
         }
     }

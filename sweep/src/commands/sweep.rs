@@ -334,7 +334,9 @@ fn existing_out(arguments: &Arguments) -> Result<PathBuf, CommandError> {
 fn report(plan: &Plan, completed: &Completed) -> Exit {
     let Completed { survey, earlier, advice, tables, failures, .. } = completed;
     if !super::json_errors::answers_in_json() {
-        failures.iter().for_each(|failure| super::say(failure.text()));
+        for failure in failures {
+            super::say(failure.text());
+        }
     }
     let mut doubts = Vec::new();
     for (index, why) in &survey.doubts {

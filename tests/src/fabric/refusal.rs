@@ -51,7 +51,7 @@ fn pauses_of(run: &Run, peer: &str) -> Vec<(u64, Option<u64>)> {
         match row.text("event") {
             "xoff" => pauses.push((row.number("time_ns"), None)),
             "xon" => {
-                pauses.last_mut().expect("a PAUSE comes first").1 = Some(row.number("time_ns"))
+                pauses.last_mut().expect("a PAUSE comes first").1 = Some(row.number("time_ns"));
             }
             _ => {}
         }

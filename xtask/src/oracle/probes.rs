@@ -122,7 +122,7 @@ impl Probes<'_> {
             std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;
         }
         let digest = Sha256::digest(bytes);
-        let hash: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = format!("{:016x}", u64::from_be_bytes(digest[..8].try_into()?));
         if self.record.insert(name.to_owned(), hash).is_some() {
             bail!("two probes are called {name}");
         }
@@ -250,8 +250,8 @@ impl Probes<'_> {
 fn subcommands(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = listed.take_while(|line| !line.is_empty());
-    let named = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = named.filter_map(|line| line.split_whitespace().next());
+    let entries = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = entries.filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
