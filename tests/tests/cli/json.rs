@@ -208,7 +208,7 @@ fn an_import_in_json_has_what_the_text_has() {
     // A line of titles is above the differences.
     let rows = said.stderr.lines().count() - notes - 1;
     assert_eq!((of("notes").len(), of("differences").len()), (notes, rows), "{read:#}");
-    let last = of("differences").into_iter().filter(|it| it["line"].is_u64()).next_back().unwrap();
+    let last = of("differences").into_iter().rfind(|it| it["line"].is_u64()).unwrap();
     assert_eq!(last["subject"], "GPU_KIND \u{1b}[2J \u{9b}2J\u{202e}", "{last}");
     assert_eq!((&last["file"], &last["line"]), (&"mix/config.txt".into(), &(lines + 1).into()));
     assert_eq!((&last["asked"], &last["here"]), (&true.into(), &"not taken".into()));

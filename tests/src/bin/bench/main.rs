@@ -7,6 +7,7 @@
 //! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
 //! - [`threads`]: runs in memory on their default number of threads, compared with one.
 //! - [`figure`]: medians, aims and their output.
+//!
 //! Compared measurements alternate in rounds, so that a machine that slows down or speeds up affects both.
 #![expect(clippy::cast_possible_truncation, reason = "numbers that the benchmark chooses itself")]
 
