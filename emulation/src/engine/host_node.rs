@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fabric_core::hop_control::HopControl;
 #[cfg(feature = "kernel")]
 use fabric_core::map_abi::PRIORITIES;
-use fabric_core::priority::{self, Priority};
+use fabric_core::priority;
 use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
 use fabric_core::wire::pfc::quantum_duration;
@@ -201,7 +201,7 @@ impl HostNode {
     pub fn storm_ends(&self, at: Picos) -> [Picos; PRIORITIES] {
         let mut ends = self.host.storm_ends();
         for (_, command) in self.commands.iter().filter(|(due, _)| *due <= at) {
-            let of = |classes| priority::of_mask(classes).map(Priority::index);
+            let of = |classes| priority::of_mask(classes).map(priority::Priority::index);
             match *command {
                 Command::BeginStorm { classes, end } => {
                     of(classes).for_each(|class| ends[class] = ends[class].max(end));
