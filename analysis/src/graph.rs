@@ -1,6 +1,6 @@
 //! A fabric as a drawing: nodes in rows by their distance from hosts, and links.
 //!
-//! [`Graph::of`] selects nodes and links; [`dot`], [`mermaid`] and [`svg`] draw them.
+//! [`Graph::of`] selects nodes and links; `dot`, `mermaid` and `svg` draw them.
 
 mod dot;
 mod mermaid;

@@ -172,7 +172,7 @@ pub trait Scheme: Sized {
     }
 
     /// Notes that what is OFF, the queue `at` or its port, has refused a packet: all its bytes must be at or below X_on
-    /// before it resumes, those of the private pool included ([`xon_without_room`]).
+    /// before it resumes, those of the private pool included (`xon_without_room`).
     #[inline(always)]
     fn note_refusal<T: Tables>(at: &Ingress<'_, T>) {
         if at.queue.off.load() != 0 {
@@ -377,7 +377,7 @@ fn highest_threshold<S: Scheme, T: Tables>(
 }
 
 /// X_on of a queue that is OFF and without headroom, `free` bytes of the shared pool being free: `xon`, unless it has refused
-/// a packet. `None` if it has, and still holds more than [`xon_without_room`].
+/// a packet. `None` if it has, and still holds more than `xon_without_room`.
 #[inline(always)]
 fn xon_of_queue<T: Tables>(at: &Ingress<'_, T>, xon: u64, free: u64) -> Option<u64> {
     if at.queue.off.load() != OFF_WITHOUT_ROOM {

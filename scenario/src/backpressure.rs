@@ -93,7 +93,7 @@ pub(super) enum BackpressureKeys {
     /// the switch pauses the queue at its neighbour from which the flow comes. PFC protects lossless priorities beneath
     /// BFC; packets of lossy priorities are dropped when the buffer is full.
     Bfc {
-        /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default [3].
+        /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default `[3]`.
         #[serde(default = "default_priorities")]
         priorities: Priorities,
         /// Egress queues per priority at each port and NIC; each flow gets one. At most 128 over all priorities.
@@ -144,7 +144,7 @@ pub(super) enum BackpressureKeys {
     /// named. From `xoff` on PFC pauses the class. Needs `threshold` of kind "static".
     Ofc {
         /// Priorities whose flows are paused: lossless, not `control_priority`. Each has three queues at a port.
-        /// Default [3].
+        /// Default `[3]`.
         #[serde(default = "default_priorities")]
         priorities: Priorities,
         /// Fraction of `threshold.xoff` at which flows are paused, if both their ingress queue and their egress queue

@@ -1,4 +1,4 @@
-//! `[topology]`: a generated or listed fabric, from which a [`Fabric`] is built.
+//! `[topology]`: a generated or listed fabric, from which a [`topology::Fabric`] is built.
 //!
 //! # Adding a topology
 //!

@@ -142,7 +142,7 @@ pub(super) struct SwitchKeys {
     /// buffers are filled to the byte, and the rest of a packet is in the shared pool; a pool also accepts a packet
     /// that just fits, and headroom takes whole packets, as in the HPCC simulator. Default "packets".
     private_fill: PrivateFill,
-    /// Priorities that PFC protects, any subset of 0 to 7. All others are lossy. Default [3].
+    /// Priorities that PFC protects, any subset of 0 to 7. All others are lossy. Default `[3]`.
     pub(super) lossless: Priorities,
     /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16" }.
     threshold: ThresholdKeys,

@@ -1,6 +1,6 @@
 //! A sweep as a job of a cluster's scheduler.
 //!
-//! [`deal`] distributes runs over tasks by their expected durations. [`JobFolder`] describes a job in the sweep's
+//! `deal` distributes runs over tasks by their expected durations. [`JobFolder`] describes a job in the sweep's
 //! folder, which all machines share. [`slurm`] submits a job and queries its state; [`kubernetes`] writes it as a
 //! manifest. A task executes its runs that are not yet complete, so a job can be stopped, killed and submitted again at
 //! any time.

@@ -16,7 +16,7 @@ pub fn print(text: &str, exit: Exit) -> Exit {
     print_document(&legible(text), exit)
 }
 
-/// Like [`print`], for a text in a format of its own, or with styles.
+/// Like [`print()`], for a text in a format of its own, or with styles.
 pub fn print_document(text: &str, exit: Exit) -> Exit {
     let mut output = io::stdout().lock();
     match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {

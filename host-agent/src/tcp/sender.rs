@@ -158,7 +158,7 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.trace();
     }
 
-    /// See [`Regulator::poll_trace`].
+    /// See `Regulator::poll_trace`.
     pub fn poll_trace(&mut self, now: Picos) -> Option<SenderState> {
         self.regulator.poll_trace(now, || in_flight(&self.scoreboard, &self.space))
     }

@@ -54,7 +54,7 @@ pub fn with_unit(text: String, unit: Unit) -> String {
     if unit.name().is_empty() { text } else { format!("{text} {}", unit.name()) }
 }
 
-/// Formats a number of a claim, in the form of [`super::Expected`].
+/// Formats a number of a claim, in the form of `Expected`.
 pub fn claimed(value: Decimal, unit: Unit) -> String {
     unit.of_claimed(value).to_string()
 }

@@ -139,7 +139,7 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
 }
 
 /// X_pon of a port that is OFF and without insurance, `free` bytes of the shared pool being free: `xon`, unless it has refused a
-/// packet. `None` if it has, and its lossless queues still hold more than [`xon_without_room`].
+/// packet. `None` if it has, and its lossless queues still hold more than `xon_without_room`.
 pub fn port_xon<T: Tables>(
     at: &Ingress<'_, T>,
     port: &PortLine,
