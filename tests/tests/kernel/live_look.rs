@@ -369,7 +369,10 @@ fn errors_are_json_where_that_is_asked_for() {
     let wires = down.as_array().expect("both wires of the link");
     assert!(wires.len() == 2 && wires.iter().all(|wire| wire["is_up"] == false), "{down}");
     let storm = json(&["storm", "lab", "h0", "--for", "10ms", "--json"]);
-    assert_eq!(storm, serde_json::json!({ "host": "h0", "priorities": [3], "ended": false }));
+    let storms = [serde_json::json!({ "priority": 3, "left_ps": 10_000_000_000_u64 })];
+    let begun =
+        serde_json::json!({ "host": "h0", "priorities": [3], "ended": false, "storms": storms });
+    assert_eq!(storm, begun);
     let destroyed = json(&["destroy", "lab", "--json"]);
     assert_eq!(destroyed.to_string(), r#"{"destroyed":["lab"]}"#);
     assert_eq!(json(&["destroy", "--json"])["removed"], serde_json::json!([]));
