@@ -94,6 +94,8 @@ pub(crate) struct FabricLock {
 impl FabricLock {
     /// Allocates an identifier that no living or abandoned fabric has.
     pub(crate) fn allocate() -> Result<Self, Error> {
+        // Read first: a process that finds no memory for it leaves no file without its name.
+        let owner = format!("{}\n", Process::this());
         let _only_one_allocates = run_directory::lock_fabrics()?;
         let [low, high, ..] = process::id().to_le_bytes();
         let first = u16::from_le_bytes([low, high])
@@ -109,7 +111,7 @@ impl FabricLock {
                     let failed = |source| Error::file("make and lock", &path, source);
                     // From here on dropping `lock` removes the file.
                     let lock = Self { id, file: created.map_err(failed)? };
-                    own(&lock.file).map_err(failed)?;
+                    own(&lock.file, &owner).map_err(failed)?;
                     return Ok(lock);
                 }
             }
@@ -201,9 +203,9 @@ pub(crate) fn namespace_names() -> Result<Vec<(FabricId, String)>, Error> {
     Ok(ours)
 }
 
-fn own(mut file: &File) -> io::Result<()> {
+fn own(mut file: &File, owner: &str) -> io::Result<()> {
     file.lock()?;
-    writeln!(file, "{}", Process::this())
+    file.write_all(owner.as_bytes())
 }
 
 /// Returns the names in a directory; empty if the directory does not exist.

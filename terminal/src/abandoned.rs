@@ -12,11 +12,15 @@ pub fn remove_what_can_be() {
     let _ = netns::destroy_abandoned();
 }
 
-/// Removes the fabrics of processes that have ended, without output. Returns true if a fabric of the process `owner` is
-/// left.
+/// Removes the fabrics of processes that have ended, without output. Returns true if a fabric of the process `owner` may
+/// be left. A lock without an owner is held by a process that dies before it has written its number: perhaps by `owner`.
 #[cfg(feature = "kernel")]
 pub fn leaves_fabric_of(owner: Process) -> bool {
-    netns::destroy_abandoned().is_ok_and(|report| left_of(owner, &report).is_some())
+    let may_be_left = |report: netns::Report| {
+        let nameless = report.living.iter().any(|it| it.owner == Owner::Living(None));
+        nameless || left_of(owner, &report).is_some()
+    };
+    netns::destroy_abandoned().is_ok_and(may_be_left)
 }
 
 /// Returns the fabric that the process `owner` has left and that counts as living because its lock is held.
