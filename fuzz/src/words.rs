@@ -23,7 +23,7 @@ const NUMBERS: [&str; 14] = [
     "1e308",
 ];
 
-/// The text with a word or a line changed, by the seed; `None` if it has none.
+/// Returns the text with one word or line changed, chosen by the seed. `None` for a text without words.
 pub fn mutate(text: &str, seed: u32) -> Option<String> {
     let mut random = Random { seed: u64::from(seed) | 1 << 32, drawn: 0 };
     match random.below(8) {

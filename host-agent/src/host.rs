@@ -196,7 +196,7 @@ impl Host {
     }
 
     /// Removes the receiving end of queue pair or connection `qp`, which is not needed once its sender has completed.
-    /// Returns the payload bytes that it delivered in order, or `None` if there is no such end.
+    /// Returns the payload bytes that the receiving end delivered in order, or `None` if `qp` has none open.
     pub fn close_responder(&mut self, qp: u32) -> Option<u64> {
         let slot = self.receivers.unlink(qp)?;
         let receiving = self.receivers.occupant(slot);

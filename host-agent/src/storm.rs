@@ -80,7 +80,7 @@ impl Storms {
         ends.fold(self.renewal, Picos::min)
     }
 
-    /// By class: when its storm ends; zero where there is none, [`Picos::MAX`] if it has to be ended.
+    /// Ends of the storms by class. Zero: no storm. [`Picos::MAX`]: the storm lasts until a user ends it.
     pub const fn ends(&self) -> [Picos; PRIORITIES] {
         self.ends
     }

@@ -33,7 +33,7 @@ pub struct Verdict {
     pub name: String,
     /// Expected relation, as text.
     pub expected: String,
-    /// Value in the run, or the reason why it has none.
+    /// Value in the run, or the reason why the run lacks the value.
     pub got: String,
     /// True if the expectation holds.
     pub passed: bool,

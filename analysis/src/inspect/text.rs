@@ -203,7 +203,7 @@ impl Inspection {
     }
 }
 
-/// Writes the buffers of a group. Without lossless priorities there is no headroom.
+/// Writes the buffers of a group. `has_headroom` is false without lossless priorities.
 fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers, has_headroom: bool) -> fmt::Result {
     let names = names(&group.switches);
     let pools = &group.pools;

@@ -195,8 +195,8 @@ impl HostNode {
         self.command_at = self.commands[0].0;
     }
 
-    /// By class: when the host's storm ends once it has obeyed what it is told up to `at`; zero where there is none then,
-    /// [`Picos::MAX`] if it has to be ended.
+    /// Returns the end of the host's storm by class, with all commands up to `at` carried out. Zero: no storm.
+    /// [`Picos::MAX`]: the storm lasts until a user ends it.
     #[cfg(feature = "kernel")]
     pub fn storm_ends(&self, at: Picos) -> [Picos; PRIORITIES] {
         let mut ends = self.host.storm_ends();

@@ -3,7 +3,7 @@
 //! After a loss the window is multiplied by beta, and then follows a cubic function of time: steep at first, flat near
 //! the window of the loss, steep beyond it. If Reno would be faster, the window follows Reno.
 //!
-//! Slow start ends at the first loss or mark: HyStart is not implemented.
+//! Slow start ends at the first loss or mark, without HyStart (RFC 9406).
 
 use std::sync::Arc;
 
