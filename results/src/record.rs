@@ -221,8 +221,7 @@ impl Record {
         self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
     }
 
-    /// Instant of the next dump of queue histograms, if HPCC-format files are written and a dump comes before the run's
-    /// end.
+    /// Instant of the next dump of queue histograms before the run's end, if HPCC-format files are written.
     pub fn next_queue_dump(&mut self) -> Option<Picos> {
         self.hpcc()?.next_dump()
     }
@@ -375,8 +374,7 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame, comment))
     }
 
-    /// Ends the run at `now`. `counted` has the engine's counters; this fills in its fields on flows, pauses and
-    /// deadlocks, its `lossless` and its `truncated`.
+    /// Ends the run at `now`, and fills in flows, pauses, deadlocks, `lossless` and `truncated` of `counted`.
     pub fn finish(
         mut self,
         now: Picos,
