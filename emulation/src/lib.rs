@@ -27,6 +27,7 @@ pub mod requirements;
 pub mod run;
 pub mod stations;
 pub mod switch_settings;
+pub mod tables;
 mod wire_timing;
 
 /// The message of a build without the kernel datapath when it is asked for.

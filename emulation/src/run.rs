@@ -32,6 +32,7 @@ use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch, load};
 use crate::hpcc_options::hpcc_options;
 use crate::stations;
 use crate::switch_settings::{self, RouteTables};
+use crate::tables;
 
 /// Reason why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -380,29 +381,15 @@ pub(crate) fn claim(
             CaptureWire { name: wire.name.clone(), rate: wire.rate }
         })
         .collect();
-    let throughput = scenario.results.throughput.is_some();
-    let flow_trace_rows = scenario.results.flow_trace.as_ref().map(|trace| trace.rows);
-    let link_delay = switch_settings::measures_links(scenario);
-    let hpcc = hpcc_options(scenario);
-    let egress_queues = scenario.switch.spread().next().is_some();
     let options = ResultsOptions {
+        tables: tables::written(scenario).map(|table| table.name).collect(),
+        format: table_format(scenario),
+        port_states: scenario.spfc().is_some(),
+        flow_trace_rows: scenario.results.flow_trace.as_ref().map(|trace| trace.rows),
         wires,
         snap_bytes: 0,
-        throughput,
-        flow_trace_rows,
-        link_delay,
-        egress_queues,
-        queue_pauses: scenario.switch.pauses_queues(),
-        flow_pauses: scenario.switch.ofc().is_some(),
-        rates: scenario.switch.tells_rates(),
-        lossy_queues: scenario.results.thresholds,
-        held_flows: scenario.results.held_flows,
-        port_states: scenario.spfc().is_some(),
-        watchdog: scenario.switch.watchdog.is_some(),
+        hpcc: hpcc_options(scenario),
         wire_log: scenario.results.explain,
-        hpcc,
-        omitted: scenario.results.omit.tables().collect(),
-        format: table_format(scenario),
     };
     ResultsFolder::create(folder, &options)
 }

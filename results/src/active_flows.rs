@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use super::flow_queue::FlowQueuesRow;
+use super::tables::FlowQueuesRow;
 use super::window::Window;
 
 /// Flows with packets that wait to leave by a port, by the samples of `flow_queues.csv` and weighted by time.

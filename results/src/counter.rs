@@ -1,13 +1,11 @@
-//! `counters.csv`.
+//! Counters of ports.
 
 use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use super::column::Column;
-use super::drop::DropRow;
-use super::pause_time::{PauseReceived, PauseTimeRow};
-use super::row::{Fields, Row};
+use super::pause_time::PauseReceived;
+use super::tables::{CounterRow, DropRow, PauseTimeRow};
 
 /// A counter of a (node, port, priority). The names are those of SAI's port, priority group and queue statistics as
 /// `SONiC` shows them: without their first words, and with the priority in its place.
@@ -121,55 +119,6 @@ pub struct PortCounters {
     pub resumes_sent: u64,
     /// Counters of its queues; all 0 if queues are not followed.
     pub queue: QueueCounters,
-}
-
-/// One counter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CounterRow {
-    /// The node.
-    pub node: String,
-    /// The node's port.
-    pub port: u16,
-    /// The neighbour there.
-    pub peer: String,
-    /// The priority.
-    pub priority: u8,
-    /// The counter.
-    pub counter: Counter,
-    /// Value of the counter.
-    pub value: u64,
-}
-
-impl Row for CounterRow {
-    const FILE: &'static str = "counters.csv";
-    const ABOUT: &'static str = "One row per node, port, priority and counter; a counter that is 0 has no row. The names are \
-                                 those of SAI's statistics, as SONiC shows them, `n` being the priority. `PFC_n_TX_PKTS` and \
-                                 `PFC_n_RX_PKTS`: PFC frames that the port sent and received whole and that paused the \
-                                 priority, refreshes included. `PFC_n_TX_XON_PKTS` and `PFC_n_RX_XON_PKTS`: those that \
-                                 resumed it. A frame may name several priorities. Decisions (`pauses.csv`) that were superseded before their frame was sent are not counted. \
-                                 `PFC_n_TX_PAUSE_DURATION_NS`: how long the port told its neighbour to stop (`ordered_ns` in \
-                                 `pause_time.csv`), `PFC_n_RX_PAUSE_DURATION_NS`: how long it had to stop (`paused_ns`). \
-                                 `PG_n_DROPPED_PACKETS`: frames of the priority that came in and went no further \
-                                 (`drops.csv`). With `results.queue_counters` of switches also `QUEUE_n_PACKETS` and `QUEUE_n_BYTES`: \
-                                 packets that left the queues of the priority, those included that were dropped when their turn came, and their bytes; `QUEUE_n_WRED_ECN_MARKED_PACKETS`: \
-                                 those of them that were marked there first (`ecn_marked` in `summary.json` is the sum); \
-                                 `QUEUE_n_SHARED_WATERMARK_BYTES`: most bytes that waited in these queues; \
-                                 `PG_n_SHARED_WATERMARK_BYTES` and `PG_n_XOFF_ROOM_WATERMARK_BYTES`: most bytes of the shared \
-                                 pool and of headroom that packets of the priority held which had come in at the port. Watermarks \
-                                 are exact, not of samples.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::text("node", "Host or switch."),
-        Column::integer("port", "Its port."),
-        Column::text("peer", "The neighbour there."),
-        Column::integer("priority", "Priority, 0 to 7."),
-        Column::text("counter", "Name of the counter."),
-        Column::integer("value", "Frames, bytes or nanoseconds, as the name says."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(&*self.node).add(self.port).add(&*self.peer).add(self.priority);
-        row.add(&*self.counter.name(self.priority)).add(self.value);
-    }
 }
 
 /// Frames received at a (port, priority).

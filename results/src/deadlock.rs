@@ -1,30 +1,11 @@
-//! `deadlocks.csv`.
+//! Members of cycles of waiting queues, and deadlocks in `summary.json`.
 
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
-use units::Nanos;
 
-use super::column::Column;
 use super::pause::PauseLevel;
-use super::row::{Fields, Row};
-
-/// A cycle of paused queues that waited for each other: a deadlock, if it is confirmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeadlockRow<'a> {
-    /// Number of the cycle, in the order of detection.
-    pub circle: u32,
-    /// Instant at which the cycle closed.
-    pub onset: Nanos,
-    /// Instant at which it became certain that none of its queues can resume, if it did.
-    pub confirmed: Option<Nanos>,
-    /// True if no queue can resume even if it is tested when its pause is renewed.
-    pub survives_refresh: bool,
-    /// Instant at which a queue resumed; `None` if the run ended before.
-    pub end: Option<Nanos>,
-    /// The cycle's egress queues, in the order of waiting.
-    pub members: &'a [DeadlockMember<'a>],
-}
+use super::tables::DeadlockRow;
 
 /// A paused egress queue of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,63 +40,10 @@ impl fmt::Display for WaitCause {
 }
 
 impl<'a> DeadlockRow<'a> {
-    fn listed<T: Display>(&self, of: impl Fn(&DeadlockMember<'a>) -> T) -> String {
+    pub(super) fn listed<T: Display>(&self, of: impl Fn(&DeadlockMember<'a>) -> T) -> String {
         let listed: Vec<String> =
             self.members.iter().map(|member| of(member).to_string()).collect();
         listed.join(" ")
-    }
-}
-
-impl Row for DeadlockRow<'_> {
-    const FILE: &'static str = "deadlocks.csv";
-    const ABOUT: &'static str = "One row per circle of paused egress queues of switches, each of \
-                                 which waits for the next: the ingress queue that pauses it holds \
-                                 packets that lie in the next one. Where a port pauses it (DSH), that \
-                                 counts for packets of all lossless priorities that came in by the \
-                                 port, so that queues of several priorities may wait for each \
-                                 other. Rows come as circles dissolve, at last those that the \
-                                 run's end found. A circle counts from when \
-                                 the PAUSE frames have taken effect: response time, longest frame \
-                                 and propagation after they were received.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("circle", "Its number, from 0, in the order of their discovery."),
-        Column::integer("onset_ns", "When the circle closed: the latest of the receptions of its PAUSE frames, those \
-                    of ports included, and of the arrivals of the packets by which each queue waits \
-                    for the next."),
-        Column::integer("confirmed_ns", "When it was certain that this is a deadlock: every packet in the ingress queues \
-                    that pause its members lies in a queue that is stuck like them, and nothing \
-                    more is on its way to them, so that no packet will leave and none of them will \
-                    resume. With `resume_test = \"refresh\"` a queue may also resume because its \
-                    threshold has risen, so it must hold headroom of its own, or stay above X_on even \
-                    after every queue that can drain has left the shared pool. \
-                    Where only a port pauses a member, all this holds of all the port's lossless \
-                    queues; and as it may also resume when the rest of the switch drains, it \
-                    must stay above X_pon then, or have insurance headroom that cannot become empty. \
-                    Looked at when a circle is found, every 10 us and at the run's end. Empty of \
-                    circles that could still dissolve.").or_empty(),
-        Column::integer("end_ns", "When one of its queues resumed, or, in a circle that was not confirmed, a port \
-                    because of which a queue waited for the next; empty if it lasted until the run's \
-                    end. A confirmed circle ends only if a PAUSE runs out because its refreshes were \
-                    lost or late, or if a watchdog acts (`switch.watchdog`).").or_empty(),
-        Column::text("queues", "The wires that its egress queues send on, in the order of waiting, the last \
-                    waiting for the first, separated by spaces."),
-        Column::text("priorities", "Paused priority of each of them, in the same order."),
-        Column::text("levels", "Why each of them waits for the next, in the same order: `queue` if the ingress \
-                    queue that pauses it is OFF and holds packets there, `port` if the port pauses \
-                    it (DSH); as of when the circle was confirmed or last looked at. `flow-queue-5`: the switch at the \
-                    wire's end has paused queue 5 by itself, and counts a packet for that which lies in the next one \
-                    (`switch.backpressure`). `flows`: it has paused flows, and more than X_on of its ingress queue are packets \
-                    that never leave, some of them of flows paused in the next one. Of circles with one of these two only \
-                    deadlocks have a row; `onset_ns` is the look that found it."),
-        Column::truth("survives_refresh", "1 if it is a deadlock with `resume_test = \"refresh\"`, too, whatever the run has; \
-                    0 if it would dissolve, or could as far as was known when the row was written."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.circle).add(self.onset).add(self.confirmed).add(self.end);
-        row.add(&*self.listed(|member| member.wire));
-        row.add(&*self.listed(|member| member.priority));
-        row.add(&*self.listed(|member| member.cause)).add(self.survives_refresh);
     }
 }
 
@@ -157,6 +85,8 @@ impl DeadlockTotals {
 
 #[cfg(test)]
 mod tests {
+    use units::Nanos;
+
     use super::*;
     use crate::csv::line;
 

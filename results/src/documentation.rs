@@ -6,7 +6,7 @@ use super::column::{Column, Key};
 use super::hpcc;
 use super::manifest::{MANIFEST_KEYS, Manifest};
 use super::summary::{SUMMARY_KEYS, Summary};
-use super::table::TABLES;
+use super::tables::TABLES;
 use super::wire_log::{WIRE_LOG_ABOUT, WIRE_LOG_FIELDS, WIRE_LOG_FILE};
 
 const INTRODUCTION: &str = "\
@@ -91,13 +91,7 @@ mod tests {
     #[test]
     fn every_file_has_its_section_and_every_row_its_cells() {
         let text = columns_markdown();
-        let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
-        let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
-        let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
-        let tables =
-            tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
-        let tables = tables.chain(["lossy_queues", "links", "counters", "rates", "flow_pauses"]);
-        let tables = tables.map(|name| format!("{name}.csv"));
+        let tables = TABLES.iter().map(|table| table.file.to_owned());
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
             assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");

@@ -1,12 +1,8 @@
-//! `drops.csv`, and drops in `summary.json`.
+//! Origins of drops, and drops in `summary.json`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos};
-
-use super::column::Column;
-use super::row::{Fields, Row};
 
 /// Origin of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,50 +32,6 @@ impl DropClass {
             Self::Injected => "injected",
             Self::Watchdog => "watchdog",
         }
-    }
-}
-
-/// A frame that went no further.
-#[derive(Clone, Copy, Debug)]
-pub struct DropRow<'a> {
-    /// Instant of the drop.
-    pub time: Nanos,
-    /// The switch or host that dropped it, or the wire that lost it.
-    pub node: &'a str,
-    /// The port it came in by, where there is one.
-    pub port: Option<u16>,
-    /// Priority of the frame, if known.
-    pub priority: Option<u8>,
-    /// The name of the reason.
-    pub reason: &'a str,
-    /// Origin of the drop.
-    pub class: DropClass,
-    /// Length of the frame.
-    pub bytes: Bytes,
-}
-
-impl Row for DropRow<'_> {
-    const FILE: &'static str = "drops.csv";
-    const ABOUT: &'static str = "One row per frame that went no further.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("time_ns", "Instant of the drop."),
-        Column::text("node", "Switch or host that dropped it, or wire that lost it."),
-        Column::integer("port", "Ingress port; empty where there is none.").or_empty(),
-        Column::integer("priority", "Priority; empty where it was not known.").or_empty(),
-        Column::text("reason", "Name of the reason."),
-        Column::text(
-            "class",
-            "`policy` (the buffer's rules), `frame` (malformed, or not for this switch), \
-                    `ignored` (a control frame without effect: not a loss), `substrate` (the \
-                    machine below the emulation), `injected` (a fault the scenario asked for) or \
-                    `watchdog` (`switch.watchdog`, in a PFC storm).",
-        ),
-        Column::integer("bytes", "Frame length, FCS not counted."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.time).add(self.node).add(self.port).add(self.priority);
-        row.add(self.reason).add(self.class.name()).add(self.bytes);
     }
 }
 
@@ -129,8 +81,11 @@ impl DropTotals {
 
 #[cfg(test)]
 mod tests {
+    use units::{Bytes, Nanos};
+
     use super::*;
     use crate::csv::line;
+    use crate::tables::DropRow;
 
     #[test]
     fn what_is_not_known_is_empty() {

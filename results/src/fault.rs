@@ -1,61 +1,8 @@
-//! `faults.csv`, and faults in `summary.json`.
+//! Faults in `summary.json`.
 
 use serde::{Deserialize, Serialize};
-use units::Nanos;
 
-use super::column::Column;
-use super::row::{Fields, Row};
-
-/// Effects of a fault on a wire.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FaultRow {
-    /// Index of the fault in the scenario, from 0.
-    pub fault: u32,
-    /// Kind of the fault.
-    pub kind: &'static str,
-    /// The wire.
-    pub wire: String,
-    /// Frames that it was for.
-    pub seen: u64,
-    /// Frames to which it did something.
-    pub frames: u64,
-    /// Total time that the fault added to these frames.
-    pub added: Nanos,
-    /// Max time that the fault added to a frame.
-    pub most_added: Nanos,
-}
-
-impl Row for FaultRow {
-    const FILE: &'static str = "faults.csv";
-    const ABOUT: &'static str =
-        "Only with `[[faults]]`. What each fault has done: one row per wire that it is on.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("fault", "Place of the fault in the scenario, from 0."),
-        Column::text("kind", "Its kind: `loss`, `corrupt`, `delay`, `rate` or `down`."),
-        Column::text("wire", "The wire."),
-        Column::integer(
-            "seen",
-            "Frames whose transmission began while the fault lasted (and the wire was down), and that its `match` is \
-                    for.",
-        ),
-        Column::integer(
-            "frames",
-            "Those of them that it took, damaged, delayed or slowed. One that several faults take counts for the first \
-                    of them; one that is lost does not count as damaged.",
-        ),
-        Column::integer(
-            "added_ns",
-            "What a `delay` added to the times of these frames on the wire, or a `rate` to the times for which they \
-                    occupied the port; in all, rounded up. Waiting behind frames that are delayed is not in it.",
-        ),
-        Column::integer("most_added_ns", "The most of it that one frame got."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.fault).add(self.kind).add(&*self.wire).add(self.seen);
-        row.add(self.frames).add(self.added).add(self.most_added);
-    }
-}
+use super::tables::FaultRow;
 
 /// Effects of all faults in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +36,8 @@ impl FaultTotals {
 
 #[cfg(test)]
 mod tests {
+    use units::Nanos;
+
     use super::*;
     use crate::csv::line;
 

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use super::distribution::Distribution;
-use super::fct_by_size::{FctBySizeRow, GroupTimes};
-use super::flow::FlowRow;
+use super::fct_by_size::GroupTimes;
 use super::size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 use super::slowdown::Slowdown;
+use super::tables::{FctBySizeRow, FlowRow};
 
 /// Completion times of the completed flows, in nanoseconds. Percentiles are computed by
 /// [`Distribution`].

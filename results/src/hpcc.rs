@@ -12,10 +12,10 @@ use units::{Nanos, Picos};
 
 use super::column::Key;
 use super::error::ResultsError;
-use super::flow::FlowRow;
 use super::pause_time::PauseReceived;
 use super::staged_file::StagedFile;
 use super::staging::Staging;
+use super::tables::FlowRow;
 use super::text_file::TextFile;
 use queue_lengths::Dumps;
 pub use queue_lengths::{QueueLengths, QueueSampling};

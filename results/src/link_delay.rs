@@ -1,54 +1,8 @@
-//! `link_delay.csv`.
+//! Ranges of measured delays of links.
 
 use units::{Bytes, Nanos};
 
-use super::column::Column;
-use super::row::{Fields, Row};
-
-/// Result of an exchange with a neighbour for a switch port, or the end of results from exchanges.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkDelayRow<'a> {
-    /// Arrival of the response, or of no response: the next request.
-    pub time: Nanos,
-    /// The switch that measured.
-    pub node: &'a str,
-    /// The switch's port.
-    pub port: u16,
-    /// The neighbour at that port.
-    pub peer: &'a str,
-    /// The link's delay, one way.
-    pub link_delay: Option<Nanos>,
-    /// The neighbour's response time, as it declared.
-    pub response: Option<Nanos>,
-    /// Headroom of each lossless ingress queue of the port from now on.
-    pub headroom: Bytes,
-}
-
-impl Row for LinkDelayRow<'_> {
-    const FILE: &'static str = "link_delay.csv";
-    const ABOUT: &'static str = "Only with headroom of kind `adaptive` and a lossless priority. One row per exchange of link \
-                                 delay frames that ended with a response, and one per request \
-                                 that follows ten or more exchanges in a row without one.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("time_ns", "Arrival of the response; instant of the request, if there was none."),
-        Column::text("node", "Switch that measured."),
-        Column::integer("port", "Its port."),
-        Column::text("peer", "The neighbour at that port."),
-        Column::integer("link_delay_ns", "Measured delay of the link: the mean of both ways without the neighbour's own \
-                    time, rounded up. Stamps are whole nanoseconds, so it is right to one. Empty if \
-                    there was no response: the queues have again what was configured.").or_empty(),
-        Column::integer("response_ns", "How long a PAUSE may go unanswered at the neighbour, as it declares; \
-                    empty as well.").or_empty(),
-        Column::integer("headroom_bytes", "Headroom of each lossless ingress queue of the port from now on. More than is \
-                    measured while a queue holds more; less while the shared pool has not enough \
-                    free bytes to give."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.time).add(self.node).add(self.port).add(self.peer);
-        row.add(self.link_delay).add(self.response).add(self.headroom);
-    }
-}
+use super::tables::LinkDelayRow;
 
 /// The extremes of a run's measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

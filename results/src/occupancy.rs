@@ -1,61 +1,15 @@
-//! `occupancy.csv`.
+//! Levels of switches' pools, over the run.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Picos};
 
-use super::column::Column;
 use super::distribution::mean;
 use super::queue::QueueKind;
-use super::row::{Fields, Row};
+use super::tables::OccupancyRow;
 use super::window::Window;
-
-/// Levels of a switch's pool, over the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OccupancyRow {
-    /// The switch.
-    pub node: String,
-    /// `Buffer`, `Shared` or `Headroom`.
-    pub kind: QueueKind,
-    /// Mean over time, rounded half up.
-    pub mean: Bytes,
-    /// Levels that were not exceeded for 50, 90, 99 and 99.9 % of the time.
-    pub percentiles: [Bytes; 4],
-    /// Highest level.
-    pub max: Bytes,
-}
 
 impl OccupancyRow {
     const PER_THOUSAND: [u64; 4] = [500, 900, 990, 999];
-}
-
-impl Row for OccupancyRow {
-    const FILE: &'static str = "occupancy.csv";
-    const ABOUT: &'static str = "Only with `results.occupancy`. How full each switch was, weighted \
-                                 by time over the whole run: each level counts for as long as it \
-                                 held, from one arrival or departure to the next. Nothing is \
-                                 sampled. Percentiles below 256 B are exact, the others too low by \
-                                 less than 1/128 (0.8 %).";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::text("node", "Switch."),
-        Column::text(
-            "kind",
-            "`buffer` (all bytes the switch holds) or its parts `shared` and `headroom`.",
-        ),
-        Column::integer("mean_bytes", "Mean, rounded half up from an exact sum."),
-        Column::integer("p50_bytes", "Level that was not exceeded half of the time."),
-        Column::integer("p90_bytes", "Level that was not exceeded 90 % of the time."),
-        Column::integer("p99_bytes", "Level that was not exceeded 99 % of the time."),
-        Column::integer("p999_bytes", "Level that was not exceeded 99.9 % of the time."),
-        Column::integer("max_bytes", "Highest level, exact, however short."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(&*self.node).add(self.kind.name()).add(self.mean);
-        for percentile in self.percentiles {
-            row.add(percentile);
-        }
-        row.add(self.max);
-    }
 }
 
 /// Bytes that switches held, each switch at each instant.

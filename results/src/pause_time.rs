@@ -1,14 +1,12 @@
-//! `pause_time.csv`.
+//! Pauses of ports, as received and as decided.
 
 use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use super::column::Column;
-use super::pause::{PauseLevel, PauseRow};
-use super::pause_intervals::{Ordered, PauseMeter, PauseTotal};
-use super::row::{Fields, Row};
-use super::share::Share;
+use super::pause::PauseLevel;
+use super::pause_intervals::{PauseMeter, PauseTotal};
+use super::tables::{PauseRow, PauseTimeRow};
 use super::window::Window;
 
 /// A class of a PFC frame that arrived at the sender that it is about.
@@ -31,71 +29,6 @@ pub struct PauseReceived<'a> {
     pub until: Nanos,
     /// Quanta of the frame; 0 resumes. `None` if there was no frame: a watchdog ends the pause.
     pub quanta: Option<u16>,
-}
-
-/// Pauses of a port in one priority.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PauseTimeRow {
-    /// The node that was paused.
-    pub node: String,
-    /// The node's egress port.
-    pub port: u16,
-    /// The priority.
-    pub priority: u8,
-    /// The node that paused it: the neighbour at that port.
-    pub by: String,
-    /// Pauses as received and in effect.
-    pub imposed: PauseTotal,
-    /// Time of `imposed` that lies in the window.
-    pub imposed_in_window: Nanos,
-    /// Pauses as the neighbour decided.
-    pub ordered: Ordered,
-    /// The run's end.
-    pub end: Nanos,
-}
-
-impl Row for PauseTimeRow {
-    const FILE: &'static str = "pause_time.csv";
-    const ABOUT: &'static str = "One row per port and priority that was paused, or that its \
-                                 neighbour decided to pause. `paused_ns` and `longest_ns` are what \
-                                 the paused sender saw: a pause runs from the arrival of \
-                                 a PAUSE frame plus the port's response time, when the port may no \
-                                 longer start a frame of that priority, to the arrival of the \
-                                 RESUME frame, the expiry of the quanta or the run's end.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::text("node", "Host or switch that was paused."),
-        Column::integer("port", "Its port, out of which that priority might not go."),
-        Column::integer("priority", "Paused priority, 0 to 7."),
-        Column::text("by", "Who paused it: the neighbour at that port."),
-        Column::integer(
-            "pauses",
-            "Pauses that began: PAUSE frames that arrived while none was running.",
-        ),
-        Column::integer("paused_ns", "Time in which the pauses were in effect."),
-        Column::decimal(
-            "share",
-            "`paused_ns` as a share of the run (`emulated_ns` in `summary.json`), six \
-                    decimals, rounded down.",
-        ),
-        Column::integer("longest_ns", "Longest of the pauses."),
-        Column::integer(
-            "ordered_pauses",
-            "Decisions of the neighbour to pause, refreshes not counted.",
-        ),
-        Column::integer(
-            "ordered_ns",
-            "From each of these to the decision to resume, or to the run's end: `xoff` and \
-                    `xon` in `pauses.csv`.",
-        ),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        let Self { imposed, ordered, .. } = self;
-        row.add(&*self.node).add(self.port).add(self.priority).add(&*self.by);
-        row.add(imposed.pauses).add(imposed.paused);
-        row.add(Share { part: imposed.paused.0.into(), whole: self.end.0.into() });
-        row.add(imposed.longest).add(ordered.total.pauses).add(ordered.total.paused);
-    }
 }
 
 /// Follows the pauses of each (node, port, priority). Memory grows with their number, not with the

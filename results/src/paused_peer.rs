@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::pause_intervals::PauseTotal;
-use super::pause_time::PauseTimeRow;
+use super::tables::PauseTimeRow;
 
 /// A switch, a neighbour that sends to it, and a priority.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::level::Level;
-use super::queue::QueueRow;
+use super::tables::QueueRow;
 use super::window::Window;
 
 /// Mean queue lengths, by the samples of `queues.csv`, weighted by time, over switch ports that data of flows left by.

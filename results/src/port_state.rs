@@ -1,14 +1,13 @@
-//! `port_states.csv`, and these states counted and timed.
+//! States of ports, counted and timed.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use super::column::Column;
 use super::error::ResultsError;
-use super::pause::{PauseEvent, PauseRow};
-use super::row::{Fields, Row};
+use super::pause::PauseEvent;
+use super::tables::{PauseRow, PortStateRow};
 
 /// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,42 +58,6 @@ impl StateCause {
             Self::Fast | Self::Resume => PortState::Victim,
             Self::Slow | Self::Pause => PortState::Normal,
         }
-    }
-}
-
-/// A change of state, with its cause.
-#[derive(Clone, Copy, Debug)]
-pub struct PortStateRow<'a> {
-    /// Instant of the change.
-    pub time: Nanos,
-    /// The switch.
-    pub node: &'a str,
-    /// The ingress port.
-    pub port: u16,
-    /// Priority of a queue that has its own state; `None` for the state of a port.
-    pub priority: Option<u8>,
-    /// Cause of the change.
-    pub cause: StateCause,
-}
-
-impl Row for PortStateRow<'_> {
-    const FILE: &'static str = "port_states.csv";
-    const ABOUT: &'static str = "Only with `switch.threshold.kind = \"spfc\"`. One row per change of the state of an ingress \
-                                 port. At first all are normal.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("time_ns", "Instant of the change."),
-        Column::text("node", "Switch."),
-        Column::integer("port", "Its ingress port."),
-        Column::integer("priority", "With `state_of = \"queue\"`: the priority of the ingress queue that changes. Otherwise empty.").or_empty(),
-        Column::text("state", "What it is from then on: `victim` or `normal`."),
-        Column::text("cause", "Of a victim `fast` (the count of departures has reached the counting number) or `resume` (the same in \
-                    a period in which the port was paused, and its neighbour resumes). Of a normal one `slow` (a period has \
-                    ended below the counting number) or `pause` (it has paused its neighbour)."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.time).add(self.node).add(self.port).add(self.priority);
-        row.add(self.cause.state().name()).add(self.cause.name());
     }
 }
 

@@ -1,65 +1,11 @@
-//! `queue_pauses.csv`, and these pauses counted and timed.
+//! Pauses of single queues counted and timed.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos};
+use units::Nanos;
 
-use super::column::Column;
-use super::row::{Fields, Row};
-
-/// A switch pauses or resumes one queue of a neighbour, with the reason.
-#[derive(Clone, Copy, Debug)]
-pub struct QueuePauseRow<'a> {
-    /// The instant of the decision, not of the frame's departure.
-    pub time: Nanos,
-    /// The switch that decided.
-    pub node: &'a str,
-    /// The switch's port to the neighbour.
-    pub port: u16,
-    /// The neighbour.
-    pub peer: &'a str,
-    /// The neighbour's queue.
-    pub queue: u8,
-    /// True for a pause, false for a resume.
-    pub paused: bool,
-    /// The length of the switch's own queue that decided.
-    pub length: Bytes,
-    /// The threshold of that queue at that instant.
-    pub threshold: Bytes,
-}
-
-impl Row for QueuePauseRow<'_> {
-    const FILE: &'static str = "queue_pauses.csv";
-    const ABOUT: &'static str = "Only with `switch.backpressure`. One row per decision to pause or \
-                                 to resume a queue of a neighbour.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer(
-            "time_ns",
-            "Instant of the decision. The frame leaves when the port is free.",
-        ),
-        Column::text("node", "Switch that decided."),
-        Column::integer("port", "Its port at which the neighbour is."),
-        Column::text("peer", "The neighbour."),
-        Column::integer(
-            "queue",
-            "The neighbour's queue, as in `egress_queues.csv`; of a host, its NIC's.",
-        ),
-        Column::text("event", "`xoff` (stop) or `xon` (go on)."),
-        Column::integer(
-            "length_bytes",
-            "Of an `xoff`, length of the switch's egress queue that a packet of the neighbour's queue has \
-                    joined, this packet included. Of an `xon`, length of the queue that the last such packet has left.",
-        ),
-        Column::integer("threshold_bytes", "Pause threshold of that queue at that instant."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        let event = if self.paused { "xoff" } else { "xon" };
-        row.add(self.time).add(self.node).add(self.port).add(self.peer).add(self.queue);
-        row.add(event).add(self.length).add(self.threshold);
-    }
-}
+use super::tables::QueuePauseRow;
 
 /// Pauses of single queues, by the decisions of the switches that paused them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +58,8 @@ impl QueuePauseTotals {
 
 #[cfg(test)]
 mod tests {
+    use units::Bytes;
+
     use super::*;
     use crate::csv::line;
 

@@ -2,7 +2,7 @@
 
 mod counted;
 mod options;
-mod whole_tables;
+mod recorded;
 mod worst_flows;
 
 use std::collections::BTreeMap;
@@ -12,40 +12,34 @@ use units::{Bytes, Nanos, Picos};
 use super::active_flows::ActiveFlowsMeter;
 use super::buffer_series::{BufferLevel, BufferSeries};
 use super::counter::Counters;
-use super::deadlock::{DeadlockRow, DeadlockTotals};
-use super::drop::DropRow;
-use super::egress_queue::EgressQueueRow;
+use super::deadlock::DeadlockTotals;
 use super::error::ResultsError;
-use super::flow::FlowRow;
-use super::flow_pause::{FlowPart, FlowPauseRow};
-use super::flow_queue::FlowQueuesRow;
+use super::flow_pause::FlowPart;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
 use super::flow_table::{FlowTablesMeter, FlowTablesRow};
-use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
-use super::held_flow::HeldFlowRow;
 use super::hpcc::{FlowStart, HpccFiles, QueueLengths};
-use super::link_delay::{LinkDelayRange, LinkDelayRow};
-use super::lossy_queue::LossyQueueRow;
-use super::occupancy::{Occupancy, OccupancyRow, OccupancySummary, OccupancyTotals};
-use super::pause::{PauseEvent, PauseRow};
+use super::link_delay::LinkDelayRange;
+use super::occupancy::{Occupancy, OccupancySummary, OccupancyTotals};
+use super::pause::PauseEvent;
 use super::pause_intervals::{Ordered, PausedByLevel};
-use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
+use super::pause_time::{PauseReceived, PauseTimes};
 use super::paused_peer::PausedPeer;
 use super::port_queues::PortQueuesMeter;
-use super::port_state::{PortStateRow, PortStates};
-use super::queue::{QueueKind, QueueRow};
-use super::queue_pause::{QueuePauseRow, QueuePauses};
-use super::rate::RateRow;
+use super::port_state::PortStates;
+use super::queue_pause::QueuePauses;
 use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, RunReport};
+use super::row::Row;
 use super::summary::Summary;
+use super::tables::{FlowTraceRow, OccupancyRow, PauseTimeRow, PortStateRow, WatchdogRow};
 use super::throughput::ThroughputMeter;
-use super::watchdog::{WatchdogRow, WatchdogTotals};
+use super::watchdog::WatchdogTotals;
 use super::window::{Window, WindowSummary};
 use super::wire_log::WireLogRecord;
 use worst_flows::WorstFlows;
 
 pub use options::{RecordOptions, RunDescription};
+pub use recorded::Recorded;
 
 /// Facts of a run, as the engine reports them. Memory grows with the number of labels, ports, counters and flows in
 /// progress (and, for the HPCC simulator's files, of pairs of hosts), not with finished flows, rows or frames.
@@ -131,6 +125,17 @@ impl Record {
         (self.folder, self.throughput) = (None, None);
     }
 
+    /// Adds a row to its table and to what is computed of the run.
+    #[inline]
+    pub fn add<R: Recorded>(&mut self, row: &R) -> Result<(), ResultsError> {
+        row.count(self)?;
+        self.write(row)
+    }
+
+    fn write<R: Row>(&mut self, row: &R) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.write(row))
+    }
+
     /// A flow begins. Flows begin in the order of their numbers.
     pub fn flow_started(&mut self, start: &FlowStart) {
         if let Some(meter) = &mut self.throughput {
@@ -159,9 +164,7 @@ impl Record {
     #[inline]
     pub fn delivered(&mut self, now: Picos, flow: u32, bytes: u64) -> Result<(), ResultsError> {
         match (&mut self.throughput, &mut self.folder) {
-            (Some(meter), Some(folder)) => {
-                meter.deliver(now, flow, bytes, |row| folder.throughput(row))
-            }
+            (Some(meter), Some(folder)) => meter.deliver(now, flow, bytes, |row| folder.write(row)),
             _ => Ok(()),
         }
     }
@@ -169,24 +172,6 @@ impl Record {
     /// Adds a change of a flow's sender.
     pub fn flow_trace(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_trace(row))
-    }
-
-    /// Adds a flow: once each, when it completes or when the run ends without it.
-    pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
-        self.flows.record(row);
-        if let Some(congested) = row.congested {
-            self.by_congestion[usize::from(congested)].record(row);
-        }
-        if let Some((window, flows)) = &mut self.window
-            && window.contains(row.start)
-        {
-            flows.record(row);
-        }
-        if let Some(meter) = &mut self.throughput {
-            meter.end(row.flow);
-        }
-        self.worst_flows.add(row);
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow(row))
     }
 
     /// Counts PFC frames. One frame may carry the decisions for several classes.
@@ -199,19 +184,6 @@ impl Record {
             }
             PauseEvent::Xon => self.resume_frames += frames,
         }
-    }
-
-    /// Adds a decision to pause, refresh or resume one class.
-    pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
-        let taken_over = self.pause_times.order(row);
-        if let Some(states) = &mut self.port_states {
-            states.pause(row);
-        }
-        let Some(folder) = &mut self.folder else { return Ok(()) };
-        if let Some(level) = taken_over {
-            folder.pause(&PauseRow { event: PauseEvent::Xon, level, ..*row })?;
-        }
-        folder.pause(row)
     }
 
     /// Adds a class of a PFC frame that reached the sender that it is about.
@@ -243,12 +215,6 @@ impl Record {
         }
     }
 
-    /// Adds a measurement of a link.
-    pub fn link_delay(&mut self, row: &LinkDelayRow) -> Result<(), ResultsError> {
-        self.link_delays = LinkDelayRange::with(self.link_delays, row);
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.link_delay(row))
-    }
-
     /// Adds the levels of a switch's pools in a run that ended at `end`.
     pub fn occupancy(&mut self, node: &str, mut occupancy: Occupancy, end: Picos) {
         let of_switch = self.buffer_bytes.add(&mut occupancy, end);
@@ -256,103 +222,18 @@ impl Record {
         self.occupancies.extend(occupancy.finish(node, end));
     }
 
-    /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
-    pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
-        if row.kind == QueueKind::Egress
-            && let Some(meter) = &mut self.port_queues
-        {
-            meter.sample(row);
-        }
-        if matches!(row.kind, QueueKind::Buffer | QueueKind::Headroom) {
-            if !self.buffers.contains_key(row.node) {
-                self.buffers.insert(row.node.to_owned(), Default::default());
-            }
-            let (level, series) =
-                self.buffers.get_mut(row.node).expect("the line above put it there");
-            match row.kind {
-                QueueKind::Headroom => level.headroom = row.bytes,
-                _ => level.total = row.bytes,
-            }
-            series.record(row.time, *level);
-        }
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.queue(row))
-    }
-
-    /// Adds a sample of one queue of a priority that has several.
-    pub fn egress_queue(&mut self, row: &EgressQueueRow) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.egress_queue(row))
-    }
-
-    /// Adds a sample of a lossy egress queue.
-    pub fn lossy_queue(&mut self, row: &LossyQueueRow) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.lossy_queue(row))
-    }
-
-    /// Adds a sample of the distribution of flows over a port's queues.
-    pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
-        if let Some(meter) = &mut self.active_flows {
-            meter.record(row);
-        }
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_queues(row))
-    }
-
-    /// Adds a decision to pause or resume one queue.
-    pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
-        self.queue_pauses.get_or_insert_default().record(row);
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
-    }
-
-    /// Adds a decision to pause or resume one flow.
-    pub fn flow_pause(&mut self, row: &FlowPauseRow) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_pause(row))
-    }
-
-    /// Adds a rate that a switch sends to a neighbour.
-    pub fn rate(&mut self, row: &RateRow) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.rate(row))
-    }
-
     /// Adds a change of the state of a port. The run has lasted at least until `known`; later changes are of the run only if
     /// its end is not earlier.
     pub fn port_state(&mut self, row: &PortStateRow, known: Nanos) -> Result<(), ResultsError> {
         let folder = &mut self.folder;
-        let write =
-            |row: &PortStateRow| folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row));
+        let write = |row: &PortStateRow| folder.as_mut().map_or(Ok(()), |folder| folder.write(row));
         self.port_states.get_or_insert_default().take(row, known, write)
-    }
-
-    /// Adds a flow that a pause of one queue holds.
-    pub fn held_flow(&mut self, row: &HeldFlowRow) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.held_flow(row))
-    }
-
-    /// Adds a frame that went no further. Totals come from counters, by [`Summary::drops`].
-    pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
-        self.counters.discard(row);
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
-    }
-
-    /// Adds a cycle of waiting queues, once it has dissolved or the run has ended.
-    pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
-        self.deadlocks.record(row);
-        if let Some(confirmed) = row.confirmed
-            && self.first_deadlock.as_ref().is_none_or(|first| row.onset < first.onset)
-        {
-            self.first_deadlock = Some(ReportedDeadlock {
-                onset: row.onset,
-                confirmed,
-                end: row.end,
-                priorities: row.members.iter().map(|member| member.priority).collect(),
-                queues: row.members.iter().map(|member| member.wire.to_owned()).collect(),
-            });
-        }
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
     }
 
     /// Adds a PFC storm, once it is over or the run has ended, which has come to `now`.
     pub fn storm(&mut self, row: &WatchdogRow, now: Nanos) -> Result<(), ResultsError> {
         self.watchdog.get_or_insert_default().record(row, now);
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.storm(row))
+        self.write(row)
     }
 
     /// Adds frames that were put on wires, or flows.
@@ -384,9 +265,8 @@ impl Record {
         let end = now.to_nanos();
         if let Some(states) = &mut self.port_states {
             let folder = &mut self.folder;
-            let write = |row: &PortStateRow| {
-                folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row))
-            };
+            let write =
+                |row: &PortStateRow| folder.as_mut().map_or(Ok(()), |folder| folder.write(row));
             states.settle(end, write)?;
         }
         let pause_times = self.pause_times.finish(end);
@@ -453,15 +333,13 @@ impl Record {
         };
         if let Some(folder) = &mut self.folder {
             if let Some(meter) = &mut self.throughput {
-                meter.close(|row| folder.throughput(row))?;
+                meter.close(|row| folder.write(row))?;
             }
             folder.close_hpcc()?;
-            folder.whole(&fct_by_size)?;
-            folder.whole(&pause_times)?;
-            folder.whole(&self.counters.finish(&pause_times))?;
-            if !self.occupancies.is_empty() {
-                folder.whole(&self.occupancies)?;
-            }
+            write_all(folder, &fct_by_size)?;
+            write_all(folder, &pause_times)?;
+            write_all(folder, &self.counters.finish(&pause_times))?;
+            write_all(folder, &self.occupancies)?;
         }
         let files = self
             .folder
@@ -481,6 +359,10 @@ impl Record {
             files,
         })
     }
+}
+
+fn write_all<R: Row>(folder: &mut ResultsFolder, rows: &[R]) -> Result<(), ResultsError> {
+    rows.iter().try_for_each(|row| folder.write(row))
 }
 
 /// The first by name of the switches that held most.

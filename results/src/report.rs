@@ -23,16 +23,15 @@ pub use self::quantity::{count, counted, span};
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
-use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::{FctSummary, SlowdownSummary};
 use super::folder::ResultFiles;
 use super::link_delay::LinkDelayRange;
-use super::occupancy::OccupancyRow;
 use super::pause_intervals::PauseTotal;
 use super::paused_peer::PausedPeer;
 use super::queue::QueueKind;
 use super::slowdown::Slowdown;
 use super::summary::{RunEnd, Summary};
+use super::tables::{FctBySizeRow, OccupancyRow};
 
 /// Max rows of a table. A last line counts the omitted rows.
 pub const TABLE_ROWS: usize = 20;

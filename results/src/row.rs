@@ -2,7 +2,7 @@
 
 use units::{BitsPerSecond, Bytes, Nanos};
 
-use super::column::Column;
+use super::column::{Column, ColumnType};
 
 /// A row type: its columns are its header, its schema and its documentation at once.
 pub trait Row {
@@ -22,10 +22,10 @@ pub trait Fields {
     /// Adds the next field.
     fn field(&mut self, field: Field<'_>);
 
-    /// Adds the next field, converted from its type.
+    /// Adds the field of a value.
     #[inline]
-    fn add<'a>(&mut self, value: impl Into<Field<'a>>) -> &mut Self {
-        self.field(value.into());
+    fn add(&mut self, value: impl Value) -> &mut Self {
+        value.add_to(self);
         self
     }
 }
@@ -116,61 +116,94 @@ impl Decimal {
     }
 }
 
-macro_rules! integers {
-    ($($kind:ty),*) => {$(
-        impl From<$kind> for Field<'_> {
+/// A type of the values of a column.
+pub trait Value {
+    /// Type of the column.
+    const KIND: ColumnType;
+    /// True if some values are empty fields.
+    const MAY_BE_EMPTY: bool = false;
+
+    /// The field of a row that has this value.
+    fn field(&self) -> Field<'_>;
+
+    /// Adds the value to a row.
+    #[inline]
+    fn add_to(&self, row: &mut (impl Fields + ?Sized)) {
+        row.field(self.field());
+    }
+}
+
+/// Values of a column that not every table of the row type has. All rows of a table have the value, or none has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sometimes<T>(pub Option<T>);
+
+macro_rules! values {
+    ($($kind:ty: $column:ident, |$value:ident| $field:expr;)+) => {$(
+        impl Value for $kind {
+            const KIND: ColumnType = ColumnType::$column;
+
             #[inline]
-            fn from(value: $kind) -> Self {
-                Self::Integer(value.into())
+            fn field(&self) -> Field<'_> {
+                let $value = self;
+                $field
             }
         }
-    )*};
+    )+};
 }
 
-integers!(u8, u16, u32, u64);
+values! {
+    u8: Integer, |value| Field::Integer((*value).into());
+    u16: Integer, |value| Field::Integer((*value).into());
+    u32: Integer, |value| Field::Integer((*value).into());
+    u64: Integer, |value| Field::Integer(*value);
+    Nanos: Integer, |value| Field::Integer(value.0);
+    Bytes: Integer, |value| Field::Integer(value.0);
+    BitsPerSecond: Integer, |value| Field::Integer(value.0);
+    i64: Integer, |value| Field::Signed(*value);
+    bool: Truth, |value| Field::Truth(*value);
+    Decimal: Decimal, |value| Field::Decimal(*value);
+    str: Text, |value| Field::Text(value);
+    String: Text, |value| Field::Text(value);
+}
 
-macro_rules! quantities {
-    ($($kind:ty),*) => {$(
-        impl From<$kind> for Field<'_> {
-            #[inline]
-            fn from(value: $kind) -> Self {
-                Self::Integer(value.0)
-            }
+impl<T: Value + ?Sized> Value for &T {
+    const KIND: ColumnType = T::KIND;
+    const MAY_BE_EMPTY: bool = T::MAY_BE_EMPTY;
+
+    #[inline]
+    fn field(&self) -> Field<'_> {
+        (**self).field()
+    }
+
+    #[inline]
+    fn add_to(&self, row: &mut (impl Fields + ?Sized)) {
+        (**self).add_to(row);
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    const KIND: ColumnType = T::KIND;
+    const MAY_BE_EMPTY: bool = true;
+
+    #[inline]
+    fn field(&self) -> Field<'_> {
+        self.as_ref().map_or(Field::Empty, Value::field)
+    }
+}
+
+impl<T: Value> Value for Sometimes<T> {
+    const KIND: ColumnType = T::KIND;
+
+    #[inline]
+    fn field(&self) -> Field<'_> {
+        self.0.as_ref().map_or(Field::Empty, Value::field)
+    }
+
+    #[inline]
+    fn add_to(&self, row: &mut (impl Fields + ?Sized)) {
+        if let Some(value) = &self.0 {
+            value.add_to(row);
         }
-    )*};
-}
-
-quantities!(Nanos, Bytes, BitsPerSecond);
-
-impl From<i64> for Field<'_> {
-    fn from(value: i64) -> Self {
-        Self::Signed(value)
-    }
-}
-
-impl From<bool> for Field<'_> {
-    fn from(value: bool) -> Self {
-        Self::Truth(value)
-    }
-}
-
-impl From<Decimal> for Field<'_> {
-    fn from(value: Decimal) -> Self {
-        Self::Decimal(value)
-    }
-}
-
-impl<'a> From<&'a str> for Field<'a> {
-    #[inline]
-    fn from(value: &'a str) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a, T: Into<Field<'a>>> From<Option<T>> for Field<'a> {
-    #[inline]
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Empty, Into::into)
     }
 }
 
@@ -225,9 +258,9 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_empty() {
-        assert_eq!(Field::from(None::<u8>), Field::Empty);
-        assert_eq!(Field::from(Some(Bytes(7))), Field::Integer(7));
-        assert_eq!(Field::from(-7_i64), Field::Signed(-7));
-        assert_eq!(Field::from(Some("x")), Field::Text("x"));
+        assert_eq!(None::<u8>.field(), Field::Empty);
+        assert_eq!(Some(Bytes(7)).field(), Field::Integer(7));
+        assert_eq!((-7_i64).field(), Field::Signed(-7));
+        assert_eq!(Some("x").field(), Field::Text("x"));
     }
 }

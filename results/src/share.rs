@@ -1,6 +1,7 @@
 //! Parts of a whole in tables.
 
-use super::row::{Decimal, Field};
+use super::column::ColumnType;
+use super::row::{Decimal, Field, Value};
 
 /// A part of a whole, with six decimals, rounded down; 0 of nothing.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +12,12 @@ pub struct Share {
     pub whole: u128,
 }
 
-impl From<Share> for Field<'_> {
-    fn from(share: Share) -> Self {
-        let millionths = share.part.saturating_mul(1_000_000) / share.whole.max(1);
-        Self::Decimal(Decimal::new(i128::try_from(millionths).unwrap_or(i128::MAX), 6))
+impl Value for Share {
+    const KIND: ColumnType = ColumnType::Decimal;
+
+    fn field(&self) -> Field<'_> {
+        let millionths = self.part.saturating_mul(1_000_000) / self.whole.max(1);
+        Field::Decimal(Decimal::new(i128::try_from(millionths).unwrap_or(i128::MAX), 6))
     }
 }
 
@@ -28,7 +31,7 @@ mod tests {
             [(2, 3, 666_666), (3, 3, 1_000_000), (7, 2, 3_500_000), (0, 0, 0)]
         {
             let expected = Field::Decimal(Decimal::new(millionths, 6));
-            assert_eq!(Field::from(Share { part, whole }), expected);
+            assert_eq!(Share { part, whole }.field(), expected);
         }
     }
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Nanos;
 
-use super::row::{Decimal, Field};
+use super::column::ColumnType;
+use super::row::{Decimal, Field, Value};
 
 /// Flow completion time over ideal completion time, in ten-thousandths, rounded half up.
 ///
@@ -30,9 +31,11 @@ impl fmt::Display for Slowdown {
     }
 }
 
-impl From<Slowdown> for Field<'_> {
-    fn from(slowdown: Slowdown) -> Self {
-        Self::Decimal(Decimal::new(slowdown.0, 4))
+impl Value for Slowdown {
+    const KIND: ColumnType = ColumnType::Decimal;
+
+    fn field(&self) -> Field<'_> {
+        Field::Decimal(Decimal::new(self.0, 4))
     }
 }
 

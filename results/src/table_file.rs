@@ -63,17 +63,18 @@ pub enum TableFile<'a, W: Write + Send> {
 }
 
 impl<'a, W: Write + Send> TableFile<'a, W> {
-    /// An empty table of rows of this type, or of some of its columns. Errors name `path`.
-    pub fn new<R: Row>(
+    /// An empty table with these columns, of rows that `about` describes. Errors name `path`.
+    pub fn new(
         format: TableFormat,
         writer: W,
         path: &Path,
+        about: &str,
         columns: &[Column<'a>],
     ) -> Result<Self, ResultsError> {
         match format {
             TableFormat::Csv => CsvTable::new(writer, path, columns.iter().copied()).map(Self::Csv),
             TableFormat::Parquet => {
-                let table = ParquetTable::new(writer, path, R::ABOUT, columns)?;
+                let table = ParquetTable::new(writer, path, about, columns)?;
                 Ok(Self::Parquet(Box::new(table)))
             }
         }

@@ -1,48 +1,9 @@
-//! `throughput.csv`.
+//! Payload of flows by intervals.
 
-use units::{BitsPerSecond, Nanos, Picos};
+use units::{BitsPerSecond, Picos};
 
-use super::column::Column;
 use super::error::ResultsError;
-use super::row::{Fields, Row};
-
-/// Payload that a receiver got of a flow in an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThroughputRow {
-    /// Start of the interval.
-    pub start: Nanos,
-    /// The flow's number.
-    pub flow: u32,
-    /// Payload bytes that arrived in order, above zero.
-    pub bytes: u64,
-    /// These bytes over the interval, rounded half up.
-    pub rate: BitsPerSecond,
-}
-
-impl Row for ThroughputRow {
-    const FILE: &'static str = "throughput.csv";
-    const ABOUT: &'static str = "Only with `results.throughput`. One row per interval and flow of \
-                                 which payload arrived in that interval; in order of time, then of \
-                                 flows. Intervals lie end to end from the run's start on.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("start_ns", "Start of the interval."),
-        Column::integer("flow", "Number of the flow, as in `flows.csv`."),
-        Column::integer(
-            "bytes",
-            "Payload bytes of the flow whose packets arrived at its receiver in the \
-                    interval, whole and in order: what comes twice or behind a gap is not counted.",
-        ),
-        Column::integer(
-            "bits_per_second",
-            "`bytes` over the whole interval, rounded half up from integers, also where the \
-                    flow or the run ended within it.",
-        ),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.start).add(self.flow).add(self.bytes).add(self.rate);
-    }
-}
+use super::tables::ThroughputRow;
 
 /// Counts the bytes of one interval after the other. Memory grows with the flows under way.
 #[derive(Clone, Debug)]

@@ -1,10 +1,9 @@
-//! `watchdog.csv`, and PFC storms in `summary.json`.
+//! PFC storms in `summary.json`.
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use super::column::Column;
-use super::row::{Fields, Row};
+use super::tables::WatchdogRow;
 
 /// Some packets of a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,81 +12,6 @@ pub struct StormTraffic {
     pub packets: u64,
     /// Bytes of these packets.
     pub bytes: u64,
-}
-
-/// A PFC storm that the watchdog of a switch has detected.
-#[derive(Clone, Copy, Debug)]
-pub struct WatchdogRow<'a> {
-    /// Instant of the detection.
-    pub detected: Nanos,
-    /// End of the storm; `None` if it was not over at the run's end.
-    pub restored: Option<Nanos>,
-    /// The switch.
-    pub node: &'a str,
-    /// The port that the neighbour pauses.
-    pub port: u16,
-    /// The neighbour.
-    pub peer: &'a str,
-    /// The priority.
-    pub priority: u8,
-    /// Action of the watchdog.
-    pub action: &'a str,
-    /// Packets that waited at the detection.
-    pub waiting: StormTraffic,
-    /// Packets dropped that were to leave by the port.
-    pub egress_dropped: StormTraffic,
-    /// Packets dropped that came in by the port.
-    pub ingress_dropped: StormTraffic,
-    /// Packets sent in spite of the storm.
-    pub forwarded: StormTraffic,
-}
-
-impl Row for WatchdogRow<'_> {
-    const FILE: &'static str = "watchdog.csv";
-    const ABOUT: &'static str = "Only with `switch.watchdog`. One row per PFC storm that a switch has detected, in the order in which \
-                                 they were over, and at the end those that the run's end found.";
-    const COLUMNS: &'static [Column<'static>] = &[
-        Column::integer("detected_ns", "When it was detected."),
-        Column::integer("restored_ns", "When it was over; empty if it lasted until the run's end.")
-            .or_empty(),
-        Column::text("node", "The switch."),
-        Column::integer("port", "The port whose neighbour paused it without end."),
-        Column::text("peer", "The neighbour."),
-        Column::integer("priority", "The priority that was paused."),
-        Column::text("action", "What the watchdog did: `drop`, `forward` or `alert` (nothing)."),
-        Column::integer(
-            "waiting_packets",
-            "Packets of the priority that waited at the port when it was detected.",
-        ),
-        Column::integer("waiting_bytes", "Their bytes."),
-        Column::integer(
-            "egress_dropped_packets",
-            "Packets of the priority that were to leave by the port and were dropped during the storm, those that \
-                    waited included: `watchdog-egress` in `drops.csv`.",
-        ),
-        Column::integer("egress_dropped_bytes", "Their bytes."),
-        Column::integer(
-            "ingress_dropped_packets",
-            "Packets of the priority that came in by the port and were dropped during the storm: \
-                    `watchdog-ingress` in `drops.csv`.",
-        ),
-        Column::integer("ingress_dropped_bytes", "Their bytes."),
-        Column::integer(
-            "forwarded_packets",
-            "Packets of the priority that the port sent during the storm in spite of pauses.",
-        ),
-        Column::integer("forwarded_bytes", "Their bytes."),
-    ];
-
-    fn fields(&self, row: &mut impl Fields) {
-        row.add(self.detected).add(self.restored).add(self.node).add(self.port).add(self.peer);
-        row.add(self.priority).add(self.action);
-        let Self { waiting, egress_dropped, ingress_dropped, forwarded, .. } = *self;
-        for StormTraffic { packets, bytes } in [waiting, egress_dropped, ingress_dropped, forwarded]
-        {
-            row.add(packets).add(bytes);
-        }
-    }
 }
 
 /// Totals of all storms of a run.

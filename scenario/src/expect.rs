@@ -22,7 +22,7 @@ pub use written::Written;
 
 use super::Scenario;
 use super::document::{Document, suggestion};
-use super::omitted::TABLES;
+use super::omitted;
 use super::report::ScenarioError;
 
 /// Maximum number of expectations in a scenario; each is evaluated separately at the run's end.
@@ -57,7 +57,7 @@ pub enum Subject {
     },
     /// A number computed from rows of a table.
     Table {
-        /// Name of the table without `.csv`: one of [`TABLES`], and not omitted.
+        /// Name of the table without `.csv`: one of [`results::TABLES`], and not omitted.
         table: String,
         /// Column of the table; `None` counts rows.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,9 +224,13 @@ impl ExpectKeys {
             }
             (None, Some(table)) => {
                 let table = table.strip_suffix(".csv").map_or(table.clone(), str::to_owned);
-                if !TABLES.contains(&table.as_str()) {
+                if !omitted::names().any(|name| name == table) {
                     let title = format!("no table is called `{table}`");
-                    return error("table", &title, &suggestion(&table, "the tables are", TABLES));
+                    return error(
+                        "table",
+                        &title,
+                        &suggestion(&table, "the tables are", omitted::names()),
+                    );
                 }
                 if scenario.results.omit.covers(&table) {
                     let title = format!("`results.omit` leaves {table}.csv out");

@@ -111,7 +111,7 @@ pub use lossy::{
     FairShares, FlowTable, Lossy, LossyPeriod, LossyPool, Prioritisation,
 };
 pub use names::Names;
-pub use omitted::{Omitted, TABLES};
+pub use omitted::Omitted;
 pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use results::{ColumnType, Field, Value};
+
 /// A number in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Decimal(pub i128);
@@ -47,9 +49,11 @@ impl Decimal {
     }
 }
 
-impl From<Decimal> for results::Field<'_> {
-    fn from(decimal: Decimal) -> Self {
-        Self::Decimal(results::Decimal::new(decimal.0, 6).trimmed())
+impl Value for Decimal {
+    const KIND: ColumnType = ColumnType::Decimal;
+
+    fn field(&self) -> Field<'_> {
+        Field::Decimal(results::Decimal::new(self.0, 6).trimmed())
     }
 }
 

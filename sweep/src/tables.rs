@@ -151,10 +151,10 @@ pub fn write<W: Write + Send>(
     [runs, cells]: [W; 2],
 ) -> Result<(), ResultsError> {
     let axes = Axes::of(plan);
-    let mut runs =
-        TableFile::new::<RunRow>(format, runs, Path::new(RUNS_TABLE), &axes.columns(RUN_COLUMNS))?;
-    let columns = axes.columns(CELL_COLUMNS);
-    let mut cells = TableFile::new::<CellRow>(format, cells, Path::new(CELLS_TABLE), &columns)?;
+    let (columns, path) = (axes.columns(RUN_COLUMNS), Path::new(RUNS_TABLE));
+    let mut runs = TableFile::new(format, runs, path, RunRow::ABOUT, &columns)?;
+    let (columns, path) = (axes.columns(CELL_COLUMNS), Path::new(CELLS_TABLE));
+    let mut cells = TableFile::new(format, cells, path, CellRow::ABOUT, &columns)?;
     // Seeds vary fastest, so runs of a cell are consecutive.
     for cell in plan.runs.chunk_by(|one, next| one.choices == next.choices) {
         let mut gathered = Cell::default();

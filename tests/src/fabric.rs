@@ -76,40 +76,9 @@ use tempfile::TempDir;
 use capture::CapturedFrame;
 use results::Table;
 
-/// Files of a results folder that two runs have in common, byte for byte; tables as CSV and as Parquet.
-const SAME_FILES: [&str; 31] = [
-    "flows.csv",
-    "fct_by_size.csv",
-    "throughput.csv",
-    "flow_trace.csv",
-    "pauses.csv",
-    "pause_time.csv",
-    "queues.csv",
-    "egress_queues.csv",
-    "queue_pauses.csv",
-    "flow_pauses.csv",
-    "rates.csv",
-    "port_states.csv",
-    "flow_queues.csv",
-    "lossy_queues.csv",
-    "held_flows.csv",
-    "occupancy.csv",
-    "link_delay.csv",
-    "links.csv",
-    "link_priorities.csv",
-    "counters.csv",
-    "drops.csv",
-    "watchdog.csv",
-    "faults.csv",
-    "deadlocks.csv",
-    "distributions.csv",
-    "fct.txt",
-    "pfc.txt",
-    "qlen.txt",
-    "capture.pcapng",
-    "wire_log.bin",
-    "summary.json",
-];
+/// Files of a results folder beside its tables that two runs have in common, byte for byte.
+const SAME_FILES: [&str; 6] =
+    ["fct.txt", "pfc.txt", "qlen.txt", "capture.pcapng", "wire_log.bin", "summary.json"];
 
 /// Every frame of every wire in the capture.
 pub const CAPTURE_ALL: &str = r#"captures=[{ wires = ["*"], filter = "all" }]"#;
@@ -303,12 +272,13 @@ impl Run {
     /// Asserts that two runs wrote equal files, except for the files `apart`.
     #[track_caller]
     pub fn assert_same_but_for(&self, other: &Self, apart: &[&str]) {
-        let names = SAME_FILES.into_iter().filter(|name| !apart.contains(name));
-        let as_parquet = |name: &str| {
-            let table = TABLES.iter().find(|table| table.file == name);
-            table.map(|table| TableFormat::Parquet.file(table.file))
+        let table = |table: &::results::Table| {
+            TableFormat::ALL.map(|format| (table.file, format.file(table.file)))
         };
-        for name in names.flat_map(|name| as_parquet(name).into_iter().chain([name.to_owned()])) {
+        let tables = TABLES.iter().flat_map(table);
+        let others = SAME_FILES.map(|name| (name, name.to_owned()));
+        let all = tables.chain(others).filter(|(name, _)| !apart.contains(name));
+        for (_, name) in all {
             let (ours, theirs) = (self.comparable(&name), other.comparable(&name));
             let same = ours == theirs;
             assert!(same, "{}: {name}: {}", self.scenario.name, difference(&ours, &theirs));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use emulation::run::table_format;
-use results::{Column, Counter, PauseRow, TABLES, TableError, TableReader, counted};
+use emulation::tables::missing_setting;
+use results::{Column, Counter, PauseRow, Table, TableError, TableReader, counted};
 use scenario::document::suggestion;
 use scenario::{Aggregate, Plain, Refusal, Scenario, ScenarioError, Written};
 use sweep::Decimal;
@@ -14,33 +15,6 @@ use super::verdict::Finding;
 
 /// The last of the eight priorities.
 const LAST_PRIORITY: Decimal = Decimal::whole(7);
-
-/// Name of a table that not every run has, the setting that enables it, and a function that returns true if a scenario
-/// enables it.
-type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
-
-const CONDITIONS: [Condition; 16] = [
-    ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
-    ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
-    ("port_states", "switch.threshold of kind \"spfc\"", |it| it.spfc().is_some()),
-    ("egress_queues", "switch.flow_queues or switch.backpressure", |it| {
-        it.switch.spread().next().is_some()
-    }),
-    ("flow_queues", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("queue_pauses", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("flow_pauses", "switch.backpressure of kind \"ofc\"", |it| it.switch.ofc().is_some()),
-    ("rates", "switch.pause_rule of kind \"gfc\"", |it| it.switch.tells_rates()),
-    ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
-    ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
-    ("link_priorities", "results.link_priorities = true", |it| it.results.link_priorities),
-    ("occupancy", "results.occupancy = true", |it| it.results.occupancy),
-    ("distributions", "results.distributions = true", |it| it.results.distributions),
-    ("link_delay", "switch.headroom of kind \"adaptive\"", |it| {
-        it.switch.headroom.measurement_period().is_some() && it.switch.lossless.count() != 0
-    }),
-    ("watchdog", "switch.watchdog", |it| it.switch.watchdog.is_some()),
-    ("faults", "[[faults]]", |it| !it.faults.is_empty()),
-];
 
 /// A table that a run of the scenario writes.
 pub(super) struct Known {
@@ -53,21 +27,18 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Finds a table by a name in [`scenario::TABLES`].
+    /// Finds a table by a name in [`results::TABLES`].
     pub(super) fn of(
         name: &str,
         scenario: &Scenario,
         written: &Written,
     ) -> Result<Self, ScenarioError> {
-        let condition =
-            CONDITIONS.iter().find(|(table, _, holds)| *table == name && !holds(scenario));
-        if let Some((_, asks, _)) = condition {
+        if let Some(asks) = missing_setting(name, scenario) {
             let file = table_format(scenario).file(name);
             let title = format!("a run of this scenario writes no {file}");
             return Err(written.error("table", &title, &format!("add {asks}, which asks for it")));
         }
-        let table = TABLES.iter().find(|it| it.file.strip_suffix(".csv") == Some(name));
-        let table = table.expect("results document every table that a scenario can name");
+        let table = Table::find(name).expect("a scenario names no other tables");
         let columns = match name {
             "pauses" => PauseRow::columns(scenario.spfc().is_some()),
             _ => table.columns,

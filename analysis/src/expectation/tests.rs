@@ -237,7 +237,7 @@ fn a_run_writes_the_tables_that_are_expected_of_it_with_fields_of_their_kinds() 
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
         run::run(&scenario, Some(folder.path()), Threads::ONE, &mut watch).unwrap();
         let written = &scenario.expectations[0].written;
-        for name in scenario::TABLES {
+        for name in results::TABLES.iter().map(|table| table.name) {
             let path = folder.path().join(format!("{name}.csv"));
             let known = table::Known::of(name, &scenario, written);
             assert_eq!(known.is_ok(), path.exists(), "{name} with {sets:?}");

@@ -56,13 +56,11 @@ impl<W: Wires> Engine<'_, W> {
         self.dump_queues(true)?;
         self.finish_storms()?;
         let faults = self.fault_rows();
-        if !self.scenario.faults.is_empty() {
-            self.recorder.record.faults(&faults)?;
-        }
-        self.recorder.record.links(&self.link_rows())?;
-        if self.scenario.results.link_priorities {
-            self.recorder.record.link_priorities(&self.link_priority_rows())?;
-        }
+        let (links, link_priorities) = (self.link_rows(), self.link_priority_rows());
+        let record = &mut self.recorder.record;
+        faults.iter().try_for_each(|row| record.add(row))?;
+        links.iter().try_for_each(|row| record.add(row))?;
+        link_priorities.iter().try_for_each(|row| record.add(row))?;
         let counters = self.port_counters();
         self.recorder.record.counters(counters);
         if end == RunEnd::Drained {
@@ -156,7 +154,8 @@ impl<W: Wires> Engine<'_, W> {
         for (id, occupancy) in occupancies {
             self.recorder.record.occupancy(&fabric.switch(id).name, *occupancy, self.now);
         }
-        Ok(all.map_or(Ok(()), |all| self.recorder.record.measurements(&all))?)
+        let rows = all.map(|all| all.rows()).unwrap_or_default();
+        Ok(rows.iter().try_for_each(|row| self.recorder.record.add(row))?)
     }
 
     /// Records PFC storms that are not over, by switch.

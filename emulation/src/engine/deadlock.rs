@@ -327,7 +327,7 @@ impl<W: Wires> Engine<'_, W> {
                 cause: WaitCause::Class(pause_level(level)),
             })
             .collect();
-        self.recorder.deadlock(&DeadlockRow {
+        self.recorder.add(&DeadlockRow {
             circle: circle.number,
             onset: circle.onset,
             confirmed: circle.confirmed,

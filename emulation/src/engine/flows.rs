@@ -111,7 +111,7 @@ impl<W: Wires> Engine<'_, W> {
         let row = FlowRow { congested, ..row };
         #[cfg(feature = "kernel")]
         self.tell_waiter(&row);
-        self.recorder.flow(&row)?;
+        self.recorder.add(&row)?;
         self.prune_told_flows();
         if self.scenario.results.explain {
             let logged = WireLogRecord::of_flow(number, flow.start, Some(completion.at));
@@ -129,7 +129,7 @@ impl<W: Wires> Engine<'_, W> {
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
             let congested = self.recorder.is_congested(flow);
             let row = flow_row(self.scenario, flow, None, counts);
-            self.recorder.flow(&FlowRow { congested, ..row })?;
+            self.recorder.add(&FlowRow { congested, ..row })?;
             if self.scenario.results.explain {
                 let logged = WireLogRecord::of_flow(flow.id, flow.start, None);
                 self.recorder.wires(std::iter::once(&logged))?;

@@ -9,10 +9,10 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    BufferLevel, DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow,
-    FlowTablesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent,
-    PauseReceived, PauseRow, PortState, PortStateRow, QueuePauseRow, QueueRow, RateRow, Record,
-    ResultsError, StateCause, StormTraffic, WatchdogRow, WireLogRecord,
+    BufferLevel, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow,
+    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
+    PortStateRow, QueuePauseRow, QueueRow, RateRow, Record, Recorded, ResultsError, StateCause,
+    StormTraffic, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
@@ -79,15 +79,9 @@ impl<'a> Recorder<'a> {
         Some(paused.is_some_and(|at| at >= flow.start))
     }
 
-    /// Records a flow that is over.
-    pub fn flow(&mut self, row: &FlowRow<'_>) -> Result<(), ResultsError> {
-        let told = self.record.flow(row);
-        self.survive(told)
-    }
-
-    /// Records a cycle of waiting that is over.
-    pub fn deadlock(&mut self, row: &DeadlockRow<'_>) -> Result<(), ResultsError> {
-        let told = self.record.deadlock(row);
+    /// Records a row of a table.
+    pub fn add<R: Recorded>(&mut self, row: &R) -> Result<(), ResultsError> {
+        let told = self.record.add(row);
         self.survive(told)
     }
 
@@ -137,29 +131,29 @@ impl<'a> Recorder<'a> {
             }
             Note::QueueTold { port, queue, paused, reason } => {
                 let told = (node, port, peer(port));
-                record.queue_pause(&queue_pause_row(time, told, queue, paused, reason))
+                record.add(&queue_pause_row(time, told, queue, paused, reason))
             }
             Note::RateTold { port, priority, kilobits_per_second, reason } => {
                 let told = (node, port, peer(port));
-                record.rate(&rate_row(time, told, priority, kilobits_per_second, reason))
+                record.add(&rate_row(time, told, priority, kilobits_per_second, reason))
             }
             Note::FlowsTold(ref told) => {
                 let rows = self.told_flows.tell(scenario, entry, told);
-                rows.iter().try_for_each(|row| record.flow_pause(row))
+                rows.iter().try_for_each(|row| record.add(row))
             }
             Note::SampledTables { port, rows } => {
                 record.flow_tables(&FlowTablesRow { time, node, port, rows });
                 Ok(())
             }
             Note::Held { port, queue, flow } => {
-                record.held_flow(&HeldFlowRow { time, node, port, by: peer(port), queue, flow })
+                record.add(&HeldFlowRow { time, node, port, by: peer(port), queue, flow })
             }
             Note::PauseReceived { wire, priority, until, quanta } => {
                 self.pause_received(entry, wire, priority, (until, quanta))
             }
             Note::Dropped { port, priority, reason, length } => {
                 self.count_drop(entry.node, priority, reason);
-                self.record.drop_event(&drop_row(time, node, Some(port), priority, reason, length))
+                self.record.add(&drop_row(time, node, Some(port), priority, reason, length))
             }
             Note::Lost { wire, priority, length, is_pause, reason } => {
                 if is_pause {
@@ -171,24 +165,24 @@ impl<'a> Recorder<'a> {
             Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
             Note::LinkDelay { port, headroom, measured } => {
                 let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
-                record.link_delay(&link_delay_row(time, (node, port), peer, headroom, measured))
+                record.add(&link_delay_row(time, (node, port), peer, headroom, measured))
             }
-            Note::Sampled(ref counters) => counters
-                .iter()
-                .try_for_each(|counter| record.queue(&queue_row(time, node, counter))),
+            Note::Sampled(ref counters) => {
+                counters.iter().try_for_each(|counter| record.add(&queue_row(time, node, counter)))
+            }
             Note::SampledPeak { since, total, headroom } => {
                 record.buffer_peak(node, since.to_nanos(), time, BufferLevel { total, headroom });
                 Ok(())
             }
             Note::SampledQueue { port, priority, queue, bytes } => {
                 let bytes = Bytes(bytes);
-                record.egress_queue(&EgressQueueRow { time, node, port, priority, queue, bytes })
+                record.add(&EgressQueueRow { time, node, port, priority, queue, bytes })
             }
             Note::SampledLossy { port, priority, queue, ref sample } => {
-                record.lossy_queue(&lossy_queue_row(time, node, (port, priority, queue), sample))
+                record.add(&lossy_queue_row(time, node, (port, priority, queue), sample))
             }
             Note::SampledFlows { port, flows } => {
-                record.flow_queues(&flow_queues_row(time, node, port, &flows))
+                record.add(&flow_queues_row(time, node, port, &flows))
             }
             Note::Captured { interface, ref bytes, dropped } => {
                 let comment = dropped.map(capture_comment);
@@ -237,7 +231,7 @@ impl<'a> Recorder<'a> {
             _ => (&wire.name, None),
         };
         let row = drop_row(entry.at.to_nanos(), place, port, priority, reason, length);
-        self.record.drop_event(&row)
+        self.record.add(&row)
     }
 
     /// Counts a PAUSE that was lost on the way from a node.
@@ -283,7 +277,7 @@ impl<'a> Recorder<'a> {
         let fabric = self.scenario.fabric();
         let peer = fabric.peer(entry.node, port);
         for priority in priority::of_mask(classes) {
-            self.record.pause(&PauseRow {
+            self.record.add(&PauseRow {
                 time: entry.at.to_nanos(),
                 node: &fabric.node(entry.node).name,
                 port,

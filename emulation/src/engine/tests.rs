@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use results::{Manifest, ResultsFolder, ResultsOptions, RunDescription, RunEnd};
+use results::{Manifest, RunDescription, RunEnd};
 use scenario::Scenario;
 use topology::NodeKind;
 use units::Picos;
@@ -22,7 +22,7 @@ use super::{Engine, Finished, Progress, RunError, ThreadUse, Watch};
 use crate::datapath::Wires;
 use crate::datapath::memory::MemoryWires;
 use crate::partition::Place;
-use crate::run::{in_memory, record};
+use crate::run::{claim, in_memory, record};
 
 /// Hosts on `s0` at 8 Gbit/s, where a byte takes a nanosecond, with little buffer; `head` is what comes
 /// before all tables.
@@ -82,8 +82,7 @@ fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
     let scenario = scenario(&text);
     let left = |part: u64, begins_backwards: bool| {
         let folder = tempfile::tempdir().expect("a folder");
-        let results = ResultsFolder::create(folder.path(), &ResultsOptions::default());
-        let results = results.expect("it is empty");
+        let results = claim(&scenario, folder.path(), &[]).expect("it is empty");
         let fabric = in_memory(&scenario).expect("memory for a few switches");
         let record = record(&scenario, Some(results));
         let mut engine = Engine::new(&scenario, fabric, record, &[], ThreadUse::ONE);

@@ -5,6 +5,11 @@ use crate::hpcc::{HpccNode, QueueSampling};
 use crate::occupancy::Occupancy;
 use crate::pause::PauseEvent;
 use crate::table_reader::TableReader;
+use crate::tables::{
+    DeadlockRow, DropRow, EgressQueueRow, FaultRow, FlowQueuesRow, FlowRow, FlowTraceRow,
+    HeldFlowRow, LinkDelayRow, LinkRow, LossyQueueRow, OccupancyRow, PauseRow, PortStateRow,
+    QueueRow, ThroughputRow, WatchdogRow,
+};
 use std::fs;
 
 fn options() -> ResultsOptions {
@@ -13,20 +18,11 @@ fn options() -> ResultsOptions {
     ResultsOptions {
         wires,
         snap_bytes: 0,
-        throughput: true,
-        flow_trace_rows: Some(1),
-        link_delay: true,
-        egress_queues: true,
-        queue_pauses: true,
-        flow_pauses: true,
-        rates: true,
-        lossy_queues: true,
-        held_flows: true,
-        port_states: true,
-        watchdog: true,
-        wire_log: true,
-        omitted: BTreeSet::new(),
+        tables: TABLES.iter().map(|table| table.name).collect(),
         format: TableFormat::Csv,
+        port_states: true,
+        flow_trace_rows: Some(1),
+        wire_log: true,
         hpcc: Some(hpcc()),
     }
 }
@@ -98,23 +94,18 @@ fn run_with(folder: &Path, options: &ResultsOptions) -> ResultFiles {
         let kind = crate::QueueKind::Egress;
         let bytes = Bytes(u64::from(step / 10));
         let (port, priority) = (Some(0), Some(3));
-        results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
+        results.write(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
         let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
-        results.pause(&pause(time, event)).unwrap();
+        results.write(&pause(time, event)).unwrap();
         results.capture(0, time, &[step.to_le_bytes()[0]; 64], None).unwrap();
-        results.flow(&flow(step)).unwrap();
+        results.write(&flow(step)).unwrap();
         let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
-        results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
+        results.write(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
     }
-    results.whole::<FaultRow>(&[]).unwrap();
-    results.whole::<FctBySizeRow>(&[]).unwrap();
-    results.whole::<PauseTimeRow>(&[]).unwrap();
-    results.whole::<LinkRow>(&[]).unwrap();
-    results.whole::<LinkPriorityRow>(&[]).unwrap();
-    results.whole::<CounterRow>(&[]).unwrap();
-    results.storm(&crate::watchdog::tests::row()).unwrap();
-    results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
-    results.whole::<DistributionRow>(&[]).unwrap();
+    results.write(&crate::watchdog::tests::row()).unwrap();
+    for row in Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO) {
+        results.write(&row).unwrap();
+    }
     results.close_hpcc().unwrap();
     let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
     results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
@@ -125,9 +116,10 @@ fn two_runs_leave_the_same_bytes() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let files = run(first.path());
     assert_eq!(files.files, run(second.path()).files);
-    assert_eq!(files.files.iter().map(|(name, _)| name).collect::<Vec<_>>(), FILES);
-    for name in FILES {
-        let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(name)).unwrap();
+    let names = super::files(&[TableFormat::Csv]);
+    assert!(files.files.iter().map(|(name, _)| name).eq(&names));
+    for name in names {
+        let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(&name)).unwrap();
         assert!(read(&first) == read(&second), "{name} differs");
     }
     assert_eq!(files.capture(), Some(first.path().join(CAPTURE_FILE)));
@@ -150,7 +142,7 @@ fn an_aborted_run_leaves_nothing() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("out");
     let mut results = ResultsFolder::create(&folder, &options()).unwrap();
-    results.flow(&flow(0)).unwrap();
+    results.write(&flow(0)).unwrap();
     drop(results);
     assert!(!folder.exists());
 }
@@ -160,15 +152,16 @@ fn an_aborted_run_leaves_nothing() {
 fn a_row_of_each_kind_is_in_its_file() {
     let temp = tempfile::tempdir().unwrap();
     let mut results = ResultsFolder::create(temp.path(), &options()).unwrap();
-    results.flow(&flow(41)).unwrap();
-    results.pause(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
+    results.write(&flow(41)).unwrap();
+    results.hpcc().unwrap().flow(&flow(41)).unwrap();
+    results.write(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
     let (time, node, bytes) = (Nanos(43), "s0", Bytes(9));
     let kind = crate::QueueKind::Buffer;
     let (port, priority) = (None, None);
-    results.queue(&QueueRow { time, node, kind, port, priority, bytes }).unwrap();
+    results.write(&QueueRow { time, node, kind, port, priority, bytes }).unwrap();
     let (time, reason) = (Nanos(44), "headroom-exhausted");
     let class = crate::drop::DropClass::Policy;
-    results.drop_event(&DropRow { time, node, port, priority, reason, class, bytes }).unwrap();
+    results.write(&DropRow { time, node, port, priority, reason, class, bytes }).unwrap();
     let (confirmed, end, members) = (None, Some(Nanos(47)), &[]);
     let circle = DeadlockRow {
         circle: 45,
@@ -178,20 +171,20 @@ fn a_row_of_each_kind_is_in_its_file() {
         end,
         members,
     };
-    results.deadlock(&circle).unwrap();
+    results.write(&circle).unwrap();
     let (start, rate) = (Nanos(48), BitsPerSecond(49));
-    results.throughput(&ThroughputRow { start, flow: 50, bytes: 51, rate }).unwrap();
+    results.write(&ThroughputRow { start, flow: 50, bytes: 51, rate }).unwrap();
     let (time, peer, headroom) = (Nanos(52), "h0", Bytes(53));
     let (port, link_delay, response) = (2, Some(Nanos(54)), Some(Nanos(55)));
     let link = LinkDelayRow { time, node, port, peer, link_delay, response, headroom };
-    results.link_delay(&link).unwrap();
+    results.write(&link).unwrap();
     let (time, priority, queue) = (Nanos(57), 3, 58);
     let queue = EgressQueueRow { time, node, port, priority, queue, bytes };
-    results.egress_queue(&queue).unwrap();
+    results.write(&queue).unwrap();
     let [flows, queues, paused, pausing, activations, collisions] = [61, 62, 63, 64, 65, 66];
     let row =
         FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions };
-    results.flow_queues(&row).unwrap();
+    results.write(&row).unwrap();
     let row = LossyQueueRow {
         time: Nanos(71),
         node,
@@ -203,13 +196,15 @@ fn a_row_of_each_kind_is_in_its_file() {
         longest_wait: Some(Nanos(74)),
         congested_thousandths: 75,
     };
-    results.lossy_queue(&row).unwrap();
+    results.write(&row).unwrap();
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
-    results.held_flow(&held).unwrap();
+    results.write(&held).unwrap();
     let (time, priority, cause) = (Nanos(70), Some(3), crate::StateCause::Pause);
-    results.port_state(&PortStateRow { time, node, port, priority, cause }).unwrap();
-    results.storm(&crate::watchdog::tests::row()).unwrap();
-    results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
+    results.write(&PortStateRow { time, node, port, priority, cause }).unwrap();
+    results.write(&crate::watchdog::tests::row()).unwrap();
+    for row in Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO) {
+        results.write(&row).unwrap();
+    }
     results.capture(0, Nanos(56), &[0x5a; 60], None).unwrap();
     results.close_hpcc().unwrap();
     let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
@@ -258,26 +253,19 @@ fn what_a_dead_run_left_can_be_cleared() {
 #[test]
 fn what_is_left_out_is_not_there() {
     let temp = tempfile::tempdir().unwrap();
-    let omitted = BTreeSet::from(["flows", "queues", "flow_trace", "links", "faults"]);
-    let mut results =
-        ResultsFolder::create(temp.path(), &ResultsOptions { omitted, ..options() }).unwrap();
-    results.flow(&flow(41)).unwrap();
-    results.pause(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
-    results.whole::<LinkRow>(&[]).unwrap();
-    results.whole::<FaultRow>(&[]).unwrap();
+    let mut options = options();
+    options
+        .tables
+        .retain(|table| !["flows", "queues", "flow_trace", "links", "faults"].contains(table));
+    let mut results = ResultsFolder::create(temp.path(), &options).unwrap();
+    results.write(&flow(41)).unwrap();
+    results.write(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
     results.close_hpcc().unwrap();
     let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap().files;
     let has = |name: &str| files.iter().any(|(file, _)| *file == name);
     let gone = [FlowRow::FILE, QueueRow::FILE, FlowTraceRow::FILE, LinkRow::FILE, FaultRow::FILE];
     assert!(gone.into_iter().all(|name| !has(name)), "{files:?}");
     assert!(has(PauseRow::FILE) && has(DropRow::FILE) && has(Summary::FILE), "{files:?}");
-}
-
-/// A scenario may leave out every table by its name.
-#[test]
-fn names_of_tables_are_known() {
-    let tables = FILES.iter().filter_map(|file| file.strip_suffix(".csv"));
-    assert_eq!(tables.count(), 25);
 }
 
 /// Columns and rows, numbers with decimal places as the nearest float.

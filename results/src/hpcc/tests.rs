@@ -4,6 +4,7 @@ use units::Bytes;
 
 use super::*;
 use crate::Manifest;
+use crate::tables::FlowRow;
 
 fn options() -> HpccOptions {
     let host = |id| HpccNode { id, is_switch: false, interfaces: vec![1] };

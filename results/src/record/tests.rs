@@ -5,10 +5,15 @@ use crate::PoolLevels;
 use crate::folder::ResultsOptions;
 use crate::manifest::Manifest;
 use crate::measurements::Measurements;
+use crate::queue::QueueKind;
 use crate::report::TABLE_ROWS;
 use crate::size_class::SizeClasses;
 use crate::slowdown::Slowdown;
+use crate::tables::{
+    DeadlockRow, DropRow, FlowRow, FlowTraceRow, LinkDelayRow, PauseRow, QueueRow, TABLES,
+};
 use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -34,18 +39,21 @@ fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
     }
 }
 
+fn all_tables() -> BTreeSet<&'static str> {
+    TABLES.iter().map(|table| table.name).collect()
+}
+
 const WINDOW: Window = Window { from: Nanos(200), to: Nanos(950) };
 
 fn run(folder: Option<&Path>) -> RunReport {
     let rate = BitsPerSecond(100_000_000_000);
     let wires = vec![CaptureWire { name: "leaf0->h1".into(), rate }];
-    let (throughput, link_delay) = (true, false);
+    let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
+    let others = ["counters", "occupancy", "drops", "deadlocks"];
     let options = ResultsOptions {
         wires,
         snap_bytes: 64,
-        throughput,
-        flow_trace_rows: None,
-        link_delay,
+        tables: tables.into_iter().chain(others).collect(),
         ..ResultsOptions::default()
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
@@ -88,7 +96,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         let (bytes, start, ideal) = (Bytes(1_000), Nanos(0), Nanos(500));
         let (retransmitted_packets, cnps) = (0, 1);
         record
-            .flow(&FlowRow {
+            .add(&FlowRow {
                 flow,
                 label,
                 src,
@@ -115,15 +123,15 @@ fn run(folder: Option<&Path>) -> RunReport {
         pause(900, PauseEvent::Xoff),
     ] {
         record.pause_frames(row.event, 1);
-        record.pause(&row).unwrap();
+        record.add(&row).unwrap();
         record.capture(0, row.time, &[0; 60], None).unwrap();
     }
     for node in ["spine0", "leaf0", "leaf1"] {
         let most = if node == "spine0" { 500 } else { 900 };
-        record.queue(&sample(100, node, QueueKind::Buffer, most)).unwrap();
-        record.queue(&sample(100, node, QueueKind::Headroom, 100)).unwrap();
-        record.queue(&sample(400, node, QueueKind::Buffer, 0)).unwrap();
-        record.queue(&sample(400, node, QueueKind::Headroom, 0)).unwrap();
+        record.add(&sample(100, node, QueueKind::Buffer, most)).unwrap();
+        record.add(&sample(100, node, QueueKind::Headroom, 100)).unwrap();
+        record.add(&sample(400, node, QueueKind::Buffer, 0)).unwrap();
+        record.add(&sample(400, node, QueueKind::Headroom, 0)).unwrap();
     }
     let manifest = Manifest::of_this_process();
     let description = RunDescription {
@@ -235,7 +243,7 @@ fn the_first_confirmed_circle_is_reported_and_all_are_counted() {
             circle(3, 10, Some(70)),
             circle(4, 30, Some(60)),
         ] {
-            record.deadlock(&row).unwrap();
+            record.add(&row).unwrap();
         }
     });
     let totals = report.summary.deadlock;
@@ -270,7 +278,7 @@ fn a_record_follows_what_it_was_asked_to_follow() {
         sampling,
     };
     let options =
-        ResultsOptions { link_delay: true, hpcc: Some(hpcc), ..ResultsOptions::default() };
+        ResultsOptions { tables: all_tables(), hpcc: Some(hpcc), ..ResultsOptions::default() };
     let folder = ResultsFolder::create(temp.path(), &options).unwrap();
     let record = Record::new(Some(folder), RecordOptions::default());
     let report = finished(record, |record| {
@@ -295,15 +303,15 @@ fn a_record_follows_what_it_was_asked_to_follow() {
             let (link_delay, headroom) = (Some(Nanos(delay)), Bytes(delay * 10));
             let (time, node, peer, response) = (Nanos(7), "s0", "h0", None);
             let row = LinkDelayRow { time, node, port, peer, link_delay, response, headroom };
-            record.link_delay(&row).unwrap();
+            record.add(&row).unwrap();
         }
         let (port, priority, class, bytes) = (None, None, DropClass::Policy, Bytes(64));
         let row = DropRow { time, node: "s0", port, priority, reason: "x", class, bytes };
-        record.drop_event(&row).unwrap();
-        record.deadlock(&circle(9, 5, None)).unwrap();
+        record.add(&row).unwrap();
+        record.add(&circle(9, 5, None)).unwrap();
         let mut measured = Measurements::default();
         measured.record(crate::Measure::QueuesOff, 3, 40);
-        record.measurements(&measured).unwrap();
+        measured.rows().iter().for_each(|row| record.add(row).unwrap());
     });
     let range = report.link_delays.expect("two exchanges");
     assert_eq!((range.exchanges, range.link_delay), (2, (Nanos(800), Nanos(900))));
@@ -314,7 +322,6 @@ fn a_record_follows_what_it_was_asked_to_follow() {
     assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,x,policy,64"));
     assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue,0"));
     assert_eq!(read("distributions.csv").lines().nth(1), Some("queues-off,3,40,1.000000"));
-    assert!(!temp.path().join("occupancy.csv").exists(), "no switch was followed");
 }
 
 /// From 200 to 950 ns: flows by their start, pauses by the time that lies in it.
@@ -353,7 +360,11 @@ fn a_capture_has_the_frames_of_its_run() {
 #[test]
 fn a_trace_is_cut_at_its_bound_and_the_summary_says_so() {
     let temp = tempfile::tempdir().unwrap();
-    let options = ResultsOptions { flow_trace_rows: Some(1), ..ResultsOptions::default() };
+    let options = ResultsOptions {
+        tables: all_tables(),
+        flow_trace_rows: Some(1),
+        ..ResultsOptions::default()
+    };
     let folder = ResultsFolder::create(temp.path(), &options).unwrap();
     let row = |time| FlowTraceRow {
         time: Nanos(time),

@@ -1,8 +1,8 @@
 //! The flows of the report's table.
 
-use crate::flow::FlowRow;
 use crate::report::{ReportedFlow, TABLE_ROWS};
 use crate::slowdown::Slowdown;
+use crate::tables::FlowRow;
 
 /// Worst flows of a run, at most as many as the table has rows: incomplete flows, then those with the largest
 /// slowdowns.

@@ -6,6 +6,7 @@ use crate::drop::DropClass;
 use crate::fault::FaultTotals;
 use crate::fct_by_size::GroupTimes;
 use crate::flow_statistics::FctSummary;
+use crate::tables::{FctBySizeRow, OccupancyRow};
 
 fn flow(number: u32, fct: Option<Nanos>) -> ReportedFlow {
     ReportedFlow {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::{RunEnd, Summary};
+use results::{RunEnd, Summary, TABLES};
 
 use super::one_switch::{flow, funnel, loss, two_to_one};
 use super::{CAPTURE_ALL, Run, Runner};
@@ -211,7 +211,7 @@ pub fn tables_are_left_out(run: Runner) {
     let Summary { threads, wall_seconds, cpu_seconds, .. } = whole.summary;
     assert_eq!(Summary { threads, wall_seconds, cpu_seconds, ..some.summary }, whole.summary);
     let none = run(&two_to_one(3), &[&all[..], &["results.omit=[\"*\"]"]].concat());
-    for table in scenario::TABLES {
-        assert!(!none.has(&format!("{table}.csv")), "{table}");
+    for table in TABLES {
+        assert!(!none.has(table.file), "{}", table.file);
     }
 }

@@ -303,7 +303,7 @@ impl<W: Wires> Engine<'_, W> {
                 },
             };
             let members: Vec<DeadlockMember<'_>> = circle.stops.iter().map(member).collect();
-            self.recorder.deadlock(&DeadlockRow {
+            self.recorder.add(&DeadlockRow {
                 circle: self.deadlocks.circles,
                 onset: circle.found,
                 confirmed: Some(circle.confirmed),

@@ -244,7 +244,7 @@ impl<W: Wires> Engine<'_, W> {
                 },
             };
             let members: Vec<DeadlockMember<'_>> = circle.lanes.iter().map(member).collect();
-            self.recorder.deadlock(&DeadlockRow {
+            self.recorder.add(&DeadlockRow {
                 circle: self.deadlocks.circles,
                 onset: circle.found,
                 confirmed: Some(circle.confirmed),

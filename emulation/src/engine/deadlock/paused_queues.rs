@@ -159,7 +159,7 @@ impl<W: Wires> Engine<'_, W> {
             };
             let members: Vec<DeadlockMember<'_>> = circle.queues.iter().map(member).collect();
             let onset = circle.found.to_nanos();
-            self.recorder.deadlock(&DeadlockRow {
+            self.recorder.add(&DeadlockRow {
                 circle: self.deadlocks.circles,
                 onset,
                 confirmed: Some(*at),

@@ -8,7 +8,7 @@ use fabric_core::queue::QueueId;
 use fabric_core::scheme::Ingress;
 use fabric_core::scheme::dsh::state as dsh;
 use fabric_core::tables::Tables;
-use results::{Manifest, ResultsFolder, ResultsOptions, RunDescription, Summary};
+use results::{Manifest, RunDescription, Summary};
 use scenario::Scenario;
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
@@ -20,11 +20,11 @@ use crate::datapath::FrameId;
 use crate::datapath::memory::MemoryWires;
 use crate::engine::part::{Opening, Window};
 use crate::engine::{Engine, ThreadUse};
-use crate::run::{in_memory, record};
+use crate::run::{claim, in_memory, record};
 
 fn writing_to<'a>(folder: &Path, scenario: &'a Scenario) -> Engine<'a, MemoryWires> {
-    let folder = ResultsFolder::create(folder, &ResultsOptions::default());
-    let record = record(scenario, Some(folder.expect("it is empty")));
+    let folder = claim(scenario, folder, &[]).expect("it is empty");
+    let record = record(scenario, Some(folder));
     let fabric = in_memory(scenario).expect("memory for a switch");
     Engine::new(scenario, fabric, record, &[], ThreadUse::ONE)
 }
