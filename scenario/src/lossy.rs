@@ -15,7 +15,6 @@ use serde::Serialize;
 use units::{Bytes, Picos};
 
 use super::Scenario;
-use super::quantity;
 use super::ratio::Ratio;
 
 pub use alphas::{AlphaOfPriority, Alphas};
@@ -66,7 +65,6 @@ pub enum BufferManagement {
         #[serde(flatten)]
         counting: Counting,
         /// `MinBytes`; less than the lossy buffer.
-        #[serde(serialize_with = "quantity::serialize")]
         min_bytes: Bytes,
     },
     /// Flow-Aware Buffer.
@@ -77,7 +75,6 @@ pub enum BufferManagement {
         /// alpha of packets of other flows.
         short_alpha: Ratio,
         /// Bytes from which on a flow is not short.
-        #[serde(serialize_with = "quantity::serialize")]
         short_bytes: Bytes,
         /// Table in which bytes of flows are counted.
         flow_table: FlowTable,

@@ -1,11 +1,11 @@
 //! Errors in a scenario, as readable reports.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+pub use units::refusal::printable;
 
 /// An error in a scenario or a sweep: description, place and advice.
 ///
@@ -131,25 +131,6 @@ impl Spot {
     fn column(&self) -> usize {
         self.line[..self.span.start].chars().count() + 1
     }
-}
-
-/// Returns a text on one line. Control characters, and characters that change the direction of writing, are escaped as
-/// in Rust.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_escaped =
-        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(is_escaped) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_escaped(c) {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
 }
 
 /// Returns true if only root may read a file. Users who may run xoff through sudo, or read its logs, must not see its

@@ -9,7 +9,7 @@ use workload::{Length, SizeChoice, SizeDistribution, catalogue};
 
 use super::document::suggestion;
 use super::flows::Expansion;
-use super::quantity::{self, Size};
+use super::quantity;
 use super::report::ScenarioError;
 use crate::refusal::Refusal;
 
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Sizes {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
                 let keys = SizeFileKeys::deserialize(MapAccessDeserializer::new(map))?;
-                let unit = keys.unit.map(|unit| unit.0);
+                let unit = keys.unit;
                 if unit == Some(Bytes(0)) {
                     return Err(A::Error::custom(
                         "a unit of no bytes\nwrite one such as \"1460B\"",
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for Sizes {
 impl Serialize for Sizes {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Fixed(bytes) => quantity::serialize(bytes, out),
+            Self::Fixed(bytes) => serde::Serialize::serialize(bytes, out),
             Self::Named(name) => out.serialize_str(name),
             Self::File { file, unit } => {
                 let mut map = out.serialize_map(None)?;
@@ -96,7 +96,7 @@ struct SizeFileKeys {
     file: String,
     /// Bytes per unit of the table's sizes, above zero, such as "1460B" for sizes in packets. Required for tables with
     /// three columns. Default "1B".
-    unit: Option<Size>,
+    unit: Option<Bytes>,
 }
 
 impl JsonSchema for Sizes {
@@ -109,7 +109,7 @@ impl JsonSchema for Sizes {
             "description": "Flow sizes: a distribution, a size, or a file.",
             "oneOf": [
                 { "enum": names },
-                generator.subschema_for::<Size>(),
+                generator.subschema_for::<Bytes>(),
                 generator.subschema_for::<SizeFileKeys>(),
             ],
         })
@@ -143,7 +143,7 @@ impl<'de> Deserialize<'de> for LengthText {
 impl Serialize for LengthText {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Length::Bytes(bytes) => quantity::serialize(&bytes, out),
+            Length::Bytes(bytes) => serde::Serialize::serialize(&bytes, out),
             Length::Unlimited => out.serialize_str("unlimited"),
         }
     }
@@ -156,7 +156,7 @@ impl JsonSchema for LengthText {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "A size, or no end before the run's.",
-            "oneOf": [generator.subschema_for::<Size>(), { "const": "unlimited" }],
+            "oneOf": [generator.subschema_for::<Bytes>(), { "const": "unlimited" }],
         })
     }
 }

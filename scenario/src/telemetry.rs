@@ -9,7 +9,6 @@ use units::Bytes;
 use super::document::Document;
 use super::flows::FlowsEntry;
 use super::host::Host;
-use super::quantity::{self, Quantity, Size};
 use super::report::ScenarioError;
 use super::transport::Transport;
 
@@ -17,10 +16,8 @@ use super::transport::Transport;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TelemetrySteps {
     /// Step of the bytes that a port has sent.
-    #[serde(serialize_with = "quantity::serialize")]
     pub sent: Bytes,
     /// Step of the bytes that wait at the port.
-    #[serde(serialize_with = "quantity::serialize")]
     pub queue: Bytes,
 }
 
@@ -36,21 +33,21 @@ impl Default for TelemetrySteps {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TelemetryStepsKeys {
     /// Step of the bytes that a port has sent, above zero. Default "128B", the unit of stamps.
-    sent: Option<Size>,
+    sent: Option<Bytes>,
     /// Step of the bytes that wait at the port, above zero. Default "16B", the unit of stamps.
-    queue: Option<Size>,
+    queue: Option<Bytes>,
 }
 
 impl TelemetryStepsKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<TelemetrySteps, ScenarioError> {
         let usual = TelemetrySteps::default();
-        let step = |key: &str, given: Option<Size>, usual: Bytes| match given {
-            Some(Quantity(Bytes(0))) => {
+        let step = |key: &str, given: Option<Bytes>, usual: Bytes| match given {
+            Some(Bytes(0)) => {
                 let help = "write a size such as \"128B\"";
                 let path = format!("switch.telemetry_steps.{key}");
                 Err(document.error(&path, "a step of no bytes", help))
             }
-            given => Ok(given.map_or(usual, |size| size.0)),
+            given => Ok(given.unwrap_or(usual)),
         };
         Ok(TelemetrySteps {
             sent: step("sent", self.sent, usual.sent)?,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::document::Document;
-use crate::quantity::{self, Quantity, Time};
+use crate::quantity;
 use crate::report::ScenarioError;
 
 /// Maximum number of flows, in 32 MiB.
@@ -19,7 +19,6 @@ pub struct FlowTable {
     /// Number of entries, a power of two.
     pub flows: u32,
     /// Silence after which a flow counts as new.
-    #[serde(serialize_with = "quantity::serialize")]
     pub idle: Picos,
 }
 
@@ -31,27 +30,27 @@ pub struct FlowTableKeys {
     /// that has been silent for longer. Default 4096.
     flows: u32,
     /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.
-    idle: Time,
+    idle: Picos,
 }
 
 impl Default for FlowTableKeys {
     fn default() -> Self {
         let lossy::FlowTable { flows, idle } = lossy::FlowTable::DEFAULT;
-        Self { flows, idle: Quantity(Picos::from_nanos(idle)) }
+        Self { flows, idle: Picos::from_nanos(idle) }
     }
 }
 
 impl FlowTableKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<FlowTable, ScenarioError> {
         let Self { flows, idle } = self;
-        if idle.0.to_nanos().0 == 0 {
+        if idle.to_nanos().0 == 0 {
             let help =
                 "each packet would begin its flow anew: write \"1ns\" or more, such as \"5ms\"";
-            let title = format!("a flow that is silent for {}", quantity::display(idle.0));
+            let title = format!("a flow that is silent for {}", quantity::display(idle));
             return Err(document.error("switch.lossy.flow_table.idle", &title, help));
         }
         if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MOST_FLOWS).contains(&flows) {
-            return Ok(FlowTable { flows, idle: idle.0 });
+            return Ok(FlowTable { flows, idle });
         }
         let help = format!("write a power of two from {FLOWS_IN_A_SET} to {MOST_FLOWS}");
         let title = format!("a table of {flows} flows");

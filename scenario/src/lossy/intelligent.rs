@@ -8,7 +8,7 @@ use units::{Bytes, Picos};
 use super::fraction;
 use crate::document::Document;
 use crate::priority::{Priorities, Priority};
-use crate::quantity::{self, Quantity, Size, Time};
+use crate::quantity;
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -39,25 +39,20 @@ pub struct FairDropping {
     /// Owners of fair shares.
     pub shares: FairShares,
     /// Bytes from which on a flow is an elephant.
-    #[serde(serialize_with = "quantity::serialize")]
     pub elephant_bytes: Bytes,
     /// Time over which arrivals are counted, above zero.
-    #[serde(serialize_with = "quantity::serialize")]
     pub window: Picos,
     /// Factor of the arrivals in one window before comparison with the fair share.
     pub windows: u32,
     /// Fair share at the run's start.
-    #[serde(serialize_with = "quantity::serialize")]
     pub first_share: Bytes,
     /// Target queue length, below 4 GiB.
-    #[serde(serialize_with = "quantity::serialize")]
     pub desired: Bytes,
     /// Bytes by which the share falls for each byte of the queue above `desired`.
     pub fall: Ratio,
     /// Bytes by which the share rises for each byte of the queue above `desired` one window ago.
     pub rise: Ratio,
     /// Queue length up to which the queue drops no packet for its share.
-    #[serde(serialize_with = "quantity::serialize")]
     pub min_bytes: Bytes,
 }
 
@@ -79,15 +74,15 @@ pub struct FairDroppingKeys {
     /// dropped. "off": no fair shares, and no packet is dropped for exceeding one. Default "queues".
     shares: FairShares,
     /// Bytes from which on a flow is an elephant, for `shares = "elephants"`. Default "1048555B".
-    elephant_bytes: Size,
+    elephant_bytes: Bytes,
     /// Time over which arrivals are counted, "1ns" or more. Default "50us".
-    window: Time,
+    window: Picos,
     /// Factor of the arrivals in one window before comparison with the fair share, 1 to 1000. Default 15.
     windows: u32,
     /// Fair share at the run's start, below "4GiB". Default "4MB".
-    first_share: Size,
+    first_share: Bytes,
     /// Target queue length, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
-    desired: Size,
+    desired: Bytes,
     /// Bytes by which the share falls for each byte of the queue above `desired` now, at most "1000". Default "18/10".
     fall: Ratio,
     /// Bytes by which the share rises for each byte of the queue above `desired` one window ago, at most "1000".
@@ -95,7 +90,7 @@ pub struct FairDroppingKeys {
     rise: Ratio,
     /// Queue length up to which the queue drops no packet for its share; below "4GiB". Default "150KiB", as in Cisco's
     /// switches for ports of 10 Gbit/s.
-    min_bytes: Size,
+    min_bytes: Bytes,
 }
 
 /// Dynamic packet prioritisation.
@@ -120,14 +115,14 @@ impl Default for FairDroppingKeys {
         let ratio = |it: lossy::Ratio| Ratio::new(it.numerator, it.denominator);
         Self {
             shares: FairShares::default(),
-            elephant_bytes: Quantity(ELEPHANT),
-            window: Quantity(Picos::from_nanos(of.window)),
+            elephant_bytes: ELEPHANT,
+            window: Picos::from_nanos(of.window),
             windows: of.windows,
-            first_share: Quantity(of.first_share),
-            desired: Quantity(of.desired),
+            first_share: of.first_share,
+            desired: of.desired,
             fall: ratio(of.fall),
             rise: ratio(of.rise),
-            min_bytes: Quantity(of.least_bytes),
+            min_bytes: of.least_bytes,
         }
     }
 }
@@ -137,7 +132,7 @@ impl FairDroppingKeys {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.lossy.fair_dropping.{key}"), title, help))
         };
-        if self.window.0.to_nanos().0 == 0 {
+        if self.window.to_nanos().0 == 0 {
             let help = "write a time such as \"50us\"";
             return wrong("window", "a window of less than a nanosecond", help);
         }
@@ -149,7 +144,7 @@ impl FairDroppingKeys {
             let help = format!("write 1 to {MOST_WINDOWS}");
             return wrong("windows", "more windows than can be compared", &help);
         }
-        for (key, Quantity(bytes), what) in [
+        for (key, bytes, what) in [
             ("desired", self.desired, "queue"),
             ("min_bytes", self.min_bytes, "queue"),
             ("first_share", self.first_share, "share"),
@@ -167,14 +162,14 @@ impl FairDroppingKeys {
         }
         Ok(FairDropping {
             shares: self.shares,
-            elephant_bytes: self.elephant_bytes.0,
-            window: self.window.0,
+            elephant_bytes: self.elephant_bytes,
+            window: self.window,
             windows: self.windows,
-            first_share: self.first_share.0,
-            desired: self.desired.0,
+            first_share: self.first_share,
+            desired: self.desired,
             fall: self.fall,
             rise: self.rise,
-            min_bytes: self.min_bytes.0,
+            min_bytes: self.min_bytes,
         })
     }
 }

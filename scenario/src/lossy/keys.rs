@@ -14,7 +14,6 @@ use super::pool::PoolKeys;
 use super::{BufferManagement, Counting, Lossy};
 use crate::document::Document;
 use crate::priority::Priorities;
-use crate::quantity::{Quantity, Size};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -97,7 +96,7 @@ pub struct BshareKeys {
     first_rtt_alpha: Option<Ratio>,
     /// Bytes that must wait behind a packet in its queue before it may be dropped for its wait (`MinBytes`). Less than
     /// the buffer of lossy packets. The paper gives no value. Default "0B".
-    min_bytes: Size,
+    min_bytes: Bytes,
     /// Condition under which a queue counts as congested. The paper says "when its length nears its threshold", and
     /// then "at least 90% of the overall buffer space". The latter can hold for one queue at a time only, so that `c_p`
     /// would always be 1. Default { of_threshold = "9/10" }.
@@ -124,7 +123,7 @@ pub struct FabKeys {
     short_alpha: Ratio,
     /// Bytes up to which a flow is short, since its last silence; above zero. Counted on the wire without FCS,
     /// including dropped packets. Default "21kB".
-    short_bytes: Size,
+    short_bytes: Bytes,
     /// Table in which bytes of flows are counted.
     flow_table: FlowTableKeys,
     /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
@@ -160,7 +159,7 @@ impl Default for FabKeys {
             alpha: default_alpha(),
             alphas: Vec::new(),
             short_alpha: Ratio::new(1024, 1),
-            short_bytes: Quantity(Bytes(21_000)),
+            short_bytes: Bytes(21_000),
             flow_table: FlowTableKeys::default(),
             pool: PoolKeys::default(),
             codel: None,
@@ -202,7 +201,7 @@ impl Default for BshareKeys {
             alpha: default_alpha(),
             alphas: Vec::new(),
             first_rtt_alpha: None,
-            min_bytes: Size::default(),
+            min_bytes: Bytes::default(),
             congested: None,
             period: PeriodKeys::default(),
             pool: PoolKeys::default(),
@@ -248,7 +247,7 @@ impl LossyKeys {
                 let FabKeys { alpha, alphas, short_alpha, flow_table, pool, codel, .. } = keys;
                 let alphas = alphas_of(alpha, alphas)?;
                 check_alpha("switch.lossy.short_alpha", short_alpha, document)?;
-                let short_bytes = keys.short_bytes.0;
+                let short_bytes = keys.short_bytes;
                 if short_bytes == Bytes(0) {
                     let help =
                         "no flow would be short: write a size such as \"21kB\", or kind = \"dt\"";
@@ -286,7 +285,6 @@ impl LossyKeys {
                 let BshareKeys { alpha, alphas, first_rtt_alpha, min_bytes, .. } = keys;
                 let alphas = alphas_of(alpha, alphas)?;
                 let counting = counting(first_rtt_alpha, keys.congested, keys.period)?;
-                let min_bytes = min_bytes.0;
                 (BufferManagement::Bshare { alphas, counting, min_bytes }, keys.pool, keys.codel)
             }
         };
