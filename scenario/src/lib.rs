@@ -115,7 +115,7 @@ pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use pause_rule::{MeanOf, PauseRule};
-pub use priority::{AckPriority, Priorities};
+pub use priority::{AckPriority, Priorities, Priority};
 pub use queries::QueryRate;
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;

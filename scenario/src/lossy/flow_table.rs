@@ -14,34 +14,27 @@ use crate::report::ScenarioError;
 const MOST_FLOWS: u32 = 1 << 20;
 
 /// Flow table of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "FlowTableKeys")]
 pub struct FlowTable {
-    /// Number of entries, a power of two.
+    /// Number of entries of 32 B, a power of two from 4 to 1048576. If there is no free entry, a new flow replaces one
+    /// that has been silent for longer. Default 4096.
     pub flows: u32,
-    /// Silence after which a flow counts as new.
+    /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.
     pub idle: Picos,
 }
 
-/// Flow table of a switch.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowTableKeys {
-    /// Number of entries of 32 B, a power of two from 4 to 1048576. If there is no free entry, a new flow replaces one
-    /// that has been silent for longer. Default 4096.
-    flows: u32,
-    /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.
-    idle: Picos,
-}
-
-impl Default for FlowTableKeys {
+impl Default for FlowTable {
     fn default() -> Self {
         let lossy::FlowTable { flows, idle } = lossy::FlowTable::DEFAULT;
         Self { flows, idle: Picos::from_nanos(idle) }
     }
 }
 
-impl FlowTableKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<FlowTable, ScenarioError> {
+impl FlowTable {
+    /// Checks the size of the table and the time of silence.
+    pub(super) fn check(self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Self { flows, idle } = self;
         if idle.to_nanos().0 == 0 {
             let help =
@@ -50,15 +43,13 @@ impl FlowTableKeys {
             return Err(document.error("switch.lossy.flow_table.idle", &title, help));
         }
         if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MOST_FLOWS).contains(&flows) {
-            return Ok(FlowTable { flows, idle });
+            return Ok(());
         }
         let help = format!("write a power of two from {FLOWS_IN_A_SET} to {MOST_FLOWS}");
         let title = format!("a table of {flows} flows");
         Err(document.error("switch.lossy.flow_table.flows", &title, &help))
     }
-}
 
-impl FlowTable {
     pub(super) fn settings(self) -> lossy::FlowTable {
         lossy::FlowTable { flows: self.flows, idle: self.idle.to_nanos() }
     }

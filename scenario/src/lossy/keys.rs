@@ -7,8 +7,8 @@ use units::Bytes;
 use super::alphas::{AlphaOfPriorityKeys, Alphas, check_alpha, default_alpha};
 use super::codel::CoDelKeys;
 use super::congested::CongestedKeys;
-use super::flow_table::FlowTableKeys;
-use super::intelligent::{FairDroppingKeys, FairShares, PrioritisationKeys};
+use super::flow_table::FlowTable;
+use super::intelligent::{FairDropping, FairShares, Prioritisation};
 use super::period::PeriodKeys;
 use super::pool::PoolKeys;
 use super::{BufferManagement, Counting, Lossy};
@@ -16,6 +16,7 @@ use crate::document::Document;
 use crate::priority::Priorities;
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
+use crate::schema::without_default_tables;
 
 /// Sharing of the buffer by packets of lossy priorities: the rule that drops packets.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -113,7 +114,7 @@ pub struct BshareKeys {
 /// Parameters of FAB. Defaults are from the simulator of ABM's authors.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, transform = without_default_tables)]
 pub struct FabKeys {
     /// alpha of packets of flows that are not short; a ratio above zero, at most 65536. Default "1".
     alpha: Ratio,
@@ -125,7 +126,7 @@ pub struct FabKeys {
     /// including dropped packets. Default "21kB".
     short_bytes: Bytes,
     /// Table in which bytes of flows are counted.
-    flow_table: FlowTableKeys,
+    flow_table: FlowTable,
     /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
     /// AQM at departure, as for "dt". Default: none.
@@ -135,18 +136,18 @@ pub struct FabKeys {
 /// Parameters of IB. Defaults are from the simulator of ABM's authors.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, transform = without_default_tables)]
 pub struct IbKeys {
     /// alpha of all lossy priorities, as for "dt". Default "1".
     alpha: Ratio,
     /// Priorities with another alpha, as for "dt". Default: none.
     alphas: Vec<AlphaOfPriorityKeys>,
     /// Approximate fair dropping (AFD).
-    fair_dropping: FairDroppingKeys,
+    fair_dropping: FairDropping,
     /// Dynamic packet prioritisation (DPP): the first packets of flows join the queue of another priority. Default: none.
-    prioritisation: Option<PrioritisationKeys>,
+    prioritisation: Option<Prioritisation>,
     /// Table in which flows are counted, for `shares = "elephants"` and prioritised packets.
-    flow_table: FlowTableKeys,
+    flow_table: FlowTable,
     /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
     /// AQM at departure, as for "dt". Default: none.
@@ -160,7 +161,7 @@ impl Default for FabKeys {
             alphas: Vec::new(),
             short_alpha: Ratio::new(1024, 1),
             short_bytes: Bytes(21_000),
-            flow_table: FlowTableKeys::default(),
+            flow_table: FlowTable::default(),
             pool: PoolKeys::default(),
             codel: None,
         }
@@ -172,9 +173,9 @@ impl Default for IbKeys {
         Self {
             alpha: default_alpha(),
             alphas: Vec::new(),
-            fair_dropping: FairDroppingKeys::default(),
+            fair_dropping: FairDropping::default(),
             prioritisation: None,
-            flow_table: FlowTableKeys::default(),
+            flow_table: FlowTable::default(),
             pool: PoolKeys::default(),
             codel: None,
         }
@@ -254,23 +255,32 @@ impl LossyKeys {
                     let at = "switch.lossy.short_bytes";
                     return Err(document.error(at, "a short flow of no bytes", help));
                 }
-                let flow_table = flow_table.resolve(document)?;
+                flow_table.check(document)?;
                 let of = BufferManagement::Fab { alphas, short_alpha, short_bytes, flow_table };
                 (of, pool, codel)
             }
             Self::Ib(keys) => {
-                let IbKeys { alpha, alphas, fair_dropping, prioritisation, pool, codel, .. } = keys;
+                let IbKeys {
+                    alpha,
+                    alphas,
+                    fair_dropping,
+                    prioritisation,
+                    flow_table,
+                    pool,
+                    codel,
+                } = keys;
                 let alphas = alphas_of(alpha, alphas)?;
-                let fair_dropping = fair_dropping.resolve(document)?;
-                let first = prioritisation.map(|keys| keys.resolve(lossless, document));
-                let prioritisation = first.transpose()?;
+                fair_dropping.check(document)?;
+                if let Some(prioritisation) = prioritisation {
+                    prioritisation.check(lossless, document)?;
+                }
                 if fair_dropping.shares == FairShares::Off && prioritisation.is_none() {
                     let help = "add `prioritisation`, or write kind = \"dt\"";
                     let title = "IB without fair dropping and prioritisation";
                     let at = "switch.lossy.fair_dropping.shares";
                     return Err(document.error(at, title, help));
                 }
-                let flow_table = keys.flow_table.resolve(document)?;
+                flow_table.check(document)?;
                 let of = BufferManagement::Ib { alphas, fair_dropping, prioritisation, flow_table };
                 (of, pool, codel)
             }
