@@ -21,10 +21,11 @@ use super::pause_rule::{PauseRule, PauseRuleKeys};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity;
 use super::report::ScenarioError;
-use super::telemetry::{TelemetrySteps, TelemetryStepsKeys};
+use super::schema::without_default_tables;
+use super::telemetry::TelemetrySteps;
 use super::threshold::{Threshold, ThresholdKeys};
 use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
-use super::watchdog::{Watchdog, WatchdogKeys};
+use super::watchdog::Watchdog;
 
 /// Configuration of the switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -120,6 +121,7 @@ pub enum PrivateFill {
 /// Buffer, flow control, marking and scheduling of every switch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_default_tables)]
 pub(super) struct SwitchKeys {
     /// Size of a switch's packet buffer, unless `[[switches]]` sets another; at most "1006632960B". Private pools and
     /// headroom are taken from it; lossless and lossy traffic share the rest. Either a size, or a size for each Gbit/s
@@ -184,7 +186,7 @@ pub(super) struct SwitchKeys {
     /// 802.1Qbb) or a shorter time, at least a nanosecond. Default "standard".
     pause_response: PauseResponse,
     /// Handling of a neighbour that pauses the switch continuously (PFC storm). Default: none; the switch obeys.
-    watchdog: Option<WatchdogKeys>,
+    watchdog: Option<Watchdog>,
     /// Capacity in packets of a FIFO below the egress queues of each port, 1 to 10000, in addition to the packet that
     /// is being sent. ABM's simulator has 100 (ns-3's device queue). A packet leaves its egress queue as soon as the
     /// FIFO has room, and is sent later: thresholds, marks, stamps and samples do not include packets in the FIFO.
@@ -192,7 +194,7 @@ pub(super) struct SwitchKeys {
     #[schemars(range(min = 1, max = 10_000))]
     device_queue: Option<u32>,
     /// Resolution of telemetry stamps.
-    telemetry_steps: TelemetryStepsKeys,
+    telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
     /// inter-frame gap 12. At most "1kB". Default "24B".
     pub(super) wire_overhead: Bytes,
@@ -254,7 +256,7 @@ impl Default for SwitchKeys {
             pause_response: PauseResponse::Standard,
             watchdog: None,
             device_queue: None,
-            telemetry_steps: TelemetryStepsKeys::default(),
+            telemetry_steps: TelemetrySteps::default(),
             wire_overhead: Bytes(24),
         }
     }
@@ -299,6 +301,9 @@ impl SwitchKeys {
         let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
         let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
         let kept = backpressure.as_ref();
+        if let Some(watchdog) = &self.watchdog {
+            watchdog.check(document)?;
+        }
         Ok(Switch {
             buffer,
             ports: self.ports,
@@ -322,9 +327,9 @@ impl SwitchKeys {
             pause_refresh: self.pause_refresh,
             resume_test: self.resume_test,
             pause_response: self.pause_response,
-            watchdog: self.watchdog.map(|keys| keys.resolve(document)).transpose()?,
+            watchdog: self.watchdog,
             device_queue: self.device_queue,
-            telemetry_steps: self.telemetry_steps.resolve(document)?,
+            telemetry_steps: self.telemetry_steps,
             wire_overhead: self.wire_overhead,
         })
     }

@@ -12,19 +12,6 @@ use super::report::ScenarioError;
 /// second.
 const SHORTEST_POLL: Picos = Picos(1_000_000);
 
-/// Detection of PFC storms, and the switch's reaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Watchdog {
-    /// Reaction to a storm.
-    pub action: WatchdogAction,
-    /// Time for which a pause must hold packets to count as a storm.
-    pub detection_time: Picos,
-    /// Time without a pause after which a storm is over.
-    pub restoration_time: Picos,
-    /// Time between polls, at most each of the other two times.
-    pub poll_interval: Picos,
-}
-
 /// Reaction to a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -50,22 +37,23 @@ impl WatchdogAction {
 }
 
 /// PFC watchdog of every switch, see docs/watchdog.md. It polls each lossless priority of each port.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct WatchdogKeys {
+#[schemars(rename = "WatchdogKeys")]
+pub struct Watchdog {
     /// Reaction to a storm. "drop": drops packets of the priority that wait at the port, later packets that are to
     /// leave there, and packets that arrive there. "forward": sends in spite of the pause. "alert": only reports the
     /// storm. Default "drop".
-    action: WatchdogAction,
+    pub action: WatchdogAction,
     /// Time for which a pause, renewed or not, must hold packets to count as a storm. Default "2ms".
-    detection_time: Picos,
+    pub detection_time: Picos,
     /// Time without a pause after which the storm is over. Default "2ms".
-    restoration_time: Picos,
+    pub restoration_time: Picos,
     /// Time between polls, "1us" or more, and at most each of the other two times. Default "200us".
-    poll_interval: Picos,
+    pub poll_interval: Picos,
 }
 
-impl Default for WatchdogKeys {
+impl Default for Watchdog {
     fn default() -> Self {
         Self {
             action: WatchdogAction::default(),
@@ -76,10 +64,10 @@ impl Default for WatchdogKeys {
     }
 }
 
-impl WatchdogKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Watchdog, ScenarioError> {
-        let Self { action, detection_time, restoration_time, poll_interval } = self;
-        let interval = poll_interval;
+impl Watchdog {
+    /// Checks the times against each other.
+    pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Self { detection_time, restoration_time, poll_interval: interval, .. } = *self;
         if interval < SHORTEST_POLL {
             let title = if interval == Picos::ZERO {
                 "`poll_interval` is zero".to_owned()
@@ -102,6 +90,6 @@ impl WatchdogKeys {
                 return Err(document.error(&format!("switch.watchdog.{key}"), &title, help));
             }
         }
-        Ok(Watchdog { action, detection_time, restoration_time, poll_interval: interval })
+        Ok(())
     }
 }
