@@ -12,58 +12,37 @@ use super::document::{Document, suggestion};
 use super::quantity;
 use super::report::ScenarioError;
 
-/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "HpccKeys")]
 pub struct Hpcc {
-    /// Offset that is added to every time in these files; whole nanoseconds.
+    /// Offset that is added to every time in these files; whole nanoseconds. The simulator's flows start at 2 s.
+    /// Default "0s".
     pub time_offset: Picos,
-    /// Time of the first sample of the queues; whole nanoseconds, like all times here.
+    /// Emulated time of the first sample of the queues; whole nanoseconds. Default "0s".
     pub qlen_start: Picos,
-    /// Time at or after which the last sample is taken; `None`: the run's end.
+    /// Emulated time at or after which the last sample is taken. Default: the run's end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qlen_stop: Option<Picos>,
-    /// Time between samples.
+    /// Time between samples; whole nanoseconds above zero. Default "100ns".
     pub qlen_interval: Picos,
-    /// Interval at whose multiples histograms are written; a multiple of `qlen_interval`.
+    /// Interval of histograms, which are written when the time with its offset is a multiple of it, and at the last
+    /// sample. A multiple of `qlen_interval`. Default "100ms".
     pub qlen_dump_interval: Picos,
-    /// Names of all nodes in the order of their ids; `None`: hosts, then switches.
+    /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<String>>,
-    /// Headers of a data packet for `standalone_fct` as the simulator computes it; `None`: `standalone_fct` is
-    /// `ideal_ns`.
+    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it with 48 B.
+    /// Default: `standalone_fct` is `ideal_ns`, which counts whole frames and ACKs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standalone_headers: Option<Bytes>,
-    /// UDP destination ports by label.
+    /// UDP destination ports of flows by label, 0 to 65535. The simulator's analysis uses them to distinguish incasts
+    /// (200) from other flows (100). Default: 100 for all.
     pub destination_ports: BTreeMap<String, u16>,
 }
 
-/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct HpccKeys {
-    /// Offset that is added to every time in these files; whole nanoseconds. The simulator's flows start at 2 s.
-    /// Default "0s".
-    time_offset: Picos,
-    /// Emulated time of the first sample of the queues; whole nanoseconds. Default "0s".
-    qlen_start: Picos,
-    /// Emulated time at or after which the last sample is taken. Default: the run's end.
-    qlen_stop: Option<Picos>,
-    /// Time between samples; whole nanoseconds above zero. Default "100ns".
-    qlen_interval: Picos,
-    /// Interval of histograms, which are written when the time with its offset is a multiple of it, and at the last
-    /// sample. A multiple of `qlen_interval`. Default "100ms".
-    qlen_dump_interval: Picos,
-    /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
-    nodes: Option<Vec<String>>,
-    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it with 48 B.
-    /// Default: `standalone_fct` is `ideal_ns`, which counts whole frames and ACKs.
-    standalone_headers: Option<Bytes>,
-    /// UDP destination ports of flows by label, 0 to 65535. The simulator's analysis uses them to distinguish incasts
-    /// (200) from other flows (100). Default: 100 for all.
-    destination_ports: BTreeMap<String, u16>,
-}
-
-impl Default for HpccKeys {
+impl Default for Hpcc {
     fn default() -> Self {
         Self {
             time_offset: Picos::default(),
@@ -78,32 +57,14 @@ impl Default for HpccKeys {
     }
 }
 
-impl Default for Hpcc {
-    fn default() -> Self {
-        HpccKeys::default().plain()
-    }
-}
-
-impl HpccKeys {
-    fn plain(self) -> Hpcc {
-        Hpcc {
-            time_offset: self.time_offset,
-            qlen_start: self.qlen_start,
-            qlen_stop: self.qlen_stop,
-            qlen_interval: self.qlen_interval,
-            qlen_dump_interval: self.qlen_dump_interval,
-            nodes: self.nodes,
-            standalone_headers: self.standalone_headers,
-            destination_ports: self.destination_ports,
-        }
-    }
-
-    pub(super) fn resolve(
-        self,
+impl Hpcc {
+    /// Checks the times, and the names of nodes and labels.
+    pub(super) fn check(
+        &self,
         labels: &BTreeSet<&str>,
         fabric: &Fabric,
         document: &Document<'_>,
-    ) -> Result<Hpcc, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         self.check_times(document)?;
         if let Some(nodes) = &self.nodes {
             check_nodes(nodes, fabric, document)?;
@@ -119,7 +80,7 @@ impl HpccKeys {
                 ));
             }
         }
-        Ok(self.plain())
+        Ok(())
     }
 
     fn check_times(&self, document: &Document<'_>) -> Result<(), ScenarioError> {

@@ -10,7 +10,7 @@ use units::{Bytes, Picos};
 use super::Stop;
 use super::document::{Document, suggestion};
 use super::glob;
-use super::hpcc::{Hpcc, HpccKeys};
+use super::hpcc::Hpcc;
 use super::omitted::Omitted;
 use super::quantity;
 use super::report::ScenarioError;
@@ -217,7 +217,7 @@ pub(super) struct ResultsKeys {
     flow_trace: Option<FlowTraceKeys>,
     /// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator (ns-3). {} takes all
     /// defaults, like `xoff run --format hpcc`. Default: not written.
-    hpcc: Option<HpccKeys>,
+    hpcc: Option<Hpcc>,
 }
 
 /// Options of `throughput.csv`.
@@ -300,7 +300,9 @@ impl ResultsKeys {
         self.omit.check(document)?;
         let throughput = self.throughput.map(|keys| keys.resolve(labels, document)).transpose()?;
         let flow_trace = self.flow_trace.map(|keys| keys.resolve(labels, document)).transpose()?;
-        let hpcc = self.hpcc.map(|keys| keys.resolve(labels, fabric, document)).transpose()?;
+        if let Some(hpcc) = &self.hpcc {
+            hpcc.check(labels, fabric, document)?;
+        }
         Ok(Results {
             queue_period: self.queue_period,
             window,
@@ -320,7 +322,7 @@ impl ResultsKeys {
             omit: self.omit,
             throughput,
             flow_trace,
-            hpcc,
+            hpcc: self.hpcc,
         })
     }
 }
