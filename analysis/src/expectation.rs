@@ -89,5 +89,5 @@ fn read(
     expectation: &Expectation,
 ) -> Result<Measure, ScenarioError> {
     kind.read(value)
-        .map_err(|Refusal { title, help }| expectation.written.error(key, &title, &help))
+        .map_err(|Refusal { title, help, .. }| expectation.written.error(key, &title, &help))
 }

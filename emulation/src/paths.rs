@@ -4,7 +4,6 @@ use scenario::{Scenario, Transport};
 use units::Picos;
 use workload::Flow;
 
-use crate::host_settings::reliability;
 use crate::ideal::{FlowShape, Frames, completion};
 
 /// Transport of a flow.
@@ -16,7 +15,7 @@ pub fn transport<'a>(scenario: &'a Scenario, flow: &Flow) -> &'a Transport {
 pub fn frames_of(scenario: &Scenario, transport: &Transport) -> (Frames, u32) {
     match transport {
         Transport::RoceRc(roce) => {
-            let placement = reliability(roce).placement();
+            let placement = roce.reliability.placement();
             let telemetry_hops = roce.telemetry_hops;
             (Frames::Roce { placement, telemetry_hops }, scenario.host.ack_interval)
         }

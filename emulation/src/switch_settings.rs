@@ -138,7 +138,7 @@ pub fn spread_classes(scenario: &Scenario) -> u8 {
 /// The priorities whose queues also take packets of other priorities, one bit each.
 pub fn prioritising_classes(scenario: &Scenario) -> u8 {
     match scenario.switch.lossy.management {
-        BufferManagement::Ib { prioritisation: Some(of), .. } => 1 << of.priority,
+        BufferManagement::Ib { prioritisation: Some(of), .. } => 1 << of.priority.0,
         _ => 0,
     }
 }

@@ -5,15 +5,15 @@
 //!
 //! # Adding one
 //!
-//! 1. In a file or folder here, types that implement the two traits, with their tests. An algorithm whose receiver
-//!    sends no feedback uses the feedback of `line_rate`.
+//! 1. In a file or folder here, `Settings`, which are the keys of a file with their defaults, ranges and documentation,
+//!    the parameters on a link that are computed from them, and types that implement the two traits, with their tests.
+//!    An algorithm whose receiver sends no feedback uses the feedback of `line_rate`.
 //! 2. In `algorithm.rs`, the only place that names the algorithms: a variant of [`Algorithm`], which has its
 //!    parameters, of `Control`, and of `Feedback` if the algorithm has its own. The compiler requires the arm in
-//!    `ends`; `enum_dispatch` writes the others.
-//! 3. In `scenario/src/transport/` a file with its keys, a table of `RoceRcKeys` and, if TCP may use it, of `TcpKeys`
-//!    (`transport/tcp.rs`), and a variant of `CongestionControl` and of `CongestionControlKeys`
-//!    (`transport/congestion_control.rs`). The compiler requires the algorithm's needs (marks, losses, telemetry), the
-//!    arms in `transport.rs` and `transport/tcp.rs`, and the line in `emulation/src/host_settings.rs`.
+//!    `ends`; `enum_dispatch` writes the others. In `settings.rs` a variant of [`Settings`]; the compiler requires its
+//!    name and its needs (marks, losses, telemetry).
+//! 3. In `scenario/src/transport/` a variant of `CongestionControlKeys` (`congestion_control.rs`), and a table of
+//!    `RoceRcKeys` and, if TCP may use it, of `TcpKeys` (`tcp.rs`). The compiler requires the arms in both.
 //! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
 //!    `results/src/flow_trace.rs`; the names in the documentation of the keys `congestion_control`, which is the
 //!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the table of
@@ -31,6 +31,7 @@ mod path;
 pub mod powertcp;
 mod rounds;
 pub mod rtt_target;
+mod settings;
 pub mod theta_powertcp;
 pub mod timely;
 
@@ -42,6 +43,7 @@ use fabric_core::wire::TelemetryFields;
 pub use fraction::Fraction;
 use line_rate::LineRate;
 pub use multiple::Multiple;
+pub use settings::{Link, Settings};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::tcp::Ecn;

@@ -16,21 +16,27 @@ use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::roce::RocePacket;
 use fabric_core::wire::telemetry::Stamp;
 use fabric_core::wire::{LinkDelayFrame, Packet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::pause::PauseTimers;
 use acknowledgements::Acknowledgements;
 use paced::{Paced, Places};
 
-/// Rule by which a NIC chooses among the queue pairs that may send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Order in which a NIC serves its flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "NicScheduler")]
 pub enum Scheduler {
-    /// In turn.
+    /// One packet of each flow in turn.
     #[default]
     RoundRobin,
-    /// Highest priority first, in turn within a priority.
+    /// Flows of the highest priority first, in turn within a priority.
     Strict,
-    /// Fewest bytes left to send first; among equals, the queue pair that has waited longest (BFC, Appendix A.2).
+    /// The flow with the fewest bytes left to send first.
+    // Among equals, the queue pair that has waited longest (BFC, Appendix A.2).
+    #[serde(rename = "srf")]
     ShortestRemaining,
 }
 

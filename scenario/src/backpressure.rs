@@ -17,7 +17,7 @@ use super::flow_queues::{FlowQueues, MAX_FLOW_QUEUES};
 use super::flows::Workload;
 use super::headroom::Headroom;
 use super::priority::{AckPriority, Priorities};
-use super::quantity::{self, Quantity, Size, Time};
+use super::quantity;
 use super::ratio::{Probability, Ratio};
 use super::report::ScenarioError;
 use super::switch::Switch;
@@ -51,23 +51,14 @@ pub struct Bfc {
     /// True if hosts label packets of incasts, which switches keep in one queue (Appendix A.7).
     pub incast_labels: bool,
     /// HRTT in the pause threshold. `None`: HRTT of the switch's longest link.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Picos>,
     /// Time for which a flow without packets in a switch keeps its queue. `None`: two round trips of the longest link.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<Picos>,
     /// Time between bitmaps of the paused queues. `None`: 10 us, or longer so that bitmaps take at most a hundredth of
     /// the slowest port.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bitmap_period: Option<Picos>,
     /// True if packets that go down and then up again pause nothing, so that pauses never wait in a cycle (Appendix B).
     pub prevent_deadlocks: bool,
@@ -122,14 +113,14 @@ pub(super) enum BackpressureKeys {
         /// Drain time above which a queue pauses the queues that feed it, at an equal share of the port's rate for each
         /// active queue. Below the time of one packet, each packet pauses. Default: the longest round trip over a link
         /// of the switch, for a packet and the pause that answers it.
-        threshold: Option<Time>,
+        threshold: Option<Picos>,
         /// Time for which a flow without packets in a switch keeps its queue there. Default: two round trips as in
         /// `threshold`.
-        sticky: Option<Time>,
+        sticky: Option<Picos>,
         /// Time between bitmaps of paused queues. Every port sends them to its neighbour, so that lost pauses and
         /// resumes do no lasting harm. Bitmaps may take at most a tenth of any port. Default "10us", or longer so that
         /// they take at most a hundredth.
-        bitmap_period: Option<Time>,
+        bitmap_period: Option<Picos>,
         /// True if pauses must never wait for each other in a cycle, whatever the routes. Packets that arrive from a
         /// higher switch and leave to a higher switch then pause nothing (Appendix B), and may be dropped if their
         /// priority is lossy. The switch further from hosts is higher; if equal, the switch nearer to the first of the
@@ -151,7 +142,7 @@ pub(super) enum BackpressureKeys {
         /// hold this much. Above `xon` / `xoff`, below 1. Default "9/10".
         alpha: Option<Ratio>,
         /// Size at which flows are paused, instead of `alpha`. Above `threshold.xon`, below `threshold.xoff`.
-        congested: Option<Size>,
+        congested: Option<Bytes>,
         /// Flow table entries of an egress port, 1 to 4096. If all are in use, the switch pauses the class. Default
         /// 256.
         #[serde(default = "ofc::default_flow_table")]
@@ -159,7 +150,7 @@ pub(super) enum BackpressureKeys {
         flow_table: u32,
         /// Time after which a switch names its paused flows again, "10us" or more. Neighbours forget flows that were
         /// not named for three such times, so that lost frames do no lasting harm. Default: never, as in the paper.
-        repeat: Option<Time>,
+        repeat: Option<Picos>,
     },
 }
 
@@ -185,7 +176,6 @@ const BITMAP_PERIOD: Picos = Picos(10_000_000);
 impl BackpressureKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Backpressure, ScenarioError> {
         if let Self::Ofc { priorities, alpha, congested, flow_table, repeat } = self {
-            let repeat = repeat.map(|Quantity(time)| time);
             let ofc = ofc::Ofc { priorities, alpha, congested: None, flow_table, repeat };
             return Ok(Backpressure::Ofc(ofc.resolve(congested, document)?));
         }
@@ -240,7 +230,7 @@ impl BackpressureKeys {
             let help = "the last queue is for labelled incasts: write queues = 2 or more";
             return wrong("incast_labels", "labelled incasts, and one queue for all", help);
         }
-        if threshold == Some(Quantity(Picos::ZERO)) {
+        if threshold == Some(Picos::ZERO) {
             let help = "write a time such as \"2us\": a queue that may hold nothing pauses for each packet";
             return wrong("threshold", "a threshold of no time", help);
         }
@@ -251,9 +241,9 @@ impl BackpressureKeys {
             flow_table,
             sampling,
             incast_labels,
-            threshold: threshold.map(|Quantity(time)| time),
-            sticky: sticky.map(|Quantity(time)| time),
-            bitmap_period: bitmap_period.map(|Quantity(time)| time),
+            threshold,
+            sticky,
+            bitmap_period,
             prevent_deadlocks,
         }))
     }

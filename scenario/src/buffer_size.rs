@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use units::{BitsPerSecond, Bytes};
 
 use super::document::suggestion;
-use super::quantity::{self, Size, starts_like_a_word};
+use super::quantity::{self, starts_like_a_word};
 use crate::refusal::Refusal;
 
 /// Suffix of a size that is given for each port and Gbit/s.
@@ -124,7 +124,7 @@ impl fmt::Display for ByRate {
 impl Serialize for BufferSize {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Fixed(bytes) => quantity::serialize(bytes, out),
+            Self::Fixed(bytes) => serde::Serialize::serialize(bytes, out),
             Self::ByRate(by_rate) => out.collect_str(by_rate),
         }
     }
@@ -165,7 +165,7 @@ impl JsonSchema for BufferSize {
         });
         json_schema!({
             "oneOf": [
-                generator.subschema_for::<Size>(),
+                generator.subschema_for::<Bytes>(),
                 by_rate,
                 { "enum": CHIPS.map(|(name, _)| name), "description": "What this chip has for each port and Gbit/s." },
             ],

@@ -86,7 +86,10 @@ impl Problem {
                 (format!("{subject} is {found}"), Some(format!("write {expected}")))
             }
             Self::Refused(refusal) => {
-                (format!("{subject}: {}", refusal.title), refusal.help().map(str::to_owned))
+                let Refusal { title, is_sentence, .. } = refusal;
+                let title =
+                    if *is_sentence { title.clone() } else { format!("{subject}: {title}") };
+                (title, refusal.help().map(str::to_owned))
             }
         }
     }

@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Bytes};
 use super::by_rate;
 use super::document::Document;
 use super::priority::Priorities;
-use super::quantity::{self, Rate, Size};
+use super::quantity;
 use super::ratio::Probability;
 use super::report::ScenarioError;
 
@@ -32,11 +32,9 @@ pub struct Ecn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EcnThresholds {
     /// Queue length in bytes up to which no packet is marked.
-    #[serde(serialize_with = "quantity::serialize")]
     pub kmin: Bytes,
     /// Queue length in bytes above which every packet is marked; at least `kmin`, and less than 4
     /// GiB.
-    #[serde(serialize_with = "quantity::serialize")]
     pub kmax: Bytes,
     /// Probability of a mark at `kmax`; grows linearly from 0 at `kmin`.
     pub pmax: Probability,
@@ -46,7 +44,6 @@ pub struct EcnThresholds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EcnOfRate {
     /// Rate of the ports' links.
-    #[serde(serialize_with = "quantity::serialize")]
     pub rate: BitsPerSecond,
     /// Thresholds of these ports.
     #[serde(flatten)]
@@ -77,10 +74,10 @@ pub enum MarkAt {
 #[serde(deny_unknown_fields)]
 pub(super) struct EcnKeys {
     /// Queue length in bytes up to which no packet is marked.
-    kmin: Size,
+    kmin: Bytes,
     /// Queue length in bytes above which every packet is marked; at least `kmin`, and less than
     /// "4GiB".
-    kmax: Size,
+    kmax: Bytes,
     /// Probability of a mark at `kmax`, 0 to 1; grows linearly from 0 at `kmin`.
     pmax: Probability,
     /// Instant of marking: "enqueue", by the bytes in front of the packet, or "dequeue", by the
@@ -99,12 +96,12 @@ pub(super) struct EcnKeys {
 #[serde(deny_unknown_fields)]
 struct EcnOfRateKeys {
     /// Rate of a link of the fabric.
-    rate: Rate,
+    rate: BitsPerSecond,
     /// Queue length in bytes up to which no packet is marked at these ports.
-    kmin: Size,
+    kmin: Bytes,
     /// Queue length in bytes above which every packet is marked at these ports; at least `kmin`,
     /// and less than "4GiB".
-    kmax: Size,
+    kmax: Bytes,
     /// Probability of a mark at `kmax`, 0 to 1. Default: `pmax` of the other ports.
     pmax: Option<Probability>,
 }
@@ -116,13 +113,13 @@ impl EcnKeys {
         rates: &BTreeSet<BitsPerSecond>,
         document: &Document<'_>,
     ) -> Result<Ecn, ScenarioError> {
-        let thresholds = EcnThresholds { kmin: self.kmin.0, kmax: self.kmax.0, pmax: self.pmax };
+        let thresholds = EcnThresholds { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax };
         thresholds.check("switch.ecn", document)?;
         let of_rate = |keys: EcnOfRateKeys| EcnOfRate {
-            rate: keys.rate.0,
+            rate: keys.rate,
             thresholds: EcnThresholds {
-                kmin: keys.kmin.0,
-                kmax: keys.kmax.0,
+                kmin: keys.kmin,
+                kmax: keys.kmax,
                 pmax: keys.pmax.unwrap_or(self.pmax),
             },
         };

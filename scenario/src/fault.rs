@@ -16,7 +16,6 @@ use units::{BitsPerSecond, Picos};
 
 use super::glob;
 use super::outage::{Flap, Outage, Span};
-use super::quantity;
 use super::ratio::FineProbability;
 
 /// Maximum sum of the scenario's delays and jitters on a wire, and maximum delay and jitter that a user of a live
@@ -69,7 +68,6 @@ pub enum Fault {
         #[serde(flatten)]
         scope: Scope,
         /// Rate of the port, below the rate of the link.
-        #[serde(serialize_with = "quantity::serialize")]
         rate: BitsPerSecond,
     },
     /// The wire carries no frames.
@@ -92,13 +90,10 @@ pub struct Scope {
     /// Wires of the fault.
     pub wire: WirePattern,
     /// Start of the fault.
-    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub at: Picos,
     /// Duration of the fault; `None`: to the run's end.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "quantity::serialize_option"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#for: Option<Picos>,
 }
 
@@ -106,10 +101,10 @@ pub struct Scope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lateness {
     /// Delay added to each frame.
-    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub delay: Picos,
     /// Maximum of a random delay, drawn for each frame and added to `delay`.
-    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub jitter: Picos,
 }
 
@@ -126,7 +121,7 @@ pub struct Reroute {
     /// True if routes avoid the link.
     pub reroute: bool,
     /// Time from a change of the link to the change of the routes.
-    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub reroute_after: Picos,
 }
 

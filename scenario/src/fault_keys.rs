@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use topology::Fabric;
-use units::Picos;
+use units::{BitsPerSecond, Picos};
 
 use super::Scenario;
 use super::document::Document;
@@ -13,7 +13,7 @@ use super::fault::{
 };
 use super::glob;
 use super::outage::{Flap, FlapKeys};
-use super::quantity::{Rate, Time, display};
+use super::quantity::display;
 use super::ratio::FineProbability;
 use super::report::ScenarioError;
 
@@ -30,9 +30,9 @@ pub(super) enum FaultKeys {
         #[serde(default = "every_wire")]
         wire: String,
         /// Start of the fault. Default "0s".
-        at: Option<Time>,
+        at: Option<Picos>,
         /// Duration of the fault. Default: to the run's end.
-        r#for: Option<Time>,
+        r#for: Option<Picos>,
         /// Class of frames that the fault selects from: "all", "data" (over TCP the first one is the SYN), "ack",
         /// "nak", "cnp", "pfc", "pause", "resume", "hop-control" (frames of xoff beyond PFC: pauses of queues and
         /// flows, and rates) or "link-delay". Default "all".
@@ -50,9 +50,9 @@ pub(super) enum FaultKeys {
         #[serde(default = "every_wire")]
         wire: String,
         /// Start of the fault. Default "0s".
-        at: Option<Time>,
+        at: Option<Picos>,
         /// Duration of the fault. Default: to the run's end.
-        r#for: Option<Time>,
+        r#for: Option<Picos>,
         /// Class of frames that the fault selects from, as for kind "loss". Default "all".
         #[serde(default)]
         r#match: FrameClass,
@@ -69,14 +69,14 @@ pub(super) enum FaultKeys {
         #[serde(default = "every_wire")]
         wire: String,
         /// Start of the fault. Default "0s".
-        at: Option<Time>,
+        at: Option<Picos>,
         /// Duration of the fault. Default: to the run's end.
-        r#for: Option<Time>,
+        r#for: Option<Picos>,
         /// Delay added to each frame. The delays and jitters of a wire may add up to "1s" at most. Default "0s".
-        delay: Option<Time>,
+        delay: Option<Picos>,
         /// Maximum of a random delay that is added to `delay`, drawn uniformly for each frame from the scenario's seed.
         /// Default "0s".
-        jitter: Option<Time>,
+        jitter: Option<Picos>,
     },
     /// The sending port is slower than its link, so that frames occupy it for longer. Values that switches and hosts
     /// compute from the link's rate do not change.
@@ -86,11 +86,11 @@ pub(super) enum FaultKeys {
         #[serde(default = "every_wire")]
         wire: String,
         /// Start of the fault. Default "0s".
-        at: Option<Time>,
+        at: Option<Picos>,
         /// Duration of the fault. Default: to the run's end.
-        r#for: Option<Time>,
+        r#for: Option<Picos>,
         /// Rate of the port: at least "100kbps", and below the links' rate.
-        rate: Rate,
+        rate: BitsPerSecond,
     },
     /// The wire loses every frame.
     Down {
@@ -98,16 +98,16 @@ pub(super) enum FaultKeys {
         /// of its wires.
         wire: String,
         /// Start of the outage. Default "0s".
-        at: Option<Time>,
+        at: Option<Picos>,
         /// Duration of the outage, after which the wire stays up. Default: to the run's end.
-        r#for: Option<Time>,
+        r#for: Option<Picos>,
         /// True if the routes of all switches avoid the link while one of its wires is down. Packets without a route
         /// are dropped. Default false: routes do not change.
         #[serde(default)]
         reroute: bool,
         /// Time after which routes change, both after the link goes down and after it comes up. Only with `reroute`.
         /// Default "0s".
-        reroute_after: Option<Time>,
+        reroute_after: Option<Picos>,
         /// Period in which the wire goes down and up during the outage. Default: it stays down.
         flap: Option<FlapKeys>,
     },
@@ -149,7 +149,7 @@ impl FaultKeys {
             Self::Rate { wire, at, r#for, rate } => {
                 let scope = place.scope(wire, at, r#for)?;
                 place.check_rate(&scope, rate)?;
-                Ok(Fault::Rate { scope, rate: rate.0 })
+                Ok(Fault::Rate { scope, rate })
             }
             Self::Down { wire, at, r#for, reroute, reroute_after, flap } => {
                 let scope = place.scope(wire, at, r#for)?;
@@ -158,7 +158,7 @@ impl FaultKeys {
                     return place.wrong("reroute_after", "`reroute_after` without `reroute`", help);
                 }
                 let flap = flap.map(|keys| place.flap(&keys)).transpose()?;
-                let reroute_after = reroute_after.map_or(Picos::ZERO, |time| time.0);
+                let reroute_after = reroute_after.unwrap_or(Picos::ZERO);
                 Ok(Fault::Down { scope, flap, reroute: Reroute { reroute, reroute_after } })
             }
         }
@@ -175,22 +175,22 @@ impl FaultPlace<'_> {
     fn scope(
         &self,
         wire: String,
-        at: Option<Time>,
-        r#for: Option<Time>,
+        at: Option<Picos>,
+        r#for: Option<Picos>,
     ) -> Result<Scope, ScenarioError> {
         glob::check(&wire, &format!("{}.wire", self.path), self.fabric, self.document)?;
-        if r#for.is_some_and(|time| time.0 == Picos::ZERO) {
+        if r#for.is_some_and(|time| time == Picos::ZERO) {
             let help =
                 "write a time such as \"1ms\", or leave `for` out: then it lasts to the run's end";
             return self.wrong("for", "a fault of no time", help);
         }
-        let at = at.map_or(Picos::ZERO, |time| time.0);
+        let at = at.unwrap_or(Picos::ZERO);
         if let Some(duration) = self.duration.filter(|&duration| at >= duration) {
             let title = format!("the fault begins at {}", display(at));
             let help = format!("the run's `duration` is {}", display(duration));
             return self.wrong("at", &title, &help);
         }
-        Ok(Scope { wire: WirePattern(wire), at, r#for: r#for.map(|time| time.0) })
+        Ok(Scope { wire: WirePattern(wire), at, r#for })
     }
 
     fn selection(
@@ -223,10 +223,10 @@ impl FaultPlace<'_> {
 
     fn lateness(
         &self,
-        delay: Option<Time>,
-        jitter: Option<Time>,
+        delay: Option<Picos>,
+        jitter: Option<Picos>,
     ) -> Result<Lateness, ScenarioError> {
-        let time = |time: Option<Time>| time.map_or(Picos::ZERO, |time| time.0);
+        let time = |time: Option<Picos>| time.unwrap_or(Picos::ZERO);
         let lateness = Lateness { delay: time(delay), jitter: time(jitter) };
         if lateness == Lateness::default() {
             let help = "add delay = \"5us\", or jitter = \"1us\"";
@@ -235,17 +235,17 @@ impl FaultPlace<'_> {
         Ok(lateness)
     }
 
-    fn check_rate(&self, scope: &Scope, rate: Rate) -> Result<(), ScenarioError> {
-        if rate.0 < LEAST_RATE {
-            let title = format!("a port that sends at {}", display(rate.0));
+    fn check_rate(&self, scope: &Scope, rate: BitsPerSecond) -> Result<(), ScenarioError> {
+        if rate < LEAST_RATE {
+            let title = format!("a port that sends at {}", display(rate));
             let help = "write at least 100kbps, at which the longest frame takes most of a second";
             return self.wrong("rate", &title, help);
         }
-        let slower = |wire: &&topology::Wire| scope.wire.covers(&wire.name) && wire.rate <= rate.0;
+        let slower = |wire: &&topology::Wire| scope.wire.covers(&wire.name) && wire.rate <= rate;
         match self.fabric.wires().iter().find(slower) {
             None => Ok(()),
             Some(wire) => {
-                let title = format!("{} is not below the rate of {}", display(rate.0), wire.name);
+                let title = format!("{} is not below the rate of {}", display(rate), wire.name);
                 let help =
                     format!("a fault makes it slower: write less than {}", display(wire.rate));
                 self.wrong("rate", &title, &help)
@@ -254,12 +254,12 @@ impl FaultPlace<'_> {
     }
 
     fn flap(&self, keys: &FlapKeys) -> Result<Flap, ScenarioError> {
-        let period = keys.period.0;
+        let period = keys.period;
         if period < LEAST_PERIOD {
             let title = format!("a wire that goes down every {}", display(period));
             return self.wrong("flap.period", &title, "write at least 1us");
         }
-        let down_for = keys.down_for.map_or(Picos(period.0 / 2), |time| time.0);
+        let down_for = keys.down_for.unwrap_or(Picos(period.0 / 2));
         if down_for == Picos::ZERO || down_for >= period {
             let title = format!("down for {} of {}", display(down_for), display(period));
             let help = "write a time above zero and below the period, or leave `flap` out";

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use units::{Bytes, Picos};
 
 use super::incasts::DegreeKeys;
 use super::load::{LoadOf, Sigma};
 use super::pairs::PairChoice;
 use super::priority::Priority;
-use super::quantity::{Size, Time};
 use super::queries::{QueryRate, TotalKeys};
 use super::ratio::Probability;
 use super::sizes::{LengthText, Sizes};
@@ -28,10 +28,10 @@ pub(super) enum WorkloadKeys {
         /// The receiving host, different from `src`.
         dst: String,
         /// Bytes to transfer, above zero.
-        bytes: Size,
+        bytes: Bytes,
         /// Start time, before `duration`. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// Priority, 0 to 7. Default 3.
         #[serde(default = "default_priority")]
         priority: Priority,
@@ -47,10 +47,10 @@ pub(super) enum WorkloadKeys {
         /// The receiving host, none of the senders.
         receiver: String,
         /// Bytes of each flow, above zero.
-        bytes: Size,
+        bytes: Bytes,
         /// Start time of all flows, before `duration`. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// Priority, 0 to 7. Default 3.
         #[serde(default = "default_priority")]
         priority: Priority,
@@ -81,7 +81,7 @@ pub(super) enum WorkloadKeys {
         receiver: String,
         /// Start time of all flows, before `duration`. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// Priority, 0 to 7. Default 3.
         #[serde(default = "default_priority")]
         priority: Priority,
@@ -107,9 +107,9 @@ pub(super) enum WorkloadKeys {
         batch: Option<u32>,
         /// Start of the time span in which flows start. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// End of the time span in which flows start. Default: `duration`.
-        stop: Option<Time>,
+        stop: Option<Picos>,
         /// Priority, 0 to 7. Default 3.
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
@@ -138,9 +138,9 @@ pub(super) enum WorkloadKeys {
         batch: Option<u32>,
         /// Start of the time span in which flows start. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// End of the time span in which flows start. Default: `duration`.
-        stop: Option<Time>,
+        stop: Option<Picos>,
         /// Priority, 0 to 7. Default 3.
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
@@ -160,7 +160,7 @@ pub(super) enum WorkloadKeys {
         bytes: LengthText,
         /// Start time of all flows, before `duration`. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// Priority, 0 to 7. Default 3.
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
@@ -176,7 +176,7 @@ pub(super) enum WorkloadKeys {
         bytes: LengthText,
         /// Start time of all flows, before `duration`. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// Priority, 0 to 7. Default 3.
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
@@ -195,10 +195,10 @@ pub(super) enum WorkloadKeys {
         /// a receiver.
         groups: Vec<GroupKeys>,
         /// Bytes of each flow, above zero.
-        bytes: Size,
+        bytes: Bytes,
         /// Start time of all flows, before `duration`. Default "0s".
         #[serde(default)]
-        start: Time,
+        start: Picos,
         /// Priority, 0 to 7. Default 3.
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
@@ -240,7 +240,7 @@ pub(super) struct IncastKeys {
     /// incast draws its number.
     pub(super) degree: DegreeKeys,
     /// Bytes of each flow, above zero.
-    pub(super) bytes: Option<Size>,
+    pub(super) bytes: Option<Bytes>,
     /// Sizes from which each flow draws, such as "hadoop"; instead of `bytes`.
     pub(super) sizes: Option<Sizes>,
     /// Bytes of an incast, divided evenly among its flows and rounded down; needs a fixed `degree`. A size such as
@@ -250,7 +250,7 @@ pub(super) struct IncastKeys {
     /// Number of flows of an incast, dealt to its senders in turn. Default: one for each sender.
     pub(super) flows: Option<u32>,
     /// Time between incasts, or its mean if incasts are random. Instead of `load` and `rate`.
-    pub(super) period: Option<Time>,
+    pub(super) period: Option<Picos>,
     /// Incasts (queries) per second for each receiver, 0.001 to 1000000, as if each receiver had a separate process.
     /// Instead of `period` and `load`.
     pub(super) rate: Option<QueryRate>,
@@ -277,9 +277,9 @@ pub(super) struct IncastKeys {
     pub(super) next_rack: bool,
     /// Start of the time span in which incasts start. Default "0s".
     #[serde(default)]
-    pub(super) start: Time,
+    pub(super) start: Picos,
     /// End of the time span in which incasts start. Default: `duration`.
-    pub(super) stop: Option<Time>,
+    pub(super) stop: Option<Picos>,
     /// Priority, 0 to 7. Default 3.
     pub(super) priority: Option<Priority>,
     /// Priorities from which each flow draws one, instead of `priority`.

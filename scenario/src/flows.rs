@@ -19,7 +19,7 @@ use super::host::Host;
 use super::incasts::ManyIncasts;
 use super::load::Sigma;
 use super::priority::Priority;
-use super::quantity::{self, Size, Time};
+use super::quantity;
 use super::report::{Place, ScenarioError};
 use super::shape::Shape;
 use super::split_flows::SplitFlows;
@@ -74,7 +74,6 @@ pub enum Workload {
         /// Name of the receiver.
         receiver: String,
         /// Start time of all flows.
-        #[serde(serialize_with = "quantity::serialize")]
         start: Picos,
         /// Priority, 0 to 7.
         priority: u8,
@@ -139,10 +138,8 @@ impl FlowsEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transfer {
     /// Bytes of a flow, above zero.
-    #[serde(serialize_with = "quantity::serialize")]
     pub bytes: Bytes,
     /// Start time.
-    #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
     /// Priority, 0 to 7.
     pub priority: u8,
@@ -381,18 +378,18 @@ impl Expansion<'_> {
     fn transfer(
         &self,
         path: &str,
-        bytes: Size,
-        start: Time,
+        bytes: Bytes,
+        start: Picos,
         priority: Priority,
     ) -> Result<Transfer, ScenarioError> {
-        self.check_bytes(&format!("{path}.bytes"), bytes.0)?;
+        self.check_bytes(&format!("{path}.bytes"), bytes)?;
         let start = self.start(path, start)?;
-        Ok(Transfer { bytes: bytes.0, start, priority: priority.0 })
+        Ok(Transfer { bytes, start, priority: priority.0 })
     }
 
     /// Returns a start time that is before the run's end.
-    pub(super) fn start(&self, path: &str, start: Time) -> Result<Picos, ScenarioError> {
-        let (start, duration) = (start.0, self.duration);
+    pub(super) fn start(&self, path: &str, start: Picos) -> Result<Picos, ScenarioError> {
+        let duration = self.duration;
         if start >= duration {
             let display = quantity::display::<Picos>;
             let title = format!("the flow starts at {}, after the run's end", display(start));

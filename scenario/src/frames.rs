@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::document::Document;
-use super::quantity::{self, Size};
+use super::quantity;
 use super::report::ScenarioError;
 
 /// Maximum accounted bytes of headers and of frames without payload.
@@ -43,13 +43,13 @@ pub(super) struct FramesKeys {
     /// Headers of a packet with payload, "1B" to "1000B"; a packet counts at least 60 B. Default: the real headers,
     /// padding and ICRC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    data_headers: Option<Size>,
+    data_headers: Option<Bytes>,
     /// Length of a packet without payload, such as an ACK, "60B" to "1000B". Default: the real frame without FCS.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ack: Option<Size>,
+    ack: Option<Bytes>,
     /// Length of a hop control frame, such as PFC, "1B" to "1000B". Default: the real 60 bytes without FCS.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hop_control: Option<Size>,
+    hop_control: Option<Bytes>,
     /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets. "exact": a
     /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. Default "exact".
     time: TimeOfFrames,
@@ -57,11 +57,11 @@ pub(super) struct FramesKeys {
 
 impl FramesKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Frames, ScenarioError> {
-        let length = |key: &str, given: Option<Size>, least: u64| match given {
+        let length = |key: &str, given: Option<Bytes>, least: u64| match given {
             None => Ok(None),
-            Some(size) if (least..=MOST).contains(&size.0.0) => Ok(u16::try_from(size.0.0).ok()),
+            Some(size) if (least..=MOST).contains(&size.0) => Ok(u16::try_from(size.0).ok()),
             Some(size) => {
-                let title = format!("`{key}` of {}", quantity::display(size.0));
+                let title = format!("`{key}` of {}", quantity::display(size));
                 let help = format!("write \"{least}B\" to \"{MOST}B\"");
                 Err(document.error(&format!("frames.{key}"), &title, &help))
             }
@@ -80,8 +80,7 @@ impl FramesKeys {
 /// Serialized as the keys of a file.
 impl Serialize for Frames {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let size =
-            |length: Option<u16>| length.map(|bytes| quantity::Quantity(Bytes(bytes.into())));
+        let size = |length: Option<u16>| length.map(|bytes| Bytes(bytes.into()));
         let FrameLengths { data_headers, ack, hop_control } = self.lengths;
         let [data_headers, ack, hop_control] = [data_headers, ack, hop_control].map(size);
         FramesKeys { data_headers, ack, hop_control, time: self.time }.serialize(out)

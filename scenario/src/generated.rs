@@ -16,7 +16,7 @@ use super::flows::{Expansion, Workload};
 use super::load::Load;
 use super::pairs::PairChoice;
 use super::priority::Priority;
-use super::quantity::{self, Time};
+use super::quantity;
 use super::report::ScenarioError;
 use super::sizes::{LengthText, Sizes};
 
@@ -38,10 +38,8 @@ pub struct OpenLoop {
     /// Flows that a sender starts at once.
     pub batch: u32,
     /// Start of the time span in which flows start.
-    #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
     /// End of the time span in which flows start.
-    #[serde(serialize_with = "quantity::serialize")]
     pub stop: Picos,
     /// Priority of the flows.
     #[serde(flatten)]
@@ -57,7 +55,6 @@ pub struct AllAtOnce {
     #[serde(serialize_with = "serialize_length")]
     pub bytes: Length,
     /// Start time of all flows.
-    #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
     /// Priority of the flows.
     #[serde(flatten)]
@@ -208,7 +205,7 @@ impl Expansion<'_> {
         path: &str,
         label: String,
         bytes: LengthText,
-        start: Time,
+        start: Picos,
         priority: PriorityChoice,
     ) -> Result<AllAtOnce, ScenarioError> {
         self.check_two_hosts(path)?;
@@ -232,11 +229,11 @@ impl Expansion<'_> {
     pub(super) fn window(
         &self,
         path: &str,
-        start: Time,
-        stop: Option<Time>,
+        start: Picos,
+        stop: Option<Picos>,
     ) -> Result<Window, ScenarioError> {
         let start = self.start(path, start)?;
-        let stop = stop.map_or(self.duration, |stop| stop.0);
+        let stop = stop.unwrap_or(self.duration);
         let display = quantity::display::<Picos>;
         let at = format!("{path}.stop");
         if stop <= start {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Picos};
 
 use super::document::Document;
-use super::quantity::{self, Quantity, Size, Time};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
@@ -20,10 +19,7 @@ pub enum Headroom {
     /// Static and independent: every lossless ingress queue has separate headroom (DSH Eq. 3).
     Sih {
         /// Headroom of each queue; `None`: DSH Eq. 1 plus the terms that it misses ([`fabric_core::headroom`]).
-        #[serde(
-            serialize_with = "quantity::serialize_option",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(skip_serializing_if = "Option::is_none")]
         bytes: Option<Bytes>,
         /// Headroom of each queue as a multiple of rate x delay of its link, instead of `bytes`.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,22 +28,15 @@ pub enum Headroom {
     /// As `Sih`, but ports measure the delay of their links (after IEEE P802.1Qdt).
     Adaptive {
         /// As for `Sih`: headroom of each queue until its port's link is measured.
-        #[serde(
-            serialize_with = "quantity::serialize_option",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(skip_serializing_if = "Option::is_none")]
         bytes: Option<Bytes>,
         /// Time between measurements.
-        #[serde(serialize_with = "quantity::serialize")]
         period: Picos,
     },
     /// One pool for all lossless ingress queues, smaller than the sum of their headroom.
     Oversubscribed {
         /// As for `Sih`: headroom that one queue may use.
-        #[serde(
-            serialize_with = "quantity::serialize_option",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(skip_serializing_if = "Option::is_none")]
         bytes: Option<Bytes>,
         /// Divisor of DSH's `B_h` (Eq. 3) that gives the size of the pool; at least 1.
         ratio: Ratio,
@@ -60,10 +49,7 @@ pub enum Headroom {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dsh {
     /// Phi of a port; `None`: as for [`Headroom::Sih`].
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
     /// Weight of a queue's latest gradient in its average, `w_g` in Eq. 5.
     pub gradient_weight: PowerOfTwo,
@@ -72,10 +58,8 @@ pub struct Dsh {
     /// Number of deviations by which an estimate exceeds the average, `k` in Eq. 7.
     pub deviation_gain: PowerOfTwo,
     /// Time after which tau is 0 at a port that holds packets of one queue only (Algorithm 4).
-    #[serde(serialize_with = "quantity::serialize")]
     pub single_queue_window: Picos,
     /// Difference of `X_poff` and `X_pon`, `delta_p`.
-    #[serde(serialize_with = "quantity::serialize")]
     pub port_xon_offset: Bytes,
     /// True if queues get headroom from the shared pool. Otherwise tau is 0, and packets after a queue's PAUSE use
     /// insurance headroom.
@@ -185,7 +169,7 @@ pub(super) enum HeadroomKeys {
     Sih {
         /// Headroom of each queue. Default: 2 x (rate x delay + longest frame) + 3840 B (DSH Eq. 1), and two terms that
         /// it misses: one more frame, and the PAUSE itself (84 B).
-        bytes: Option<Size>,
+        bytes: Option<Bytes>,
         /// Headroom of each queue as a multiple of rate x propagation delay of its port's link, 1 to 1000; instead of
         /// `bytes`. The HPCC simulator uses 3.
         bandwidth_delays: Option<u32>,
@@ -196,15 +180,15 @@ pub(super) enum HeadroomKeys {
     Adaptive {
         /// Headroom of each queue until its port's link is measured, and again after ten lost measurements in a row.
         /// Default: as for "sih".
-        bytes: Option<Size>,
+        bytes: Option<Bytes>,
         /// Time between measurements, from the run's start on. Default "100us".
         #[serde(default = "default_period")]
-        period: Time,
+        period: Picos,
     },
     /// One pool for all lossless ingress queues, smaller than the sum of their headroom. Packets may be lost.
     Oversubscribed {
         /// Headroom that one queue may use. Default: as for "sih".
-        bytes: Option<Size>,
+        bytes: Option<Bytes>,
         /// Divisor of the headroom that "sih" reserves, which gives the size of the pool; at least 1. Default "5/4": 80
         /// %, as in DSH's evaluation.
         #[serde(default = "default_ratio")]
@@ -222,7 +206,7 @@ pub(super) enum HeadroomKeys {
 pub(super) struct DshKeys {
     /// Insurance headroom of each port, and the maximum estimate for a queue (Phi). Default: as for one queue under
     /// "sih".
-    bytes: Option<Size>,
+    bytes: Option<Bytes>,
     /// Weight of a queue's latest gradient in its average (`w_g`): "1", "1/2", "1/4" .. "1/64".
     /// Default "1/4".
     gradient_weight: Ratio,
@@ -232,9 +216,9 @@ pub(super) struct DshKeys {
     deviation_gain: Ratio,
     /// Time after which the queue of a port that holds packets of one queue only pauses at T(t), without shared
     /// headroom. Default "10ms".
-    single_queue_window: Time,
+    single_queue_window: Picos,
     /// Difference of a port's PAUSE threshold and its RESUME threshold. Default "0B".
-    port_xon_offset: Size,
+    port_xon_offset: Bytes,
     /// True if queues get headroom from the shared buffer. A queue then pauses below its share, by the headroom that it
     /// is estimated to need, and may afterwards use the shares of its port's other queues. If false, packets after a
     /// queue's PAUSE use the port's insurance headroom, which pauses the port. Default true.
@@ -250,8 +234,8 @@ const fn default_ratio() -> Ratio {
     Ratio::new(5, 4)
 }
 
-const fn default_period() -> Time {
-    Quantity(Picos(100_000_000))
+const fn default_period() -> Picos {
+    Picos(100_000_000)
 }
 
 impl Default for DshKeys {
@@ -262,8 +246,8 @@ impl Default for DshKeys {
             gradient_weight: Ratio::new(1, 4),
             deviation_weight: Ratio::new(1, 4),
             deviation_gain: Ratio::new(4, 1),
-            single_queue_window: Quantity(Picos(10_000_000_000)),
-            port_xon_offset: Size::default(),
+            single_queue_window: Picos(10_000_000_000),
+            port_xon_offset: Bytes::default(),
             shared_headroom: true,
             insurance_headroom: true,
             estimation: Estimation::default(),
@@ -285,23 +269,17 @@ impl HeadroomKeys {
                 "headroom of none or of too many bandwidth-delay products",
                 "write 1 to 1000",
             ),
-            Self::Sih { bytes, bandwidth_delays } => {
-                Ok(Headroom::Sih { bytes: bytes.map(|size| size.0), bandwidth_delays })
-            }
-            Self::Adaptive { period: Quantity(Picos::ZERO), .. } => {
+            Self::Sih { bytes, bandwidth_delays } => Ok(Headroom::Sih { bytes, bandwidth_delays }),
+            Self::Adaptive { period: Picos::ZERO, .. } => {
                 wrong("period", "a period of no time", "write a time such as \"100us\"")
             }
-            Self::Adaptive { bytes, period } => {
-                Ok(Headroom::Adaptive { bytes: bytes.map(|size| size.0), period: period.0 })
-            }
+            Self::Adaptive { bytes, period } => Ok(Headroom::Adaptive { bytes, period }),
             Self::Oversubscribed { ratio, .. } if ratio.numerator < ratio.denominator => wrong(
                 "ratio",
                 &format!("headroom that is oversubscribed {ratio} times"),
                 "a ratio of \"2\" sets aside half of what \"sih\" does; write 1 or more",
             ),
-            Self::Oversubscribed { bytes, ratio } => {
-                Ok(Headroom::Oversubscribed { bytes: bytes.map(|size| size.0), ratio })
-            }
+            Self::Oversubscribed { bytes, ratio } => Ok(Headroom::Oversubscribed { bytes, ratio }),
             Self::Dsh(keys) => keys.resolve(document).map(Headroom::Dsh),
         }
     }
@@ -320,20 +298,20 @@ impl DshKeys {
             })
         };
         let gain = PowerOfTwo::of(self.deviation_gain).filter(|power| power.exponent >= 0);
-        if self.single_queue_window.0 == Picos::ZERO {
+        if self.single_queue_window == Picos::ZERO {
             let help = "write a time such as \"10ms\"";
             return Err(wrong("single_queue_window", "a window of no time", help));
         }
         Ok(Dsh {
-            bytes: self.bytes.map(|size| size.0),
+            bytes: self.bytes,
             gradient_weight: weight("gradient_weight", self.gradient_weight)?,
             deviation_weight: weight("deviation_weight", self.deviation_weight)?,
             deviation_gain: gain.ok_or_else(|| {
                 let help = "a switch shifts instead of multiplying: write 1, 2, 4 .. 64";
                 wrong("deviation_gain", &format!("a gain of {}", self.deviation_gain), help)
             })?,
-            single_queue_window: self.single_queue_window.0,
-            port_xon_offset: self.port_xon_offset.0,
+            single_queue_window: self.single_queue_window,
+            port_xon_offset: self.port_xon_offset,
             shared_headroom: self.shared_headroom,
             insurance_headroom: self.insurance_headroom,
             estimation: self.estimation,

@@ -7,9 +7,9 @@ use units::{Bytes, Picos};
 use super::document::Document;
 use super::pause::PauseResponse;
 use super::priority::{AckPriority, Priority};
-use super::quantity::{self, Quantity, Size, Time};
+use super::quantity;
 use super::report::ScenarioError;
-use super::scheduling::NicScheduler;
+use super::scheduling::{NicScheduler, usual_at};
 use super::switch::Scheduler;
 use super::transport::{Transport, TransportKeys};
 
@@ -21,7 +21,6 @@ pub const MAX_PAYLOAD: Bytes = Bytes(3072);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Host {
     /// Payload of a full data packet, 1 to 3072 bytes.
-    #[serde(serialize_with = "quantity::serialize")]
     pub payload: Bytes,
     /// Priority of congestion notification packets.
     pub cnp_priority: u8,
@@ -38,7 +37,6 @@ pub struct Host {
     pub telemetry_hops: Option<u8>,
     /// Time without progress after which a requester sends again from the oldest unacknowledged packet. Selective
     /// repeat sends only this packet.
-    #[serde(serialize_with = "quantity::serialize")]
     pub retransmission_timeout: Picos,
     /// Response time of the NIC to a PAUSE.
     pub pause_response: PauseResponse,
@@ -57,7 +55,7 @@ pub struct Host {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HostKeys {
     /// Payload of a full data packet, "1B" to "3072B". Default "1000B".
-    payload: Size,
+    payload: Bytes,
     /// Priority of congestion notification packets (CNP), 0 to 7. Default 6.
     cnp_priority: Priority,
     /// Priority of ACKs and NAKs, 0 to 7, or "data": the priority of the acknowledged packet, so that a pause of one
@@ -79,7 +77,7 @@ pub(super) struct HostKeys {
     /// Time without progress after which a requester sends again from the oldest unacknowledged packet; above zero.
     /// Selective repeat sends only this packet (`RTO_high` in IRN, 320 us there). Default "4194us", InfiniBand's 4.096
     /// us x 2^10.
-    retransmission_timeout: Time,
+    retransmission_timeout: Picos,
     /// Time after a PAUSE in which a NIC may still start frames: "standard" (3840 B at line rate) or a shorter time.
     /// Default "standard".
     pause_response: PauseResponse,
@@ -100,13 +98,13 @@ pub(super) struct HostKeys {
 impl Default for HostKeys {
     fn default() -> Self {
         Self {
-            payload: Quantity(Bytes(1000)),
+            payload: Bytes(1000),
             cnp_priority: Priority(6),
             ack_priority: None,
             ack_queue: None,
             ack_interval: 4,
             telemetry_hops: None,
-            retransmission_timeout: Quantity(Picos(4_194_000_000)),
+            retransmission_timeout: Picos(4_194_000_000),
             pause_response: PauseResponse::Standard,
             queue_pauses: true,
             flow_pauses: true,
@@ -119,7 +117,7 @@ impl Default for HostKeys {
 impl HostKeys {
     /// Returns the defaults with another payload.
     pub(super) fn of_payload(payload: Bytes) -> Self {
-        Self { payload: Quantity(payload), ..Self::default() }
+        Self { payload, ..Self::default() }
     }
 
     /// Resolves the keys; `switch` is the scheduler of the switches, which decides a default.
@@ -131,11 +129,11 @@ impl HostKeys {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("host.{key}"), title, help))
         };
-        if self.payload.0 == Bytes(0) {
+        if self.payload == Bytes(0) {
             return wrong("payload", "a payload of no bytes", "write \"1B\" to \"3072B\"");
         }
-        if self.payload.0 > MAX_PAYLOAD {
-            let title = format!("a payload of {}", quantity::display(self.payload.0));
+        if self.payload > MAX_PAYLOAD {
+            let title = format!("a payload of {}", quantity::display(self.payload));
             let help = "write \"1B\" to \"3072B\": a native XDP program takes a frame as one \
                         linear piece of a page";
             return wrong("payload", &title, help);
@@ -144,24 +142,24 @@ impl HostKeys {
             let help = "write 1 for an ACK to each packet";
             return wrong("ack_interval", "an ACK for every 0 packets", help);
         }
-        if self.retransmission_timeout.0 == Picos::ZERO {
+        if self.retransmission_timeout == Picos::ZERO {
             let help = "write a time well above the round trip, such as \"4194us\"";
             return wrong("retransmission_timeout", "a timeout of no time", help);
         }
         let transport =
-            self.transport.resolve("host.transport", self.retransmission_timeout.0, document)?;
+            self.transport.resolve("host.transport", self.retransmission_timeout, document)?;
         Ok(Host {
-            payload: self.payload.0,
+            payload: self.payload,
             cnp_priority: self.cnp_priority.0,
             ack_priority: self.ack_priority.unwrap_or(AckPriority::Fixed(self.cnp_priority.0)),
             ack_queue: self.ack_queue.map(|queue| queue.0),
             ack_interval: self.ack_interval,
             telemetry_hops: self.telemetry_hops,
-            retransmission_timeout: self.retransmission_timeout.0,
+            retransmission_timeout: self.retransmission_timeout,
             pause_response: self.pause_response,
             queue_pauses: self.queue_pauses,
             flow_pauses: self.flow_pauses,
-            scheduler: self.scheduler.unwrap_or(NicScheduler::usual(switch)),
+            scheduler: self.scheduler.unwrap_or(usual_at(switch)),
             transport,
         })
     }

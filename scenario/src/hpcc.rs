@@ -9,78 +9,47 @@ use units::{Bytes, Picos};
 
 use super::document::{Document, suggestion};
 
-use super::quantity::{self, Quantity, Size, Time};
+use super::quantity;
 use super::report::ScenarioError;
 
-/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "HpccKeys")]
 pub struct Hpcc {
-    /// Offset that is added to every time in these files; whole nanoseconds.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Offset that is added to every time in these files; whole nanoseconds. The simulator's flows start at 2 s.
+    /// Default "0s".
     pub time_offset: Picos,
-    /// Time of the first sample of the queues; whole nanoseconds, like all times here.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Emulated time of the first sample of the queues; whole nanoseconds. Default "0s".
     pub qlen_start: Picos,
-    /// Time at or after which the last sample is taken; `None`: the run's end.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    /// Emulated time at or after which the last sample is taken. Default: the run's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qlen_stop: Option<Picos>,
-    /// Time between samples.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Time between samples; whole nanoseconds above zero. Default "100ns".
     pub qlen_interval: Picos,
-    /// Interval at whose multiples histograms are written; a multiple of `qlen_interval`.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Interval of histograms, which are written when the time with its offset is a multiple of it, and at the last
+    /// sample. A multiple of `qlen_interval`. Default "100ms".
     pub qlen_dump_interval: Picos,
-    /// Names of all nodes in the order of their ids; `None`: hosts, then switches.
+    /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<String>>,
-    /// Headers of a data packet for `standalone_fct` as the simulator computes it; `None`: `standalone_fct` is
-    /// `ideal_ns`.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it with 48 B.
+    /// Default: `standalone_fct` is `ideal_ns`, which counts whole frames and ACKs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub standalone_headers: Option<Bytes>,
-    /// UDP destination ports by label.
+    /// UDP destination ports of flows by label, 0 to 65535. The simulator's analysis uses them to distinguish incasts
+    /// (200) from other flows (100). Default: 100 for all.
     pub destination_ports: BTreeMap<String, u16>,
 }
 
-/// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct HpccKeys {
-    /// Offset that is added to every time in these files; whole nanoseconds. The simulator's flows start at 2 s.
-    /// Default "0s".
-    time_offset: Time,
-    /// Emulated time of the first sample of the queues; whole nanoseconds. Default "0s".
-    qlen_start: Time,
-    /// Emulated time at or after which the last sample is taken. Default: the run's end.
-    qlen_stop: Option<Time>,
-    /// Time between samples; whole nanoseconds above zero. Default "100ns".
-    qlen_interval: Time,
-    /// Interval of histograms, which are written when the time with its offset is a multiple of it, and at the last
-    /// sample. A multiple of `qlen_interval`. Default "100ms".
-    qlen_dump_interval: Time,
-    /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
-    nodes: Option<Vec<String>>,
-    /// Headers of a data packet without telemetry, for `standalone_fct` as the simulator computes it with 48 B.
-    /// Default: `standalone_fct` is `ideal_ns`, which counts whole frames and ACKs.
-    standalone_headers: Option<Size>,
-    /// UDP destination ports of flows by label, 0 to 65535. The simulator's analysis uses them to distinguish incasts
-    /// (200) from other flows (100). Default: 100 for all.
-    destination_ports: BTreeMap<String, u16>,
-}
-
-impl Default for HpccKeys {
+impl Default for Hpcc {
     fn default() -> Self {
         Self {
-            time_offset: Time::default(),
-            qlen_start: Time::default(),
+            time_offset: Picos::default(),
+            qlen_start: Picos::default(),
             qlen_stop: None,
-            qlen_interval: Quantity(Picos(100_000)),
-            qlen_dump_interval: Quantity(Picos(100_000_000_000)),
+            qlen_interval: Picos(100_000),
+            qlen_dump_interval: Picos(100_000_000_000),
             nodes: None,
             standalone_headers: None,
             destination_ports: BTreeMap::new(),
@@ -88,32 +57,14 @@ impl Default for HpccKeys {
     }
 }
 
-impl Default for Hpcc {
-    fn default() -> Self {
-        HpccKeys::default().plain()
-    }
-}
-
-impl HpccKeys {
-    fn plain(self) -> Hpcc {
-        Hpcc {
-            time_offset: self.time_offset.0,
-            qlen_start: self.qlen_start.0,
-            qlen_stop: self.qlen_stop.map(|time| time.0),
-            qlen_interval: self.qlen_interval.0,
-            qlen_dump_interval: self.qlen_dump_interval.0,
-            nodes: self.nodes,
-            standalone_headers: self.standalone_headers.map(|size| size.0),
-            destination_ports: self.destination_ports,
-        }
-    }
-
-    pub(super) fn resolve(
-        self,
+impl Hpcc {
+    /// Checks the times, and the names of nodes and labels.
+    pub(super) fn check(
+        &self,
         labels: &BTreeSet<&str>,
         fabric: &Fabric,
         document: &Document<'_>,
-    ) -> Result<Hpcc, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         self.check_times(document)?;
         if let Some(nodes) = &self.nodes {
             check_nodes(nodes, fabric, document)?;
@@ -129,7 +80,7 @@ impl HpccKeys {
                 ));
             }
         }
-        Ok(self.plain())
+        Ok(())
     }
 
     fn check_times(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
@@ -144,14 +95,14 @@ impl HpccKeys {
             ("qlen_dump_interval", Some(self.qlen_dump_interval)),
         ];
         for (key, time) in times {
-            if let Some(Quantity(time)) = time
+            if let Some(time) = time
                 && Picos::from_nanos(time.to_nanos()) != time
             {
                 let help = "these files count in nanoseconds: write a whole number of them";
                 return wrong(key, &format!("a time of {}", quantity::display(time)), help);
             }
         }
-        let (interval, dump) = (self.qlen_interval.0, self.qlen_dump_interval.0);
+        let (interval, dump) = (self.qlen_interval, self.qlen_dump_interval);
         if interval == Picos::ZERO {
             return wrong("qlen_interval", "looks without end", "write a time such as \"100ns\"");
         }

@@ -16,7 +16,6 @@ use super::flow_keys::IncastKeys;
 use super::flows::Expansion;
 use super::generated::{Key, stamp};
 use super::load::{Load, LoadOf};
-use super::quantity::{self, Quantity, Size, Time};
 use super::queries::QueryRate;
 use super::ratio::Probability;
 use super::report::ScenarioError;
@@ -58,10 +57,8 @@ pub struct ManyIncasts {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub next_rack: bool,
     /// Start of the time span in which incasts start.
-    #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
     /// End of the time span in which incasts start.
-    #[serde(serialize_with = "quantity::serialize")]
     pub stop: Picos,
     /// Priority of the flows.
     #[serde(flatten)]
@@ -75,7 +72,6 @@ pub enum IncastBytes {
     /// One size for all flows.
     Fixed {
         /// Bytes of each flow, above zero.
-        #[serde(serialize_with = "quantity::serialize")]
         bytes: Bytes,
     },
     /// A size drawn for each flow.
@@ -92,7 +88,6 @@ pub enum Pace {
     /// Time between incasts.
     Period {
         /// Time between incasts or its mean; above zero.
-        #[serde(serialize_with = "quantity::serialize")]
         period: Picos,
     },
     /// Frequency for each receiver.
@@ -190,7 +185,7 @@ impl Expansion<'_> {
             Some(total) => {
                 self.check_only_total(path, keys.bytes.is_some(), keys.sizes.is_some())?;
                 let receivers = parties.receivers();
-                Some(Quantity(self.part_of_total(path, total, (degree, flows), receivers)?))
+                Some(self.part_of_total(path, total, (degree, flows), receivers)?)
             }
         };
         let (bytes, sizes) = self.incast_bytes(path, each, keys.sizes)?;
@@ -274,13 +269,13 @@ impl Expansion<'_> {
     fn incast_bytes(
         &self,
         path: &str,
-        bytes: Option<Size>,
+        bytes: Option<Bytes>,
         sizes: Option<Sizes>,
     ) -> Result<(IncastBytes, SizeChoice), ScenarioError> {
         match (bytes, sizes) {
             (Some(bytes), None) => {
-                self.check_bytes(&format!("{path}.bytes"), bytes.0)?;
-                Ok((IncastBytes::Fixed { bytes: bytes.0 }, SizeChoice::Fixed(bytes.0)))
+                self.check_bytes(&format!("{path}.bytes"), bytes)?;
+                Ok((IncastBytes::Fixed { bytes }, SizeChoice::Fixed(bytes)))
             }
             (None, Some(sizes)) => {
                 let (sizes, choice) = self.sizes(&format!("{path}.sizes"), sizes)?;
@@ -335,7 +330,7 @@ impl Expansion<'_> {
     fn pace(
         &self,
         path: &str,
-        period: Option<Time>,
+        period: Option<Picos>,
         rate: Option<QueryRate>,
         (load, of): (Option<Probability>, Option<LoadOf>),
     ) -> Result<Pace, ScenarioError> {
@@ -353,11 +348,11 @@ impl Expansion<'_> {
                 let title = "`of` says which links a load is a part of";
                 Err(self.document.error(&format!("{path}.of"), title, help))
             }
-            (Some(Time { 0: Picos::ZERO, .. }), None) => {
+            (Some(Picos::ZERO), None) => {
                 let help = "write a time such as \"100us\"";
                 Err(self.document.error(&format!("{path}.period"), "a period of no time", help))
             }
-            (Some(period), None) => Ok(Pace::Period { period: period.0 }),
+            (Some(period), None) => Ok(Pace::Period { period }),
             (None, Some(part)) => Ok(Pace::Load(Load { part, of: of.unwrap_or_default() })),
             (Some(_), Some(_)) => {
                 let help = "leave one out: a load follows from a period, and a period from a load";

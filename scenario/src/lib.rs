@@ -1,9 +1,10 @@
 //! Scenarios: one TOML file in, one fully resolved [`Scenario`] out.
 //!
 //! A [`Scenario`] that exists is valid: quantities have units, names exist, buffers hold the pools that are reserved in
-//! them, and every flow has a path. Each section of the file has a module with two types: its keys as a file gives them
-//! (`..Keys`, from which the JSON Schema is generated), and the resolved values. Defaults are in the keys' `Default` or
-//! next to the key.
+//! them, and every flow has a path. A setting is declared once, in the lowest crate that uses it: congestion controls in
+//! `host-agent`, quantities and ranges in `units`. A section whose values depend on other sections has two types: its
+//! keys as a file gives them (`..Keys`, from which the JSON Schema is generated), and the resolved values. Defaults are
+//! in the type's `Default` or next to the key.
 //!
 //! This crate does not know how a scenario is run, nor the results: it has no tables, no datapath and no rows.
 
@@ -43,10 +44,7 @@ mod pairs;
 mod pause;
 mod pause_rule;
 mod priority;
-pub mod quantity;
 mod queries;
-mod ratio;
-mod refusal;
 mod reliability;
 pub mod report;
 mod results;
@@ -83,7 +81,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{FrameTime, Picos};
+use units::{FrameTime, Picos, ratio, refusal};
 
 pub use backpressure::{Assignment, Backpressure, Bfc, Ofc};
 pub use buffer::BufferPools;
@@ -117,10 +115,8 @@ pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use pause_rule::{MeanOf, PauseRule};
-pub use priority::{AckPriority, Priorities};
+pub use priority::{AckPriority, Priorities, Priority};
 pub use queries::QueryRate;
-pub use ratio::{FineProbability, Probability, Ratio};
-pub use refusal::Refusal;
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, TableFormat, Throughput};
@@ -138,6 +134,9 @@ pub use telemetry::TelemetrySteps;
 pub use threshold::{AlphaOfRate, Dt, Spfc, StateOf, Threshold};
 pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
+pub use units::quantity;
+pub use units::ratio::{FineProbability, Probability, Ratio};
+pub use units::refusal::Refusal;
 pub use watchdog::{Watchdog, WatchdogAction};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
@@ -162,7 +161,6 @@ pub struct Scenario {
     /// Seed of all randomness of the run.
     pub seed: u64,
     /// Emulated time at which the run ends if flows are not done before.
-    #[serde(serialize_with = "quantity::serialize")]
     pub duration: Picos,
     /// Other condition that ends the run.
     pub stop: Stop,

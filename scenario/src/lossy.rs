@@ -22,7 +22,6 @@ use serde::Serialize;
 use units::{Bytes, Picos};
 
 use super::Scenario;
-use super::quantity;
 use super::ratio::Ratio;
 
 pub use alphas::{AlphaOfPriority, Alphas};
@@ -73,7 +72,6 @@ pub enum BufferManagement {
         #[serde(flatten)]
         counting: Counting,
         /// `MinBytes`; less than the lossy buffer.
-        #[serde(serialize_with = "quantity::serialize")]
         min_bytes: Bytes,
     },
     /// Flow-Aware Buffer.
@@ -84,7 +82,6 @@ pub enum BufferManagement {
         /// alpha of packets of other flows.
         short_alpha: Ratio,
         /// Bytes from which on a flow is not short.
-        #[serde(serialize_with = "quantity::serialize")]
         short_bytes: Bytes,
         /// Table in which bytes of flows are counted.
         flow_table: FlowTable,

@@ -4,8 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
-use super::quantity::{self, Time};
-
 /// Span `[from, until)` of emulated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -39,10 +37,8 @@ pub struct Outage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Flap {
     /// Time from one time that the wire goes down to the next.
-    #[serde(serialize_with = "quantity::serialize")]
     pub period: Picos,
     /// Time for which the wire stays down; above zero and less than the period.
-    #[serde(serialize_with = "quantity::serialize")]
     pub down_for: Picos,
 }
 
@@ -51,9 +47,9 @@ pub struct Flap {
 #[serde(deny_unknown_fields)]
 pub(super) struct FlapKeys {
     /// Time from one time that the wire goes down to the next, at least "1us".
-    pub(super) period: Time,
+    pub(super) period: Picos,
     /// Time for which the wire stays down in each period. Default: half the period.
-    pub(super) down_for: Option<Time>,
+    pub(super) down_for: Option<Picos>,
 }
 
 impl Outage {

@@ -79,7 +79,7 @@ impl JsonSchema for PauseResponse {
         "PauseResponse".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let time = generator.subschema_for::<super::quantity::Time>();
+        let time = generator.subschema_for::<Picos>();
         json_schema!({ "oneOf": [{ "const": "standard" }, time] })
     }
 }
@@ -157,7 +157,7 @@ impl JsonSchema for PauseRefresh {
         "PauseRefresh".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let time = generator.subschema_for::<super::quantity::Time>();
+        let time = generator.subschema_for::<Picos>();
         json_schema!({ "oneOf": [
             {
                 "type": "string",

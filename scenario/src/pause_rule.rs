@@ -11,7 +11,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use super::document::Document;
 use super::headroom::PowerOfTwo;
 use super::priority::Priorities;
-use super::quantity::{self, Quantity, Size, Time, display};
+use super::quantity::display;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::switch::Switch;
@@ -28,17 +28,14 @@ pub enum PauseRule {
     #[serde(rename = "capfc")]
     CaPfc {
         /// `X_low`, above zero and at most `X_off`.
-        #[serde(serialize_with = "quantity::serialize")]
         xlow: Bytes,
         /// `X_egress`, above zero and at most the buffer.
-        #[serde(serialize_with = "quantity::serialize")]
         xegress: Bytes,
     },
     /// Pauses from `xlow` on, for a packet whose egress queue is at least as long as the mean.
     #[serde(rename = "p-pfc-ofc")]
     PPfcOfc {
         /// `X_low`, above zero and at most `X_off`.
-        #[serde(serialize_with = "quantity::serialize")]
         xlow: Bytes,
         /// Egress queues of the mean.
         mean_of: MeanOf,
@@ -47,10 +44,8 @@ pub enum PauseRule {
     #[serde(rename = "p-pfc-predict")]
     PPfcPredict {
         /// Time of the prediction; a nanosecond to 100 ms.
-        #[serde(serialize_with = "quantity::serialize")]
         horizon: Picos,
         /// Minimum time between measurements of a slope; at least a nanosecond.
-        #[serde(serialize_with = "quantity::serialize")]
         interval: Picos,
         /// Weight of the latest slope in its average; at most 1.
         weight: PowerOfTwo,
@@ -59,7 +54,6 @@ pub enum PauseRule {
     #[serde(rename = "g-pfc")]
     GPfc {
         /// `X_low`, above zero and at most `X_off`.
-        #[serde(serialize_with = "quantity::serialize")]
         xlow: Bytes,
         /// Low priorities, all lossless.
         low: Priorities,
@@ -68,10 +62,8 @@ pub enum PauseRule {
     #[serde(rename = "gfc")]
     Gfc {
         /// `B_1`, above zero.
-        #[serde(serialize_with = "quantity::serialize")]
         b1: Bytes,
         /// `B_m`, above `b1` and at most `X_off`.
-        #[serde(serialize_with = "quantity::serialize")]
         bm: Bytes,
         /// Stages below line rate, 1 to 14.
         stages: u8,
@@ -80,7 +72,6 @@ pub enum PauseRule {
     #[serde(rename = "gfc-ofc")]
     GfcOfc {
         /// `B_1`, above zero and below `X_off`, which must be fixed.
-        #[serde(serialize_with = "quantity::serialize")]
         b1: Bytes,
         /// Stages below line rate, 1 to 14.
         stages: u8,
@@ -109,16 +100,16 @@ pub(super) enum PauseRuleKeys {
         /// Bytes from which on an ingress queue pauses for a packet whose egress queue is congested. Above zero; with
         /// fixed thresholds above `xon` and at most `xoff`. OFC's comparable threshold is "68kB", with an `xoff` of
         /// "75kB".
-        xlow: Size,
+        xlow: Bytes,
         /// Bytes from which on an egress queue is congested. Above zero, at most the buffer of each switch.
-        xegress: Size,
+        xegress: Bytes,
     },
     /// P-PFC, as OFC describes it: the threshold of egress queues is their mean length.
     #[serde(rename = "p-pfc-ofc")]
     PPfcOfc {
         /// Bytes from which on an ingress queue pauses for a packet whose egress queue is at least as long as the mean.
         /// Limits as for "capfc".
-        xlow: Size,
+        xlow: Bytes,
         /// Egress queues of the mean. "all": queues of the packet's priority at all ports of the switch. "non-empty":
         /// queues among these that hold packets. Default "all".
         #[serde(default)]
@@ -129,11 +120,11 @@ pub(super) enum PauseRuleKeys {
     #[serde(rename = "p-pfc-predict")]
     PPfcPredict {
         /// Time of the prediction; above zero, at most "100ms". Use at least the time until a PAUSE takes effect.
-        horizon: Time,
+        horizon: Picos,
         /// Minimum time between measurements of a slope, at least a nanosecond. Queues are measured when packets arrive
         /// or depart. Default "1us".
         #[serde(default = "default_interval")]
-        interval: Time,
+        interval: Picos,
         /// Weight of the latest slope in its average: "1", "1/2", "1/4" .. "1/64". Default "1".
         #[serde(default = "default_weight")]
         weight: Ratio,
@@ -143,7 +134,7 @@ pub(super) enum PauseRuleKeys {
     #[serde(rename = "g-pfc")]
     GPfc {
         /// Bytes from which on a port pauses each low priority when one of its packets arrives. Limits as for "capfc".
-        xlow: Size,
+        xlow: Bytes,
         /// Low priorities: one or more of the lossless ones.
         low: Priorities,
     },
@@ -153,9 +144,9 @@ pub(super) enum PauseRuleKeys {
     Gfc {
         /// Start of the first stage (`B_1`), with half of the link's rate. Above zero, below `bm`. If the neighbour
         /// obeys after tau, the queue never reaches `bm` if this is at most `bm` - 2 x rate x tau.
-        b1: Size,
+        b1: Bytes,
         /// Length that the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
-        bm: Size,
+        bm: Bytes,
         /// Stages below line rate: 1 to 14. Default 8.
         #[serde(default = "default_stages")]
         stages: u8,
@@ -165,7 +156,7 @@ pub(super) enum PauseRuleKeys {
     #[serde(rename = "gfc-ofc")]
     GfcOfc {
         /// First of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
-        b1: Size,
+        b1: Bytes,
         /// Number of thresholds: 1 to 14. Default 4.
         #[serde(default = "default_steps")]
         stages: u8,
@@ -180,8 +171,8 @@ const fn default_steps() -> u8 {
     4
 }
 
-const fn default_interval() -> Time {
-    Quantity(Picos(1_000_000))
+const fn default_interval() -> Picos {
+    Picos(1_000_000)
 }
 
 const fn default_weight() -> Ratio {
@@ -253,7 +244,7 @@ impl PauseRuleKeys {
         let wrong = |key: &str, title: &str, help: &str| {
             document.error(&format!("switch.pause_rule.{key}"), title, help)
         };
-        let some = |key: &str, size: Size, help: &str| match size.0 {
+        let some = |key: &str, size: Bytes, help: &str| match size {
             Bytes(0) => Err(wrong(key, "a threshold of no bytes", help)),
             bytes => Ok(bytes),
         };
@@ -273,13 +264,13 @@ impl PauseRuleKeys {
             }
             Self::PPfcOfc { xlow, mean_of } => Ok(PauseRule::PPfcOfc { xlow: low(xlow)?, mean_of }),
             Self::PPfcPredict { horizon, interval, weight } => {
-                if horizon.0 < Picos::from_nanos(Nanos(1)) || horizon.0 > LONGEST_HORIZON {
-                    let title = format!("a horizon of {}", display(horizon.0));
+                if horizon < Picos::from_nanos(Nanos(1)) || horizon > LONGEST_HORIZON {
+                    let title = format!("a horizon of {}", display(horizon));
                     let help =
                         "write a nanosecond to \"100ms\"; without one, leave `pause_rule` out";
                     return Err(wrong("horizon", &title, help));
                 }
-                if interval.0 < Picos::from_nanos(Nanos(1)) {
+                if interval < Picos::from_nanos(Nanos(1)) {
                     let help = "a switch counts nanoseconds: write a time such as \"1us\"";
                     return Err(wrong("interval", "an interval of less than a nanosecond", help));
                 }
@@ -290,7 +281,7 @@ impl PauseRuleKeys {
                         wrong("weight", &format!("a weight of {weight}"), help)
                     },
                 )?;
-                Ok(PauseRule::PPfcPredict { horizon: horizon.0, interval: interval.0, weight })
+                Ok(PauseRule::PPfcPredict { horizon, interval, weight })
             }
             Self::GPfc { xlow, low: classes } => {
                 let help = "name one or more of the lossless priorities";
@@ -312,9 +303,9 @@ impl PauseRuleKeys {
                 Err(wrong("stages", &format!("{stages} stages"), &help))
             }
             Self::Gfc { b1, bm, stages } => {
-                let width = bm.0.0.saturating_sub(b1.0.0);
+                let width = bm.0.saturating_sub(b1.0);
                 if width >> (stages - 1) == 0 {
-                    let (b1, bm) = (display(b1.0), display(bm.0));
+                    let (b1, bm) = (display(b1), display(bm));
                     let title =
                         format!("b1 ({b1}) and bm ({bm}) leave no room for {stages} stages");
                     let help = "each stage has half of what is left to bm: write a smaller b1, or fewer stages";
@@ -322,7 +313,7 @@ impl PauseRuleKeys {
                 }
                 let help =
                     "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
-                Ok(PauseRule::Gfc { b1: some("b1", b1, help)?, bm: bm.0, stages })
+                Ok(PauseRule::Gfc { b1: some("b1", b1, help)?, bm, stages })
             }
             Self::GfcOfc { b1, stages } => {
                 let help =

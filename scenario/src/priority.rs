@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 
 /// A priority as a file gives it: 0 to 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Priority(pub(super) u8);
+pub struct Priority(pub u8);
 
 impl<'de> Deserialize<'de> for Priority {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {

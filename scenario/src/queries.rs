@@ -9,7 +9,7 @@ use units::{Bytes, Picos};
 use workload::{Degree, load};
 
 use super::flows::Expansion;
-use super::quantity::{self, Size};
+use super::quantity;
 use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::thousandths::Thousandths;
@@ -85,8 +85,8 @@ impl<'de> Deserialize<'de> for TotalKeys {
                 write!(f, "a size such as \"1MB\", or a part of the buffer: {{ of_buffer = 0.3 }}")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<TotalKeys, E> {
-                let size = Size::deserialize(StrDeserializer::<E>::new(text))?;
-                Ok(TotalKeys::Bytes(size.0))
+                let size = Bytes::deserialize(StrDeserializer::<E>::new(text))?;
+                Ok(TotalKeys::Bytes(size))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TotalKeys, A::Error> {
                 let keys = OfBufferKeys::deserialize(MapAccessDeserializer::new(map))?;
@@ -103,7 +103,7 @@ impl JsonSchema for TotalKeys {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "oneOf": [generator.subschema_for::<Size>(), generator.subschema_for::<OfBufferKeys>()],
+            "oneOf": [generator.subschema_for::<Bytes>(), generator.subschema_for::<OfBufferKeys>()],
         })
     }
 }

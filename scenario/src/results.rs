@@ -10,9 +10,9 @@ use units::{Bytes, Picos};
 use super::Stop;
 use super::document::{Document, suggestion};
 use super::glob;
-use super::hpcc::{Hpcc, HpccKeys};
+use super::hpcc::Hpcc;
 use super::omitted::Omitted;
-use super::quantity::{self, Quantity, Size, Time};
+use super::quantity;
 use super::report::ScenarioError;
 
 /// Maximum number of bounds of bins of flow sizes: each bin has percentiles for each label.
@@ -25,7 +25,6 @@ const MAX_CLASSES: usize = 16;
 #[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub struct Results {
     /// Emulated time between samples in `queues.csv`.
-    #[serde(serialize_with = "quantity::serialize")]
     pub queue_period: Picos,
     /// Window of the run that `summary.json` also evaluates separately.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -104,10 +103,8 @@ impl TableFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// First instant.
-    #[serde(serialize_with = "quantity::serialize")]
     pub from: Picos,
     /// End, exclusive; after `from`, and not after the run's duration.
-    #[serde(serialize_with = "quantity::serialize")]
     pub to: Picos,
 }
 
@@ -122,7 +119,6 @@ impl Window {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Throughput {
     /// Time over which bytes are counted: whole nanoseconds, above zero.
-    #[serde(serialize_with = "quantity::serialize")]
     pub interval: Picos,
     /// Patterns of labels; never empty.
     labels: Vec<String>,
@@ -161,22 +157,22 @@ fn covers(patterns: &[String], label: &str) -> bool {
 #[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub(super) struct ResultsKeys {
     /// Emulated time between samples in `queues.csv`, above zero. Default "1us".
-    queue_period: Time,
+    queue_period: Picos,
     /// Start of the window that `summary.json` also evaluates separately (`window`), for example after the fabric has
     /// filled. Whole nanoseconds. Default: the run's start if `to` is given; without both keys there is no window.
-    from: Option<Time>,
+    from: Option<Picos>,
     /// End of the window, exclusive; after `from`. `stop = "window"` ends the run when all flows that start in the
     /// window are done, so that traffic continues around the last of them. Default: the run's duration if `from` is
     /// given.
-    to: Option<Time>,
+    to: Option<Picos>,
     /// Upper bounds of the bins of flow sizes in `fct_by_size.csv`, inclusive and ascending. Flows above the last bound
     /// have a separate bin. At most 64; an empty list puts all sizes into one bin. Default: "1kB", "10kB", "30kB" and
     /// so on up to "30MB".
-    flow_size_bins: Vec<Size>,
+    flow_size_bins: Vec<Bytes>,
     /// Upper bounds of classes of flow sizes, inclusive and ascending. `summary.json` has flows, slowdowns and
     /// completion times of each class, together and for each label (`sizes`). Flows above the last bound have a
     /// separate class. At most 16. Default []: no classes.
-    size_classes: Vec<Size>,
+    size_classes: Vec<Bytes>,
     /// True to write `occupancy.csv`, and `buffer_bytes` in `summary.json`. They follow every change of every buffer,
     /// which takes about 4 % more instructions in a run in memory. Default false.
     occupancy: bool,
@@ -221,7 +217,7 @@ pub(super) struct ResultsKeys {
     flow_trace: Option<FlowTraceKeys>,
     /// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator (ns-3). {} takes all
     /// defaults, like `xoff run --format hpcc`. Default: not written.
-    hpcc: Option<HpccKeys>,
+    hpcc: Option<Hpcc>,
 }
 
 /// Options of `throughput.csv`.
@@ -229,7 +225,7 @@ pub(super) struct ResultsKeys {
 #[serde(deny_unknown_fields)]
 struct ThroughputKeys {
     /// Time over which the bytes of a flow are counted: whole nanoseconds, above zero.
-    interval: Time,
+    interval: Picos,
     /// Labels of the flows to count; `*` stands for any text and `?` for one character. Default: all flows.
     #[serde(default = "every_label")]
     labels: Vec<String>,
@@ -255,10 +251,10 @@ impl Default for ResultsKeys {
     fn default() -> Self {
         let kilobytes = [1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
         Self {
-            queue_period: Quantity(Picos(1_000_000)),
+            queue_period: Picos(1_000_000),
             from: None,
             to: None,
-            flow_size_bins: kilobytes.map(|size| Quantity(Bytes(size * 1000))).into(),
+            flow_size_bins: kilobytes.map(|size| Bytes(size * 1000)).into(),
             size_classes: Vec::new(),
             occupancy: false,
             link_bytes: false,
@@ -287,7 +283,7 @@ impl ResultsKeys {
         (duration, stop): (Picos, Stop),
         document: &Document<'_>,
     ) -> Result<Results, ScenarioError> {
-        if self.queue_period.0 == Picos::ZERO {
+        if self.queue_period == Picos::ZERO {
             let help = "write a time such as \"1us\"";
             return Err(document.error("results.queue_period", "samples without end", help));
         }
@@ -297,16 +293,18 @@ impl ResultsKeys {
             let help = "write results.from and results.to, between which the flows start that are waited for";
             return Err(document.error("stop", title, help));
         }
-        let flow_size_bins: Vec<Bytes> = self.flow_size_bins.iter().map(|size| size.0).collect();
+        let flow_size_bins = self.flow_size_bins;
         check_bounds("flow_size_bins", "bin", MAX_BINS, &flow_size_bins, document)?;
-        let size_classes: Vec<Bytes> = self.size_classes.iter().map(|size| size.0).collect();
+        let size_classes = self.size_classes;
         check_bounds("size_classes", "class", MAX_CLASSES, &size_classes, document)?;
         self.omit.check(document)?;
         let throughput = self.throughput.map(|keys| keys.resolve(labels, document)).transpose()?;
         let flow_trace = self.flow_trace.map(|keys| keys.resolve(labels, document)).transpose()?;
-        let hpcc = self.hpcc.map(|keys| keys.resolve(labels, fabric, document)).transpose()?;
+        if let Some(hpcc) = &self.hpcc {
+            hpcc.check(labels, fabric, document)?;
+        }
         Ok(Results {
-            queue_period: self.queue_period.0,
+            queue_period: self.queue_period,
             window,
             flow_size_bins,
             size_classes,
@@ -324,24 +322,21 @@ impl ResultsKeys {
             omit: self.omit,
             throughput,
             flow_trace,
-            hpcc,
+            hpcc: self.hpcc,
         })
     }
 }
 
 fn window(
-    from: Option<Time>,
-    to: Option<Time>,
+    from: Option<Picos>,
+    to: Option<Picos>,
     duration: Picos,
     document: &Document<'_>,
 ) -> Result<Option<Window>, ScenarioError> {
     if from.is_none() && to.is_none() {
         return Ok(None);
     }
-    let window = Window {
-        from: from.map_or(Picos::ZERO, |from| from.0),
-        to: to.map_or(duration, |to| to.0),
-    };
+    let window = Window { from: from.unwrap_or(Picos::ZERO), to: to.unwrap_or(duration) };
     for (key, time) in [("results.from", window.from), ("results.to", window.to)] {
         if Picos::from_nanos(time.to_nanos()) != time {
             let title = format!("a window that begins or ends at {}", quantity::display(time));
@@ -370,7 +365,7 @@ impl ThroughputKeys {
         labels: &BTreeSet<&str>,
         document: &Document<'_>,
     ) -> Result<Throughput, ScenarioError> {
-        let interval = self.interval.0;
+        let interval = self.interval;
         if interval == Picos::ZERO || Picos::from_nanos(interval.to_nanos()) != interval {
             let title = format!("intervals of {}", quantity::display(interval));
             let help = "instants in results are whole nanoseconds: write a time such as \"10us\"";

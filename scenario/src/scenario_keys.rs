@@ -15,7 +15,6 @@ use crate::document::Document;
 use crate::expect::ExpectKeys;
 use crate::fault_keys::{FaultKeys, FaultPlace};
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
-use crate::quantity::{Quantity, Time};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
 use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
@@ -39,7 +38,7 @@ pub struct ScenarioKeys {
     pub seed: u64,
     /// Emulated time at which the run ends if flows are not done before; above zero, at most "36000s". Default "1s".
     #[serde(default = "default_duration")]
-    pub duration: Time,
+    pub duration: Picos,
     /// Condition that ends the run before `duration`. "done": every flow is done. "deadlock": also if queues wait for
     /// each other and can never resume. "window": also if every flow that starts between `results.from` and
     /// `results.to` is done. Flows that are not done at that time do not make the run fail. Default "done".
@@ -98,8 +97,8 @@ pub const fn default_seed() -> u64 {
 /// Maximum duration, 10 hours of emulated time.
 pub const LONGEST_DURATION: Picos = Picos(36_000_000_000_000_000);
 
-pub const fn default_duration() -> Time {
-    Quantity(Picos(1_000_000_000_000))
+pub const fn default_duration() -> Picos {
+    Picos(1_000_000_000_000)
 }
 
 impl ScenarioKeys {
@@ -115,7 +114,7 @@ impl ScenarioKeys {
         let (shape, mut fabric) = self.topology.resolve(document)?;
         let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
-        let duration = self.duration.0;
+        let duration = self.duration;
         let folder = path.parent().unwrap_or(Path::new(""));
         let (switch, switch_kinds, switches) =
             resolve_switches(self.switch, self.switches, &shape, &fabric, document)?;
@@ -207,12 +206,12 @@ impl ScenarioKeys {
     }
 
     fn check_bounds(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        if self.duration.0 == Picos::ZERO {
+        if self.duration == Picos::ZERO {
             let help =
                 "write a time such as \"20ms\"; the run ends earlier when every flow is done";
             return Err(document.error("duration", "a run of no time", help));
         }
-        if self.duration.0 > LONGEST_DURATION {
+        if self.duration > LONGEST_DURATION {
             let help = "write at most 36000s";
             return Err(document.error("duration", "a run of more than 10 hours", help));
         }

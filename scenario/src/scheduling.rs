@@ -1,7 +1,6 @@
 //! Order in which NICs serve flows, and checks of the flows for it.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use host_agent::Scheduler as NicScheduler;
 use workload::Length;
 
 use super::Scenario;
@@ -11,34 +10,19 @@ use super::report::ScenarioError;
 use super::switch::Scheduler;
 use super::transport::Transport;
 
-/// Order in which a NIC serves its flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NicScheduler {
-    /// One packet of each flow in turn.
-    #[default]
-    RoundRobin,
-    /// Flows of the highest priority first, in turn within a priority.
-    Strict,
-    /// The flow with the fewest bytes left to send first.
-    Srf,
-}
-
-impl NicScheduler {
-    /// Returns the default for NICs at switches with this scheduler.
-    pub(super) const fn usual(switch: Scheduler) -> Self {
-        match switch {
-            Scheduler::Srf => Self::Srf,
-            Scheduler::Strict { .. } => Self::Strict,
-            Scheduler::Dwrr { .. } | Scheduler::RoundRobin => Self::RoundRobin,
-        }
+/// Returns the default order of NICs at switches with this scheduler.
+pub(super) const fn usual_at(switch: Scheduler) -> NicScheduler {
+    match switch {
+        Scheduler::Srf => NicScheduler::ShortestRemaining,
+        Scheduler::Strict { .. } => NicScheduler::Strict,
+        Scheduler::Dwrr { .. } | Scheduler::RoundRobin => NicScheduler::RoundRobin,
     }
 }
 
 impl Scenario {
     /// Checks that flows have a size, which scheduling by remaining size needs.
     pub(super) fn check_scheduling(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let at_nics = self.host.scheduler == NicScheduler::Srf;
+        let at_nics = self.host.scheduler == NicScheduler::ShortestRemaining;
         if self.switch.scheduler != Scheduler::Srf && !at_nics {
             return Ok(());
         }

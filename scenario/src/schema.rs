@@ -17,6 +17,18 @@ pub fn schema_of<Keys: JsonSchema>() -> serde_json::Value {
     schema.to_value()
 }
 
+/// Removes the defaults of keys that are tables: the keys of these tables have defaults.
+pub fn without_default_tables(schema: &mut schemars::Schema) {
+    let keys = schema.get_mut("properties").and_then(|keys| keys.as_object_mut());
+    for schema in keys.into_iter().flat_map(|keys| keys.values_mut()) {
+        if schema["default"].is_object()
+            && let Some(schema) = schema.as_object_mut()
+        {
+            schema.remove("default");
+        }
+    }
+}
+
 /// Removes null values: TOML has none, and a key without a value is omitted.
 fn without_null(schema: &mut schemars::Schema) {
     let is_null = |value: &serde_json::Value| value == "null" || value["type"] == "null";

@@ -16,7 +16,6 @@ use topology::{
 use units::{BitsPerSecond, Picos};
 
 use super::document::{Document, suggestion};
-use super::quantity;
 use super::ratio::Ratio;
 use super::report::{ScenarioError, listed};
 
@@ -146,10 +145,8 @@ struct PodCountKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LinkSpeed {
     /// Rate in each direction.
-    #[serde(serialize_with = "quantity::serialize")]
     pub rate: BitsPerSecond,
     /// Propagation delay.
-    #[serde(serialize_with = "quantity::serialize")]
     pub delay: Picos,
 }
 

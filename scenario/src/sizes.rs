@@ -9,7 +9,7 @@ use workload::{Length, SizeChoice, SizeDistribution, catalogue};
 
 use super::document::suggestion;
 use super::flows::Expansion;
-use super::quantity::{self, Size};
+use super::quantity;
 use super::report::ScenarioError;
 use crate::refusal::Refusal;
 
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Sizes {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
                 let keys = SizeFileKeys::deserialize(MapAccessDeserializer::new(map))?;
-                let unit = keys.unit.map(|unit| unit.0);
+                let unit = keys.unit;
                 if unit == Some(Bytes(0)) {
                     let refusal = Refusal::new("a unit of no bytes", "write one such as \"1460B\"");
                     return Err(A::Error::custom(refusal));
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Sizes {
 impl Serialize for Sizes {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Fixed(bytes) => quantity::serialize(bytes, out),
+            Self::Fixed(bytes) => serde::Serialize::serialize(bytes, out),
             Self::Named(name) => out.serialize_str(name),
             Self::File { file, unit } => {
                 let mut map = out.serialize_map(None)?;
@@ -95,7 +95,7 @@ struct SizeFileKeys {
     file: String,
     /// Bytes per unit of the table's sizes, above zero, such as "1460B" for sizes in packets. Required for tables with
     /// three columns. Default "1B".
-    unit: Option<Size>,
+    unit: Option<Bytes>,
 }
 
 impl JsonSchema for Sizes {
@@ -108,7 +108,7 @@ impl JsonSchema for Sizes {
             "description": "Flow sizes: a distribution, a size, or a file.",
             "oneOf": [
                 { "enum": names },
-                generator.subschema_for::<Size>(),
+                generator.subschema_for::<Bytes>(),
                 generator.subschema_for::<SizeFileKeys>(),
             ],
         })
@@ -142,7 +142,7 @@ impl<'de> Deserialize<'de> for LengthText {
 impl Serialize for LengthText {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Length::Bytes(bytes) => quantity::serialize(&bytes, out),
+            Length::Bytes(bytes) => serde::Serialize::serialize(&bytes, out),
             Length::Unlimited => out.serialize_str("unlimited"),
         }
     }
@@ -155,7 +155,7 @@ impl JsonSchema for LengthText {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "A size, or no end before the run's.",
-            "oneOf": [generator.subschema_for::<Size>(), { "const": "unlimited" }],
+            "oneOf": [generator.subschema_for::<Bytes>(), { "const": "unlimited" }],
         })
     }
 }

@@ -8,7 +8,6 @@ use workload::{Pairs, PriorityChoice, Source, SplitGroup, SplitRecipe};
 use super::flow_keys::WorkloadKeys;
 use super::flows::{Expansion, Workload};
 use super::generated::{Key, stamp};
-use super::quantity;
 use super::report::ScenarioError;
 
 /// Flows that start at once, divided at random among groups.
@@ -21,10 +20,8 @@ pub struct SplitFlows {
     /// The groups.
     pub groups: Vec<GroupKeys>,
     /// Bytes of each flow, above zero.
-    #[serde(serialize_with = "quantity::serialize")]
     pub bytes: Bytes,
     /// Start time of all flows.
-    #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
     /// Priority of the flows.
     #[serde(flatten)]
@@ -63,7 +60,6 @@ impl Expansion<'_> {
             let help = "write at least one: groups = [{ from = [\"leaf0\"], to = [\"leaf1\"] }]";
             return Err(self.document.error(&format!("{path}.groups"), "no group", help));
         }
-        let bytes = bytes.0;
         if bytes == Bytes(0) {
             let help = "write a size such as \"100kB\"";
             return Err(self.document.error(&format!("{path}.bytes"), "flows without bytes", help));

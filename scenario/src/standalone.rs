@@ -15,13 +15,13 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use units::{BitsPerSecond, Bytes};
+use units::{BitsPerSecond, Bytes, Picos};
 
 use super::backpressure::Backpressure;
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
 use super::host::HostKeys;
-use super::quantity::{Propagation, Quantity, Rate, Time};
+use super::quantity::Propagation;
 use super::report::ScenarioError;
 use super::switch::SwitchKeys;
 use super::topology_keys::{LinkKeys, TopologyKeys};
@@ -101,10 +101,10 @@ struct PortKeys {
     /// Name of the interface.
     interface: String,
     /// Rate to which the port is shaped. At most the rate of the interface.
-    rate: Rate,
+    rate: BitsPerSecond,
     /// One-way time of a frame to the neighbour, and of a PAUSE until it is processed there: propagation and software.
     /// Headroom is computed from it.
-    delay: Time,
+    delay: Picos,
     /// The device at the other end of the link: its IPv4 address, for which the kernel finds the MAC address, or its
     /// MAC address. Default: the only host in `routes`.
     neighbour: Option<String>,
@@ -139,7 +139,7 @@ impl StandaloneSwitch {
             a: "switch".to_owned(),
             b: neighbour_name(number),
             rate: port.rate,
-            delay: Quantity(Propagation(port.delay.0)),
+            delay: Propagation(port.delay),
         };
         let topology = TopologyKeys::Custom {
             switches: vec!["switch".to_owned()],
@@ -172,7 +172,7 @@ pub struct StandaloneHost {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HostFileKeys {
-    rate: Rate,
+    rate: BitsPerSecond,
     #[serde(default)]
     host: HostKeys,
 }
@@ -185,7 +185,7 @@ impl StandaloneHost {
         let settings = Settings::default();
         let document = Document::parse(kind, "the defaults", HOST_DEFAULTS, overrides, settings)?;
         let HostFileKeys { rate, host } = document.read()?;
-        let delay = Quantity(Propagation(units::Picos::ZERO));
+        let delay = Propagation(units::Picos::ZERO);
         let link =
             |number| LinkKeys { a: "switch".to_owned(), b: neighbour_name(number), rate, delay };
         let topology = TopologyKeys::Custom {
@@ -303,7 +303,7 @@ fn resolve_ports(
                 return Err(document.error(&path("neighbour"), &title, help));
             }
         };
-        let (interface, rate) = (port.interface.clone(), port.rate.0);
+        let (interface, rate) = (port.interface.clone(), port.rate);
         ports.push(StandalonePort { interface, rate, neighbour, routes });
     }
     if ports.iter().map(|port| port.routes.len()).sum::<usize>() > MOST_ROUTES {

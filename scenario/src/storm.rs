@@ -7,7 +7,7 @@ use units::Picos;
 
 use super::document::{Document, suggestion};
 use super::priority::Priorities;
-use super::quantity::{self, Time};
+use super::quantity;
 use super::report::ScenarioError;
 
 /// A host that pauses its switch continuously.
@@ -18,7 +18,6 @@ pub struct Storm {
     /// Priorities, at least one and all lossless.
     pub priorities: Priorities,
     /// Start of the storm.
-    #[serde(serialize_with = "quantity::serialize")]
     pub at: Picos,
     /// Duration of the storm; `None`: until the run ends.
     #[serde(serialize_with = "optional_time", skip_serializing_if = "Option::is_none")]
@@ -38,7 +37,7 @@ fn optional_time<S: serde::Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match time {
-        Some(time) => quantity::serialize(time, serializer),
+        Some(time) => serde::Serialize::serialize(time, serializer),
         None => serializer.serialize_none(),
     }
 }
@@ -54,9 +53,9 @@ pub(super) struct StormKeys {
     priorities: Option<Priorities>,
     /// Start of the storm, before the run's duration is over. Default "0s".
     #[serde(default)]
-    at: Time,
+    at: Picos,
     /// Duration of the storm, above zero. Default: until the run ends.
-    r#for: Option<Time>,
+    r#for: Option<Picos>,
 }
 
 impl StormKeys {
@@ -88,15 +87,15 @@ impl StormKeys {
             let help = "name priorities of `switch.lossless`";
             return wrong("priorities", &title, help);
         }
-        if let Some(duration) = duration.filter(|&duration| at.0 >= duration) {
-            let title = format!("a storm that begins at {}", quantity::display(at.0));
+        if let Some(duration) = duration.filter(|&duration| at >= duration) {
+            let title = format!("a storm that begins at {}", quantity::display(at));
             let help = format!("the run is over at {}", quantity::display(duration));
             return wrong("at", &title, &help);
         }
-        if r#for.is_some_and(|span| span.0 == Picos::ZERO) {
+        if r#for.is_some_and(|span| span == Picos::ZERO) {
             let help = "write a time such as \"2ms\", or leave `for` out: until the run ends";
             return wrong("for", "a storm of no time", help);
         }
-        Ok(Storm { host, priorities, at: at.0, r#for: r#for.map(|span| span.0) })
+        Ok(Storm { host, priorities, at, r#for })
     }
 }

@@ -19,24 +19,23 @@ use super::lossy::{Lossy, LossyKeys};
 use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
 use super::pause_rule::{PauseRule, PauseRuleKeys};
 use super::priority::{OptionalPriority, Priorities};
-use super::quantity::{self, Quantity, Size};
+use super::quantity;
 use super::report::ScenarioError;
-use super::telemetry::{TelemetrySteps, TelemetryStepsKeys};
+use super::schema::without_default_tables;
+use super::telemetry::TelemetrySteps;
 use super::threshold::{Threshold, ThresholdKeys};
 use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
-use super::watchdog::{Watchdog, WatchdogKeys};
+use super::watchdog::Watchdog;
 
 /// Configuration of the switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Switch {
     /// Size of the whole packet buffer.
-    #[serde(serialize_with = "quantity::serialize")]
     pub buffer: Bytes,
     /// Number of ports for which buffer is reserved, if it exceeds the number of links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u32>,
     /// Private buffer of each lossless ingress queue, rho in DSH.
-    #[serde(serialize_with = "quantity::serialize")]
     pub private_per_queue: Bytes,
     /// Granularity at which private buffers are filled.
     pub private_fill: PrivateFill,
@@ -85,7 +84,6 @@ pub struct Switch {
     pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
     /// 12.
-    #[serde(serialize_with = "quantity::serialize")]
     pub wire_overhead: Bytes,
 }
 
@@ -96,13 +94,11 @@ pub enum Scheduler {
     /// The highest priority first; the queues of one priority take turns.
     Strict {
         /// Bytes that a queue may send in a round among the queues of its priority; less than 4 GiB.
-        #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
     /// Deficit weighted round robin with equal weights.
     Dwrr {
         /// Bytes that a queue may send in a round; less than 4 GiB.
-        #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
     /// One packet of each queue in turn, whatever its length.
@@ -125,6 +121,7 @@ pub enum PrivateFill {
 /// Buffer, flow control, marking and scheduling of every switch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_default_tables)]
 pub(super) struct SwitchKeys {
     /// Size of a switch's packet buffer, unless `[[switches]]` sets another; at most "1006632960B". Private pools and
     /// headroom are taken from it; lossless and lossy traffic share the rest. Either a size, or a size for each Gbit/s
@@ -136,7 +133,7 @@ pub(super) struct SwitchKeys {
     /// gets as much as the port of the switch that needs most. Default: number of ports with a link.
     pub(super) ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
-    private_per_queue: Size,
+    private_per_queue: Bytes,
     /// Granularity at which private buffers are filled. "packets": a packet is as a whole in the private buffer, the
     /// shared pool or headroom, and uses the next of these if it would fill one (DSH, Algorithm 1). "bytes": private
     /// buffers are filled to the byte, and the rest of a packet is in the shared pool; a pool also accepts a packet
@@ -189,7 +186,7 @@ pub(super) struct SwitchKeys {
     /// 802.1Qbb) or a shorter time, at least a nanosecond. Default "standard".
     pause_response: PauseResponse,
     /// Handling of a neighbour that pauses the switch continuously (PFC storm). Default: none; the switch obeys.
-    watchdog: Option<WatchdogKeys>,
+    watchdog: Option<Watchdog>,
     /// Capacity in packets of a FIFO below the egress queues of each port, 1 to 10000, in addition to the packet that
     /// is being sent. ABM's simulator has 100 (ns-3's device queue). A packet leaves its egress queue as soon as the
     /// FIFO has room, and is sent later: thresholds, marks, stamps and samples do not include packets in the FIFO.
@@ -197,10 +194,10 @@ pub(super) struct SwitchKeys {
     #[schemars(range(min = 1, max = 10_000))]
     device_queue: Option<u32>,
     /// Resolution of telemetry stamps.
-    telemetry_steps: TelemetryStepsKeys,
+    telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
     /// inter-frame gap 12. At most "1kB". Default "24B".
-    pub(super) wire_overhead: Size,
+    pub(super) wire_overhead: Bytes,
 }
 
 /// Order among the queues of a port.
@@ -214,13 +211,13 @@ enum SchedulerKeys {
         /// Bytes that a queue may send in a round among the queues of its priority, above zero and less than "4GiB".
         /// Default "1600B".
         #[serde(default = "default_quantum")]
-        quantum: Size,
+        quantum: Bytes,
     },
     /// Deficit weighted round robin with equal weights.
     Dwrr {
         /// Bytes that a queue may send in a round, above zero and less than "4GiB". Default "1600B".
         #[serde(default = "default_quantum")]
-        quantum: Size,
+        quantum: Bytes,
     },
     /// One packet of each queue in turn, whatever its length, as in ABM's simulator.
     RoundRobin {},
@@ -230,8 +227,8 @@ enum SchedulerKeys {
     Srf {},
 }
 
-const fn default_quantum() -> Size {
-    Quantity(Bytes(1600))
+const fn default_quantum() -> Bytes {
+    Bytes(1600)
 }
 
 impl Default for SwitchKeys {
@@ -240,7 +237,7 @@ impl Default for SwitchKeys {
         Self {
             buffer: BufferSize::Fixed(Bytes(16_000_000)),
             ports: None,
-            private_per_queue: Quantity(Bytes(3000)),
+            private_per_queue: Bytes(3000),
             private_fill: PrivateFill::default(),
             lossless: Priorities(1 << 3),
             threshold: ThresholdKeys::default(),
@@ -259,8 +256,8 @@ impl Default for SwitchKeys {
             pause_response: PauseResponse::Standard,
             watchdog: None,
             device_queue: None,
-            telemetry_steps: TelemetryStepsKeys::default(),
-            wire_overhead: Quantity(Bytes(24)),
+            telemetry_steps: TelemetrySteps::default(),
+            wire_overhead: Bytes(24),
         }
     }
 }
@@ -281,7 +278,7 @@ impl SwitchKeys {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
             return wrong("pause_quanta", "a PAUSE of no quanta", help);
         }
-        if self.wire_overhead.0 > Bytes(1000) {
+        if self.wire_overhead > Bytes(1000) {
             let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";
             return wrong("wire_overhead", "too many bytes between frames", help);
         }
@@ -304,10 +301,13 @@ impl SwitchKeys {
         let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
         let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
         let kept = backpressure.as_ref();
+        if let Some(watchdog) = &self.watchdog {
+            watchdog.check(document)?;
+        }
         Ok(Switch {
             buffer,
             ports: self.ports,
-            private_per_queue: self.private_per_queue.0,
+            private_per_queue: self.private_per_queue,
             private_fill: self.private_fill,
             lossless: self.lossless,
             threshold: self.threshold.resolve(rates, document)?,
@@ -327,10 +327,10 @@ impl SwitchKeys {
             pause_refresh: self.pause_refresh,
             resume_test: self.resume_test,
             pause_response: self.pause_response,
-            watchdog: self.watchdog.map(|keys| keys.resolve(document)).transpose()?,
+            watchdog: self.watchdog,
             device_queue: self.device_queue,
-            telemetry_steps: self.telemetry_steps.resolve(document)?,
-            wire_overhead: self.wire_overhead.0,
+            telemetry_steps: self.telemetry_steps,
+            wire_overhead: self.wire_overhead,
         })
     }
 }
@@ -358,7 +358,7 @@ pub(super) fn check_buffer(
 
 impl SchedulerKeys {
     fn resolve(self, document: &Document<'_>) -> Result<Scheduler, ScenarioError> {
-        let checked = |Quantity(quantum): Size| match quantum {
+        let checked = |quantum: Bytes| match quantum {
             Bytes(0) => Err(document.error(
                 "switch.scheduler.quantum",
                 "a quantum of no bytes",

@@ -16,7 +16,6 @@ use super::Scenario;
 use super::buffer_size::BufferSize;
 use super::document::Document;
 use super::names::Names;
-use super::quantity::Size;
 use super::report::{ScenarioError, ordinal};
 use super::shape::Shape;
 use super::switch::{self, Switch};
@@ -37,7 +36,7 @@ pub struct SwitchesEntry {
     ports: Option<u32>,
     /// Private buffer of each lossless ingress queue. Default: `switch.private_per_queue`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    private_per_queue: Option<Size>,
+    private_per_queue: Option<Bytes>,
 }
 
 /// Configurations of the switches, equal ones stored once. Two values are equal if the configurations of all switches
@@ -232,10 +231,9 @@ impl SwitchesEntry {
 impl OwnKeys {
     /// Adopts the values of an entry. Returns an error if another entry sets a key to a different value.
     fn add(&mut self, entry: usize, keys: &SwitchesEntry) -> Result<(), Clash> {
-        let bytes = |size: Option<Size>| size.map(|size| size.0);
         give(&mut self.buffer, keys.buffer, entry, "buffer")?;
         give(&mut self.ports, keys.ports, entry, "ports")?;
-        give(&mut self.private_per_queue, bytes(keys.private_per_queue), entry, "private_per_queue")
+        give(&mut self.private_per_queue, keys.private_per_queue, entry, "private_per_queue")
     }
 
     /// Returns the configuration of a switch with this buffer.

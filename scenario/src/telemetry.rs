@@ -5,57 +5,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{Fabric, Racks, Reach};
 use units::Bytes;
+use units::checked::{Checked, Range};
+use units::refusal::Refusal;
+use units::schema::DefaultsInWords;
 
 use super::document::Document;
 use super::flows::FlowsEntry;
 use super::host::Host;
-use super::quantity::{self, Quantity, Size};
 use super::report::ScenarioError;
 use super::transport::Transport;
 
-/// Resolution of the stamps of switches: values are rounded down to multiples of these steps, both above zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &[] }
+}
+
+/// Resolution of the stamps of switches: values are rounded down to multiples of these steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "TelemetryStepsKeys", transform = in_words())]
 pub struct TelemetrySteps {
-    /// Step of the bytes that a port has sent.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub sent: Bytes,
-    /// Step of the bytes that wait at the port.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub queue: Bytes,
+    /// Step of the bytes that a port has sent, above zero. Default "128B", the unit of stamps.
+    pub sent: Checked<Bytes, Steps>,
+    /// Step of the bytes that wait at the port, above zero. Default "16B", the unit of stamps.
+    pub queue: Checked<Bytes, Steps>,
+}
+
+/// Steps above zero.
+#[derive(Debug)]
+pub enum Steps {}
+
+impl Range<Bytes> for Steps {
+    fn check(step: &Bytes) -> Result<(), Refusal> {
+        match *step {
+            Bytes(0) => {
+                Err(Refusal::sentence("a step of no bytes", "write a size such as \"128B\""))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Default for TelemetrySteps {
     /// Finest resolution of a stamp.
     fn default() -> Self {
-        Self { sent: Bytes(TRANSMITTED_UNIT), queue: Bytes(QUEUE_UNIT) }
-    }
-}
-
-/// Resolution of the stamps of switches: values are rounded down to multiples of these steps.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct TelemetryStepsKeys {
-    /// Step of the bytes that a port has sent, above zero. Default "128B", the unit of stamps.
-    sent: Option<Size>,
-    /// Step of the bytes that wait at the port, above zero. Default "16B", the unit of stamps.
-    queue: Option<Size>,
-}
-
-impl TelemetryStepsKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<TelemetrySteps, ScenarioError> {
-        let usual = TelemetrySteps::default();
-        let step = |key: &str, given: Option<Size>, usual: Bytes| match given {
-            Some(Quantity(Bytes(0))) => {
-                let help = "write a size such as \"128B\"";
-                let path = format!("switch.telemetry_steps.{key}");
-                Err(document.error(&path, "a step of no bytes", help))
-            }
-            given => Ok(given.map_or(usual, |size| size.0)),
-        };
-        Ok(TelemetrySteps {
-            sent: step("sent", self.sent, usual.sent)?,
-            queue: step("queue", self.queue, usual.queue)?,
-        })
+        let [sent, queue] = [TRANSMITTED_UNIT, QUEUE_UNIT].map(|unit| Checked::within(Bytes(unit)));
+        Self { sent, queue }
     }
 }
 

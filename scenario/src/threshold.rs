@@ -16,7 +16,7 @@ use units::{BitsPerSecond, Bytes};
 
 use super::by_rate;
 use super::document::Document;
-use super::quantity::{self, Rate, Size};
+use super::quantity;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
@@ -34,16 +34,13 @@ pub enum Threshold {
     /// Fixed thresholds.
     Static {
         /// Bytes above which the queue sends PAUSE.
-        #[serde(serialize_with = "quantity::serialize")]
         xoff: Bytes,
         /// Bytes at or below which the queue sends RESUME; at most `xoff`.
-        #[serde(serialize_with = "quantity::serialize")]
         xon: Bytes,
     },
     /// Fixed thresholds: `X_off` = shared buffer / lossless ingress queues.
     EqualShares {
         /// Difference of `X_off` and `X_on`.
-        #[serde(serialize_with = "quantity::serialize")]
         xon_offset: Bytes,
     },
 }
@@ -54,7 +51,6 @@ pub struct Dt {
     /// alpha in DSH.
     pub alpha: Ratio,
     /// Difference of `X_off` and `X_on`, delta in DSH.
-    #[serde(serialize_with = "quantity::serialize")]
     pub xon_offset: Bytes,
     /// Rates whose ports have another alpha, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -65,7 +61,6 @@ pub struct Dt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AlphaOfRate {
     /// Rate of the ports' links.
-    #[serde(serialize_with = "quantity::serialize")]
     pub rate: BitsPerSecond,
     /// alpha in DSH.
     pub alpha: Ratio,
@@ -109,7 +104,7 @@ pub(super) enum ThresholdKeys {
         alpha: Ratio,
         /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
         #[serde(default)]
-        xon_offset: Size,
+        xon_offset: Bytes,
         /// Other alpha for ports by the rate of their link. Default: none.
         #[serde(default)]
         by_rate: Vec<AlphaOfRateKeys>,
@@ -117,9 +112,9 @@ pub(super) enum ThresholdKeys {
     /// Fixed thresholds.
     Static {
         /// Bytes in the shared pool above which the queue sends PAUSE; at most the shared pool.
-        xoff: Size,
+        xoff: Bytes,
         /// Bytes in the shared pool at or below which the queue sends RESUME; at most `xoff`.
-        xon: Size,
+        xon: Bytes,
     },
     /// Fixed thresholds that divide the shared buffer evenly among ports (ST in SPFC: B / N). A queue sends PAUSE above
     /// shared buffer / (ports x lossless priorities); ports without a link count if buffer is reserved for them. The
@@ -128,7 +123,7 @@ pub(super) enum ThresholdKeys {
     EqualShares {
         /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
         #[serde(default)]
-        xon_offset: Size,
+        xon_offset: Bytes,
     },
     /// Selective-PFC: DT for normal ports, and the whole shared buffer for victims, which are ports whose packets
     /// depart fast. A port that pauses its neighbour is normal until it resumes.
@@ -140,7 +135,7 @@ pub(super) enum ThresholdKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct AlphaOfRateKeys {
     /// Rate of a link of the fabric.
-    rate: Rate,
+    rate: BitsPerSecond,
     /// alpha: limit of an ingress queue of a port of this rate as a ratio of the free shared buffer, above zero.
     alpha: Ratio,
 }
@@ -151,7 +146,7 @@ const fn default_alpha() -> Ratio {
 
 impl Default for ThresholdKeys {
     fn default() -> Self {
-        Self::Dt { alpha: default_alpha(), xon_offset: Size::default(), by_rate: Vec::new() }
+        Self::Dt { alpha: default_alpha(), xon_offset: Bytes::default(), by_rate: Vec::new() }
     }
 }
 
@@ -165,18 +160,14 @@ impl ThresholdKeys {
             Self::Dt { alpha, xon_offset, by_rate } => {
                 resolve_dt(alpha, xon_offset, by_rate, rates, document).map(Threshold::Dt)
             }
-            Self::Static { xoff, xon } if xon.0 <= xoff.0 => {
-                Ok(Threshold::Static { xoff: xoff.0, xon: xon.0 })
-            }
+            Self::Static { xoff, xon } if xon <= xoff => Ok(Threshold::Static { xoff, xon }),
             Self::Static { xoff, xon } => {
-                let (xoff, xon) = (quantity::display(xoff.0), quantity::display(xon.0));
+                let (xoff, xon) = (quantity::display(xoff), quantity::display(xon));
                 let title = format!("xon ({xon}) is above xoff ({xoff})");
                 let help = "a queue resumes at or below the threshold at which it pauses";
                 Err(document.error("switch.threshold.xon", &title, help))
             }
-            Self::EqualShares { xon_offset } => {
-                Ok(Threshold::EqualShares { xon_offset: xon_offset.0 })
-            }
+            Self::EqualShares { xon_offset } => Ok(Threshold::EqualShares { xon_offset }),
             Self::Spfc(keys) => keys.resolve(rates, document).map(Threshold::Spfc),
         }
     }
@@ -184,7 +175,7 @@ impl ThresholdKeys {
 
 fn resolve_dt(
     alpha: Ratio,
-    xon_offset: Size,
+    xon_offset: Bytes,
     by_rate: Vec<AlphaOfRateKeys>,
     rates: &BTreeSet<BitsPerSecond>,
     document: &Document<'_>,
@@ -192,11 +183,11 @@ fn resolve_dt(
     let by_rate: Vec<AlphaOfRate> = by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
     let own = by_rate.iter().map(|of_rate| of_rate.rate);
     by_rate::check("switch.threshold.by_rate", own, rates, document)?;
-    Ok(Dt { alpha, xon_offset: xon_offset.0, by_rate })
+    Ok(Dt { alpha, xon_offset, by_rate })
 }
 
 impl AlphaOfRateKeys {
     const fn resolve(self) -> AlphaOfRate {
-        AlphaOfRate { rate: self.rate.0, alpha: self.alpha }
+        AlphaOfRate { rate: self.rate, alpha: self.alpha }
     }
 }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use super::document::Document;
-use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
 
 /// Events at which thresholds are computed.
@@ -15,7 +14,7 @@ pub enum ThresholdUpdate {
     /// Every arrival of a packet.
     PerPacket,
     /// Periodically, by the control plane.
-    Period(#[serde(serialize_with = "quantity::serialize")] Picos),
+    Period(Picos),
 }
 
 /// Events at which thresholds are computed.
@@ -34,18 +33,18 @@ pub(super) enum ThresholdUpdateKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct PeriodKeys {
     /// Time between computations, above zero.
-    period: Time,
+    period: Picos,
 }
 
 impl ThresholdUpdateKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<ThresholdUpdate, ScenarioError> {
         match self {
             Self::PerPacket => Ok(ThresholdUpdate::PerPacket),
-            Self::Period(PeriodKeys { period: Quantity(Picos::ZERO) }) => {
+            Self::Period(PeriodKeys { period: Picos::ZERO }) => {
                 let help = "write a time such as \"10us\", or thresholds = \"per-packet\"";
                 Err(document.error("switch.thresholds.period", "a period of no time", help))
             }
-            Self::Period(keys) => Ok(ThresholdUpdate::Period(keys.period.0)),
+            Self::Period(keys) => Ok(ThresholdUpdate::Period(keys.period)),
         }
     }
 }

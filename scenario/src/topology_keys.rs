@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use topology::{Fabric, PodCounts};
+use units::BitsPerSecond;
+use units::quantity::Propagation;
 
 use super::document::Document;
-use super::quantity::{Delay, Rate};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::shape::{Link, LinkSpeed, Shape, ShapeKind, explain_failed};
@@ -138,9 +139,9 @@ pub(super) enum TopologyKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkSpeedKeys {
     /// Rate in each direction, above zero.
-    rate: Rate,
+    rate: BitsPerSecond,
     /// Propagation delay, or the length of the cable, such as "40m", at 5 ns per metre.
-    delay: Delay,
+    delay: Propagation,
 }
 
 /// A link between two nodes.
@@ -152,14 +153,14 @@ pub(super) struct LinkKeys {
     /// The node at the other end.
     pub(super) b: String,
     /// Rate in each direction, above zero.
-    pub(super) rate: Rate,
+    pub(super) rate: BitsPerSecond,
     /// Propagation delay, or the length of the cable, such as "40m", at 5 ns per metre.
-    pub(super) delay: Delay,
+    pub(super) delay: Propagation,
 }
 
 impl From<LinkSpeedKeys> for LinkSpeed {
     fn from(keys: LinkSpeedKeys) -> Self {
-        Self { rate: keys.rate.0, delay: keys.delay.0.0 }
+        Self { rate: keys.rate, delay: keys.delay.0 }
     }
 }
 
@@ -262,7 +263,7 @@ impl TopologyKeys {
                 let link = |keys: LinkKeys| Link {
                     a: keys.a,
                     b: keys.b,
-                    speed: LinkSpeed { rate: keys.rate.0, delay: keys.delay.0.0 },
+                    speed: LinkSpeed { rate: keys.rate, delay: keys.delay.0 },
                 };
                 let links = links.into_iter().map(link).collect();
                 Ok((ShapeKind::Custom { switches, hosts, links }, failed_links))

@@ -1,39 +1,29 @@
 //! `host.transport`: protocol of the flows, repair of losses, and congestion control.
 
 mod congestion_control;
-mod cubic;
-mod dcqcn;
-mod dctcp;
 mod first_rtt;
-mod hpcc;
-mod powertcp;
-mod rtt_target;
 mod tcp;
-mod timely;
 mod window;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
+use units::checked::Misfit;
 
 use super::document::Document;
-use super::quantity::{self, Quantity, Size, Time};
-use super::ratio::{Probability, Ratio};
-use super::reliability::{Reliability, ReliabilityKey};
+use super::quantity;
+use super::reliability::{self, Reliability, ReliabilityKey};
 use super::report::ScenarioError;
+use super::schema::without_default_tables;
 
 use crate::refusal::Refusal;
-pub use congestion_control::CongestionControl;
 use congestion_control::CongestionControlKeys;
-pub use cubic::Cubic;
-pub use dcqcn::{Dcqcn, MOST_STAGES, Notification, Profile};
-pub use dctcp::{Dctcp, Start};
 pub use first_rtt::{FirstRttLimit, FirstRttMarks};
-pub use hpcc::Hpcc;
-pub use powertcp::PowerTcp;
-pub use rtt_target::RttTarget;
+pub use host_agent::congestion_control::Settings as CongestionControl;
+pub use host_agent::congestion_control::dcqcn::MOST_STAGES;
+use host_agent::congestion_control::dctcp::Start;
+use host_agent::congestion_control::{dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
 pub use tcp::Tcp;
-pub use timely::{Timely, TimelyForm};
 use window::WindowKeys;
 pub use window::{Window, WindowSize};
 
@@ -144,32 +134,33 @@ pub(super) enum TransportKeys {
 /// RoCEv2 reliable connections.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_default_tables)]
 pub(crate) struct RoceRcKeys {
     /// Repair of losses: "go-back-n", or "selective-repeat" as in IRN (docs/selective-repeat.md), with a RETH in each
     /// packet. Default "go-back-n".
     reliability: ReliabilityKey,
     /// Selective repeat: retransmission timeout while few packets are in flight, above zero and at most
     /// `host.retransmission_timeout`, which applies otherwise. Default "100us".
-    rto_low: Option<Time>,
+    rto_low: Option<Picos>,
     /// Selective repeat: number of packets in flight below which `rto_low` applies; 0: never. Default 3.
     rto_low_packets: Option<u32>,
     /// Congestion control: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
     /// with BFC), or "none", which sends at line rate. Default "dcqcn".
     congestion_control: CongestionControlKeys,
     /// Parameters of DCQCN, used with `congestion_control = "dcqcn"`.
-    dcqcn: dcqcn::DcqcnKeys,
+    dcqcn: dcqcn::Settings,
     /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
-    dctcp: dctcp::DctcpKeys,
+    dctcp: dctcp::Settings,
     /// Parameters of HPCC, used with `congestion_control = "hpcc"`.
-    hpcc: hpcc::HpccKeys,
+    hpcc: hpcc::Settings,
     /// Parameters of PowerTCP, used with `congestion_control = "powertcp"`.
-    powertcp: powertcp::PowerTcpKeys,
+    powertcp: powertcp::Settings,
     /// Parameters of the control to combine with BFC, used with `congestion_control = "rtt-target"`.
-    rtt_target: rtt_target::RttTargetKeys,
+    rtt_target: rtt_target::Settings,
     /// Parameters of theta-PowerTCP, used with `congestion_control = "theta-powertcp"`.
-    theta_powertcp: powertcp::PowerTcpKeys,
+    theta_powertcp: powertcp::Settings,
     /// Parameters of TIMELY, used with `congestion_control = "timely"`.
-    timely: timely::TimelyKeys,
+    timely: timely::Settings,
     /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
     /// for a full packet and its ACK. Default "auto".
     base_rtt: BaseRtt,
@@ -214,7 +205,7 @@ impl JsonSchema for BaseRtt {
         "BaseRtt".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let time = generator.subschema_for::<Time>();
+        let time = generator.subschema_for::<Picos>();
         schemars::json_schema!({ "oneOf": [{ "const": "auto" }, time] })
     }
 }
@@ -256,15 +247,8 @@ impl RoceRcKeys {
         retransmission_timeout: Picos,
     ) -> Result<RoceRc, ScenarioError> {
         let reliability = self.reliability.resolve(self.rto_low, self.rto_low_packets, place)?;
-        reliability.check(retransmission_timeout, place)?;
-        // Resolves all algorithms, so that an error shows before a sweep selects the algorithm.
-        let dcqcn = self.dcqcn.resolve(&place.of("dcqcn"))?;
-        let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::LineRate)?;
-        let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
-        let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
-        let rtt_target = self.rtt_target.resolve(&place.of("rtt_target"))?;
-        let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
-        let timely = self.timely.resolve(&place.of("timely"))?;
+        reliability::check(reliability, retransmission_timeout, place)?;
+        place.table("timely").check(self.timely.check())?;
         let congestion_control = match self.congestion_control {
             CongestionControlKeys::None => CongestionControl::None,
             CongestionControlKeys::Cubic => {
@@ -273,15 +257,17 @@ impl RoceRcKeys {
                 let title = "cubic cannot drive RoCEv2, whose hosts take no loss for congestion";
                 return Err(place.wrong("congestion_control", title, help));
             }
-            CongestionControlKeys::Dcqcn => CongestionControl::Dcqcn(dcqcn),
-            CongestionControlKeys::Dctcp => CongestionControl::Dctcp(dctcp),
-            CongestionControlKeys::Hpcc => CongestionControl::Hpcc(hpcc),
-            CongestionControlKeys::Powertcp => CongestionControl::PowerTcp(powertcp),
-            CongestionControlKeys::RttTarget => CongestionControl::RttTarget(rtt_target),
-            CongestionControlKeys::ThetaPowertcp => {
-                CongestionControl::ThetaPowerTcp(theta_powertcp)
+            CongestionControlKeys::Dcqcn => CongestionControl::Dcqcn(self.dcqcn.completed()),
+            CongestionControlKeys::Dctcp => {
+                CongestionControl::Dctcp(self.dctcp.completed(Start::LineRate))
             }
-            CongestionControlKeys::Timely => CongestionControl::Timely(timely),
+            CongestionControlKeys::Hpcc => CongestionControl::Hpcc(self.hpcc),
+            CongestionControlKeys::Powertcp => CongestionControl::PowerTcp(self.powertcp),
+            CongestionControlKeys::RttTarget => CongestionControl::RttTarget(self.rtt_target),
+            CongestionControlKeys::ThetaPowertcp => {
+                CongestionControl::ThetaPowerTcp(self.theta_powertcp)
+            }
+            CongestionControlKeys::Timely => CongestionControl::Timely(self.timely.completed()),
         };
         let window = Window {
             size: self.window.0,
@@ -318,64 +304,21 @@ impl<'a> Place<'a> {
         self.document.error(&format!("{}.{key}", self.path), title, help)
     }
 
-    fn of(&self, key: &str) -> Inner<'a> {
+    /// Returns a table within this table.
+    fn table(&self, key: &str) -> Inner<'a> {
         Inner { document: self.document, path: format!("{}.{key}", self.path) }
     }
 }
 
 impl Inner<'_> {
-    fn wrong(&self, key: &str, title: &str, help: &str) -> ScenarioError {
-        self.document.error(&format!("{}.{key}", self.path), title, help)
-    }
-
-    /// Returns a time above zero, or the default.
-    fn time(&self, key: &str, given: Option<Time>, default: Picos) -> Result<Picos, ScenarioError> {
-        match given {
-            Some(Quantity(Picos::ZERO)) => {
-                let help = "write a time such as \"50us\"";
-                Err(self.wrong(key, "a period of no time", help))
-            }
-            given => Ok(given.map_or(default, |time| time.0)),
-        }
-    }
-
-    /// Returns a size above zero, if given.
-    fn size(&self, key: &str, given: Option<Size>) -> Result<Option<units::Bytes>, ScenarioError> {
-        match given {
-            Some(Quantity(units::Bytes(0))) => {
-                let help = "write a size such as \"1kB\"";
-                Err(self.wrong(key, "a size of no bytes", help))
-            }
-            given => Ok(given.map(|size| size.0)),
-        }
-    }
-
-    /// Returns a ratio up to 1, or the default.
-    fn weight(
-        &self,
-        key: &str,
-        given: Option<Ratio>,
-        default: Ratio,
-    ) -> Result<Ratio, ScenarioError> {
-        let given = given.unwrap_or(default);
-        if given.numerator > given.denominator {
-            let help = "write a ratio up to 1, such as \"1/16\"";
-            return Err(self.wrong(key, "a weight above 1", help));
-        }
-        Ok(given)
-    }
-
-    /// Returns a fraction above 0 and up to 1, or the default in millionths.
-    fn part(
-        &self,
-        key: &str,
-        given: Option<Probability>,
-        default: u32,
-    ) -> Result<Probability, ScenarioError> {
-        let part = given.unwrap_or(Probability { millionths: default });
-        if part.millionths == 0 {
-            return Err(self.wrong(key, "a part of 0", "write a number above 0 and up to 1"));
-        }
-        Ok(part)
+    /// Returns an error about keys that do not fit together, at the first of them that the file has.
+    fn check(&self, checked: Result<(), Misfit>) -> Result<(), ScenarioError> {
+        checked.map_err(|Misfit { keys, refusal }| {
+            let paths: Vec<String> =
+                keys.iter().map(|key| format!("{}.{key}", self.path)).collect();
+            let written = paths.iter().find(|path| self.document.node(path).is_some());
+            let path = written.or(paths.last()).expect("a misfit is of some keys");
+            self.document.error(path, &refusal.title, &refusal.help)
+        })
     }
 }

@@ -12,28 +12,12 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use super::document::Document;
-use super::quantity::{self, Quantity, Time};
+use super::quantity;
 use super::report::ScenarioError;
 
 /// Minimum polling interval, because each poll takes time in a run and on a real switch: at most a million polls per
 /// second.
 const SHORTEST_POLL: Picos = Picos(1_000_000);
-
-/// Detection of PFC storms, and the switch's reaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Watchdog {
-    /// Reaction to a storm.
-    pub action: WatchdogAction,
-    /// Time for which a pause must hold packets to count as a storm.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub detection_time: Picos,
-    /// Time without a pause after which a storm is over.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub restoration_time: Picos,
-    /// Time between polls, at most each of the other two times.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub poll_interval: Picos,
-}
 
 /// Reaction to a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,36 +44,37 @@ impl WatchdogAction {
 }
 
 /// PFC watchdog of every switch, see docs/watchdog.md. It polls each lossless priority of each port.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct WatchdogKeys {
+#[schemars(rename = "WatchdogKeys")]
+pub struct Watchdog {
     /// Reaction to a storm. "drop": drops packets of the priority that wait at the port, later packets that are to
     /// leave there, and packets that arrive there. "forward": sends in spite of the pause. "alert": only reports the
     /// storm. Default "drop".
-    action: WatchdogAction,
+    pub action: WatchdogAction,
     /// Time for which a pause, renewed or not, must hold packets to count as a storm. Default "2ms".
-    detection_time: Time,
+    pub detection_time: Picos,
     /// Time without a pause after which the storm is over. Default "2ms".
-    restoration_time: Time,
+    pub restoration_time: Picos,
     /// Time between polls, "1us" or more, and at most each of the other two times. Default "200us".
-    poll_interval: Time,
+    pub poll_interval: Picos,
 }
 
-impl Default for WatchdogKeys {
+impl Default for Watchdog {
     fn default() -> Self {
         Self {
             action: WatchdogAction::default(),
-            detection_time: Quantity(Picos(2_000_000_000)),
-            restoration_time: Quantity(Picos(2_000_000_000)),
-            poll_interval: Quantity(Picos(200_000_000)),
+            detection_time: Picos(2_000_000_000),
+            restoration_time: Picos(2_000_000_000),
+            poll_interval: Picos(200_000_000),
         }
     }
 }
 
-impl WatchdogKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Watchdog, ScenarioError> {
-        let Self { action, detection_time, restoration_time, poll_interval } = self;
-        let interval = poll_interval.0;
+impl Watchdog {
+    /// Checks the times against each other.
+    pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Self { detection_time, restoration_time, poll_interval: interval, .. } = *self;
         if interval < SHORTEST_POLL {
             let title = if interval == Picos::ZERO {
                 "`poll_interval` is zero".to_owned()
@@ -100,7 +85,7 @@ impl WatchdogKeys {
             return Err(document.error("switch.watchdog.poll_interval", &title, help));
         }
         for (key, time) in
-            [("detection_time", detection_time.0), ("restoration_time", restoration_time.0)]
+            [("detection_time", detection_time), ("restoration_time", restoration_time)]
         {
             if time < interval {
                 let title = format!(
@@ -112,11 +97,6 @@ impl WatchdogKeys {
                 return Err(document.error(&format!("switch.watchdog.{key}"), &title, help));
             }
         }
-        Ok(Watchdog {
-            action,
-            detection_time: detection_time.0,
-            restoration_time: restoration_time.0,
-            poll_interval: interval,
-        })
+        Ok(())
     }
 }

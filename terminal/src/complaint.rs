@@ -157,7 +157,7 @@ impl From<ScenarioError> for Complaint {
 }
 
 impl From<Refusal> for Complaint {
-    fn from(Refusal { title, help }: Refusal) -> Self {
+    fn from(Refusal { title, help, .. }: Refusal) -> Self {
         let complaint = Self::new(title);
         if help.is_empty() { complaint } else { complaint.with_help(help) }
     }

@@ -1,8 +1,8 @@
 //! Units as types: time, bytes and rates that cannot be mixed up.
 //!
-//! Every other crate may use this one, eBPF included. It depends on no other crate, and has no format, no rounding rule
-//! of a scheme, and no text except the output of `Display`.
-#![cfg_attr(not(test), no_std)]
+//! Every other crate may use this one, eBPF included. It has no rounding rule of a scheme, and no text except the output
+//! of `Display`, and the forms of quantities in files with the feature `serde`.
+#![cfg_attr(not(any(test, feature = "serde")), no_std)]
 #![expect(
     clippy::cast_possible_truncation,
     reason = "eBPF has no room for a check that cannot fail; each cast is next to its bound"
@@ -179,6 +179,20 @@ impl fmt::Display for BitsPerSecond {
         write!(f, "{}bps", self.0)
     }
 }
+
+// Line numbers of the code above are part of the eBPF object, so that modules stand below it.
+#[cfg(feature = "serde")]
+pub mod checked;
+#[cfg(feature = "serde")]
+pub mod printable;
+#[cfg(feature = "serde")]
+pub mod quantity;
+#[cfg(feature = "serde")]
+pub mod ratio;
+#[cfg(feature = "serde")]
+pub mod refusal;
+#[cfg(feature = "serde")]
+pub mod schema;
 
 #[cfg(test)]
 mod tests {

@@ -67,7 +67,7 @@ impl Known {
             let key = format!("where.{column}");
             let kind = self.column(column, &key, written)?;
             kind.read(value)
-                .map_err(|Refusal { title, help }| written.error(&key, &title, &help))?;
+                .map_err(|Refusal { title, help, .. }| written.error(&key, &title, &help))?;
             self.check_value(column, value, scenario)
                 .map_err(|(title, help)| written.error(&key, &title, &help))?;
         }

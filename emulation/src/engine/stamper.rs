@@ -33,8 +33,8 @@ impl Stamper {
         let stamp = Stamp::new(&Measured {
             rate: *rate,
             at: now.to_nanos(),
-            transmitted: down(*transmitted, self.steps.sent),
-            queue: down(queue, self.steps.queue),
+            transmitted: down(*transmitted, self.steps.sent.get()),
+            queue: down(queue, self.steps.queue.get()),
         });
         *transmitted += wire_length;
         stamp
@@ -44,6 +44,7 @@ impl Stamper {
 #[cfg(test)]
 mod tests {
     use units::Nanos;
+    use units::checked::Checked;
 
     use super::*;
 
@@ -61,7 +62,10 @@ mod tests {
 
     #[test]
     fn a_stamp_tells_bytes_in_steps() {
-        let steps = TelemetrySteps { sent: Bytes(512), queue: Bytes(320) };
+        let steps = TelemetrySteps {
+            sent: Checked::within(Bytes(512)),
+            queue: Checked::within(Bytes(320)),
+        };
         let mut stamper = Stamper::new([BitsPerSecond(100_000_000_000)].into_iter(), steps);
         let first = stamper.transmit(Picos(0), 0, 1100, 639);
         assert_eq!(first.queue(), Bytes(320));

@@ -15,10 +15,12 @@ use super::{Acknowledged, CongestionControl, CongestionFeedback, Transmitted};
 mod notification_point;
 mod parameters;
 mod reaction_point;
+mod settings;
 
 pub use notification_point::NotificationPoint;
-pub use parameters::{Notification, Parameters};
+pub use parameters::Parameters;
 pub use reaction_point::ReactionPoint;
+pub use settings::{ByteCounter, MOST_STAGES, Notification, Profile, Settings, Stages};
 
 /// The reaction point of a queue pair, with the parameters that all of a host share.
 #[derive(Clone, Debug)]

@@ -9,13 +9,108 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::checked::{SomeBytes, Weight};
+use units::ratio::Ratio;
+use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::fraction::Fraction;
 use super::rounds::Rounds;
-use super::{Acknowledged, CongestionControl, CongestionFeedback, Ecn, Loss, Transmitted, rate_of};
+use super::{
+    Acknowledged, CongestionControl, CongestionFeedback, Ecn, Link, Loss, Transmitted, rate_of,
+};
 
-/// Tunable parameters, shared by a host's queue pairs.
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &[] }
+}
+
+/// DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "DctcpKeys", transform = in_words())]
+pub struct Settings {
+    /// g: weight of the newest round trip in alpha, a ratio up to 1. Default 1/16.
+    pub g: Weight,
+    /// Start of a flow. "line-rate": the first window is line rate x `base_rtt`, which is also the maximum.
+    /// "slow-start": the first window is `initial_window`, doubled in each round trip until the first mark or loss.
+    /// Default "line-rate" for RoCEv2, "slow-start" for TCP.
+    pub start: Option<Start>,
+    /// First window of a flow with `start = "slow-start"`, above zero. Default: ten times `host.payload` (RFC 6928).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<SomeBytes>,
+    /// Growth of the window in a round trip without marks, above zero. Default: one `host.payload`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additive_increase: Option<Bytes>,
+    /// Minimum window after a cut, above zero. Default: one `host.payload`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_window: Option<SomeBytes>,
+    /// True if packets are paced at window / `base_rtt`. Default: true with start "line-rate".
+    pub pacing: Option<bool>,
+}
+
+/// Start of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// A window of the bandwidth-delay product, which is also the maximum.
+    #[default]
+    LineRate,
+    /// A window of a few payloads, doubled in each round trip until the first mark or loss.
+    SlowStart,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            g: Weight::within(Ratio::new(1, 16)),
+            start: None,
+            initial_window: None,
+            additive_increase: None,
+            minimum_window: None,
+            pacing: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the settings with all defaults; `usual` is the start of flows of the transport.
+    #[must_use]
+    pub fn completed(self, usual: Start) -> Self {
+        let start = self.start.unwrap_or(usual);
+        let pacing = self.pacing.unwrap_or(start == Start::LineRate);
+        Self { start: Some(start), pacing: Some(pacing), ..self }
+    }
+
+    /// Returns the parameters on a link.
+    pub(super) fn parameters(&self, link: &Link) -> Parameters {
+        let start = self.start.unwrap_or_default();
+        let pacing = self.pacing.unwrap_or(start == Start::LineRate);
+        let minimum_window = self.minimum_window.map_or(link.payload, SomeBytes::get);
+        let (initial_window, maximum_window) = match start {
+            Start::LineRate => {
+                let whole = link.bandwidth_delay().max(minimum_window);
+                (whole, whole)
+            }
+            Start::SlowStart => {
+                let first = link.initial_window(self.initial_window).max(minimum_window);
+                (first, Bytes(u64::MAX))
+            }
+        };
+        Parameters {
+            gain: Fraction::from_weight(self.g),
+            initial_window,
+            minimum_window,
+            maximum_window,
+            additive_increase: self.additive_increase.unwrap_or(link.payload),
+            slow_start: start == Start::SlowStart,
+            pacing: pacing.then_some(link.base_rtt),
+        }
+    }
+}
+
+/// Parameters on a link, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// g: the weight of the newest round trip in alpha.

@@ -1,5 +1,7 @@
 //! A number from 0 to 1 in fixed point.
 
+use units::checked::Weight;
+
 /// A number from 0 to 1 with 32 fractional bits: 1 is 2^32. Products round down, by less than
 /// 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +21,12 @@ impl Fraction {
     pub const fn from_ratio(numerator: u32, denominator: u32) -> Self {
         assert!(numerator <= denominator, "a fraction is at most 1");
         Self(((numerator as u64) << Self::BITS) / denominator as u64)
+    }
+
+    /// A weight of a file, rounded down.
+    pub const fn from_weight(weight: Weight) -> Self {
+        let ratio = weight.get();
+        Self::from_ratio(ratio.numerator, ratio.denominator)
     }
 
     /// 1 minus this.

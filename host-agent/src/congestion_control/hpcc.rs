@@ -12,14 +12,72 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::checked::Part;
+use units::ratio::Probability;
+use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::multiple::Multiple;
 use super::path::Path;
 use super::rounds::Rounds;
-use super::{Acknowledged, CongestionControl, Transmitted, rate_of};
+use super::{Acknowledged, CongestionControl, Link, Transmitted, rate_of};
 
-/// Tunable parameters, shared by a host's queue pairs.
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &[] }
+}
+
+/// HPCC (Li et al., SIGCOMM 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "HpccKeys", transform = in_words())]
+pub struct Settings {
+    /// eta: target utilisation, above 0, up to 1. Default 0.95.
+    pub utilisation: Part,
+    /// maxStage: round trips of additive increase before the window follows the utilisation again. Default 5.
+    pub max_stage: u32,
+    /// True if every ACK changes the window, in proportion to the window of the last round trip. If false, only the
+    /// first ACK of each round trip changes it. Default true.
+    pub fast_reaction: bool,
+    /// W_AI: growth of the window, may be "0B". Default: (1 - `utilisation`) / 100 of line rate x `base_rtt`, which is
+    /// 81 B at 100 Gbit/s and 13 us; the paper has 80 B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additive_increase: Option<Bytes>,
+    /// Minimum rate. Default "1Mbps"; the authors' simulator has 1 Gbit/s at 100 Gbit/s.
+    pub minimum_rate: BitsPerSecond,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            utilisation: Part::within(Probability { millionths: 950_000 }),
+            max_stage: 5,
+            fast_reaction: true,
+            additive_increase: None,
+            minimum_rate: BitsPerSecond(1_000_000),
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the parameters on a link.
+    pub(super) fn parameters(&self, link: &Link) -> Parameters {
+        let utilisation = self.utilisation.get().millionths;
+        let usual = link.part_of_bandwidth_delay(u64::from(1_000_000 - utilisation), 100_000_000);
+        Parameters {
+            base_rtt: link.base_rtt,
+            utilisation: Multiple::from_millionths(utilisation),
+            stages: self.max_stage,
+            fast_reaction: self.fast_reaction,
+            additive_increase: self.additive_increase.unwrap_or(usual),
+            line_rate: link.rate,
+            minimum_rate: self.minimum_rate.min(link.rate),
+        }
+    }
+}
+
+/// Parameters on a link, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// T: the base round-trip time, above zero.

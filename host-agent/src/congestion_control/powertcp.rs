@@ -13,14 +13,74 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::checked::Part;
+use units::ratio::Probability;
+use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::multiple::Multiple;
 use super::path::{Path, Step};
 use super::rounds::Rounds;
-use super::{Acknowledged, CongestionControl, Transmitted, rate_of};
+use super::{Acknowledged, CongestionControl, Link, Transmitted, rate_of};
 
-/// Tunable parameters of both versions, shared by a host's queue pairs.
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &[] }
+}
+
+/// PowerTCP or theta-PowerTCP (Addanki et al., NSDI 2022).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "PowerTcpKeys", transform = in_words())]
+pub struct Settings {
+    /// gamma: weight of a new window, above 0, up to 1. Default 0.9.
+    pub gain: Part,
+    /// eta: target utilisation, above 0, up to 1; power is divided by it. Default 1, as in the paper; the authors'
+    /// simulator has 0.95 for "powertcp".
+    #[serde(skip_serializing_if = "is_whole")]
+    pub utilisation: Part,
+    /// beta: growth of the window, may be "0B". Default: 6/1000 of line rate x `base_rtt`, as in the authors' simulator
+    /// (150 Mbit/s at 25 Gbit/s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additive_increase: Option<Bytes>,
+    /// Minimum rate. Default "1Mbps"; the authors' simulator has 100 Mbit/s at 25 Gbit/s.
+    pub minimum_rate: BitsPerSecond,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gain: Part::within(Probability { millionths: 900_000 }),
+            utilisation: Part::within(Probability { millionths: 1_000_000 }),
+            additive_increase: None,
+            minimum_rate: BitsPerSecond(1_000_000),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to the field")]
+fn is_whole(part: &Part) -> bool {
+    part.get().millionths == 1_000_000
+}
+
+impl Settings {
+    /// Returns the parameters on a link.
+    pub(super) fn parameters(&self, link: &Link) -> Parameters {
+        Parameters {
+            base_rtt: link.base_rtt,
+            gain: Multiple::from_millionths(self.gain.get().millionths),
+            utilisation: Multiple::from_millionths(self.utilisation.get().millionths),
+            additive_increase: self
+                .additive_increase
+                .unwrap_or_else(|| link.part_of_bandwidth_delay(6, 1000)),
+            line_rate: link.rate,
+            minimum_rate: self.minimum_rate.min(link.rate),
+        }
+    }
+}
+
+/// Parameters of both versions on a link, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// tau: the base round-trip time, above zero.

@@ -8,11 +8,71 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::checked::{Checked, Range, SomeBytes};
+use units::ratio::Ratio;
+use units::refusal::Refusal;
+use units::schema::DefaultsInWords;
 use units::{Bytes, Picos};
 
-use super::{Acknowledged, CongestionControl};
+use super::{Acknowledged, CongestionControl, Link};
 
-/// Settings.
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &[] }
+}
+
+/// The simple end-to-end control that BFC can be combined with (Goyal et al., NSDI 2022, Appendix A.1, Algorithm 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "RttTargetKeys", transform = in_words())]
+pub struct Settings {
+    /// Target round-trip time, as a multiple of `base_rtt`, at least 1. Default 5/2.
+    pub target: Checked<Ratio, FromOne>,
+    /// First window, above zero. Default: line rate x `base_rtt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<SomeBytes>,
+    /// Maximum window, above zero; the paper gives no value. Default: line rate x the target round-trip time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum_window: Option<SomeBytes>,
+}
+
+/// Multiples of the base round-trip time, the shortest.
+#[derive(Debug)]
+pub enum FromOne {}
+
+impl Range<Ratio> for FromOne {
+    fn check(target: &Ratio) -> Result<(), Refusal> {
+        if target.numerator < target.denominator {
+            let help = "no round trip is shorter than the base RTT: write a ratio of at least 1, such as \"5/2\"";
+            return Err(Refusal::sentence("a target below the base RTT", help));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let target = Checked::within(Ratio::new(5, 2));
+        Self { target, initial_window: None, maximum_window: None }
+    }
+}
+
+impl Settings {
+    /// Returns the parameters on a link.
+    pub(super) fn parameters(&self, link: &Link) -> Parameters {
+        let target = Picos(self.target.get().of(link.base_rtt.0).max(1));
+        let [initial_window, maximum_window] =
+            [self.initial_window, self.maximum_window].map(|given| given.map(SomeBytes::get));
+        Parameters {
+            target,
+            initial_window: initial_window.unwrap_or(link.bandwidth_delay()),
+            maximum_window: maximum_window.unwrap_or(link.rate.bytes_in(target)),
+        }
+    }
+}
+
+/// Parameters on a link, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// The round-trip time that windows aim at, above zero.

@@ -12,13 +12,136 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::checked::{Misfit, Period, Weight};
+use units::quantity::{Increase, display};
+use units::ratio::Ratio;
+use units::refusal::Refusal;
+use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Picos};
 
 use super::fraction::Fraction;
 use super::rounds::Rounds;
-use super::{Acknowledged, CongestionControl, Transmitted};
+use super::{Acknowledged, CongestionControl, Link, Transmitted};
 
-/// Tunable parameters, shared by a host's queue pairs.
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &["form"] }
+}
+
+/// TIMELY (Mittal et al., SIGCOMM 2015).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "TimelyKeys", transform = in_words())]
+pub struct Settings {
+    /// Version: "original", or "patched" (Zhu et al., "ECN or Delay", CoNEXT 2016), in which the rate also follows the
+    /// round-trip time between the thresholds. Default "original".
+    pub form: Form,
+    /// T_low: round-trip time below which the rate always grows; above zero. Default "50us".
+    pub low: Period,
+    /// T_high: round-trip time above which the rate always falls; at least `low`. Default "500us".
+    pub high: Period,
+    /// minRTT: divisor of differences of round-trip times; above zero. Default "20us".
+    pub minimum_rtt: Period,
+    /// alpha: weight of the newest difference, a ratio up to 1. Default 7/8.
+    pub gain: Weight,
+    /// beta: strength of a decrease, a ratio up to 1. Default 4/5; 1/125 with form "patched".
+    pub decrease: Option<Weight>,
+    /// delta: additive increase of the rate. Default: 1/1000 of the line rate, the paper's 10 Mbit/s at 10 Gbit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additive_increase: Option<Increase>,
+    /// Increase of the rate after `hyper_after` increases in a row. Default: five times `additive_increase`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hyper_increase: Option<Increase>,
+    /// N: number of increases in a row before `hyper_increase`. Default 5.
+    pub hyper_after: u32,
+    /// Minimum rate. Default "10Mbps"; the HPCC simulator has 1 Gbit/s at 100 Gbit/s.
+    pub minimum_rate: BitsPerSecond,
+}
+
+/// Version of TIMELY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "TimelyForm")]
+pub enum Form {
+    /// Version of the TIMELY paper.
+    #[default]
+    Original,
+    /// Version of Zhu et al., "ECN or Delay", CoNEXT 2016.
+    Patched,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let microseconds = |count: u64| Period::within(Picos(count * 1_000_000));
+        Self {
+            form: Form::Original,
+            low: microseconds(50),
+            high: microseconds(500),
+            minimum_rtt: microseconds(20),
+            gain: Weight::within(Ratio::new(7, 8)),
+            decrease: None,
+            additive_increase: None,
+            hyper_increase: None,
+            hyper_after: 5,
+            minimum_rate: BitsPerSecond(10_000_000),
+        }
+    }
+}
+
+impl Settings {
+    /// Checks that the thresholds fit together.
+    pub fn check(&self) -> Result<(), Misfit> {
+        let [low, high] = [self.low, self.high].map(Period::get);
+        if high >= low {
+            return Ok(());
+        }
+        let title = format!(
+            "an upper threshold of {} below the lower one of {}",
+            display(high),
+            display(low)
+        );
+        let refusal = Refusal::sentence(title, "write `high` at least as long as `low`");
+        Err(Misfit { keys: &["high", "low"], refusal })
+    }
+
+    /// Returns the settings with all defaults.
+    #[must_use]
+    pub fn completed(self) -> Self {
+        Self { decrease: Some(self.decrease()), ..self }
+    }
+
+    fn decrease(&self) -> Weight {
+        self.decrease.unwrap_or_else(|| {
+            Weight::within(match self.form {
+                Form::Original => Ratio::new(4, 5),
+                Form::Patched => Ratio::new(1, 125),
+            })
+        })
+    }
+
+    /// Returns the parameters on a link.
+    pub(super) fn parameters(&self, link: &Link) -> Parameters {
+        let usual = BitsPerSecond((link.rate.0 / 1000).max(1));
+        let additive_increase = self.additive_increase.map_or(usual, |increase| increase.0);
+        let five_times = BitsPerSecond(additive_increase.0.saturating_mul(5));
+        Parameters {
+            low: self.low.get(),
+            high: self.high.get(),
+            minimum_rtt: self.minimum_rtt.get(),
+            gain: Fraction::from_weight(self.gain),
+            decrease: Fraction::from_weight(self.decrease()),
+            additive_increase,
+            hyper_increase: self.hyper_increase.map_or(five_times, |increase| increase.0),
+            hyper_after: self.hyper_after,
+            patched: self.form == Form::Patched,
+            line_rate: link.rate,
+            minimum_rate: self.minimum_rate.min(link.rate),
+        }
+    }
+}
+
+/// Parameters on a link, shared by a host's queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// T_low: below it the rate always grows.

@@ -1,6 +1,7 @@
 //! The choice of a host's reliability: the one place that names all schemes.
 
 use fabric_core::wire::roce::RocePacket;
+use serde::Serialize;
 use units::{Bytes, Picos};
 
 use super::go_back_n::{GoBackNRequester, GoBackNResponder};
@@ -11,7 +12,8 @@ use crate::host::HostConfig;
 use crate::responder::ResponderRequest;
 
 /// Scheme by which queue pairs repair losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reliability", rename_all = "kebab-case")]
 pub enum Reliability {
     /// Go-back-N, as reliable connections of `InfiniBand` have it.
     GoBackN,

@@ -14,10 +14,11 @@ mod tests;
 
 pub use requester::SelectiveRepeatRequester;
 pub use responder::SelectiveRepeatResponder;
+use serde::Serialize;
 use units::Picos;
 
 /// Parameters of selective repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameters {
     /// Retransmission timeout while few packets are in flight, above zero (`RTO_low` in IRN, 100 us there).
     pub rto_low: Picos,

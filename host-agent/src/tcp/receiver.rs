@@ -136,7 +136,7 @@ impl Receiver {
             .space
             .place(segment.sequence, self.expected)
             .and_then(|place| self.space.starting_at(place))
-            .filter(|&number| self.space.payload_of(number).0 == segment.payload_length.into());
+            .filter(|&number| self.space.payload_of(number).0 == u64::from(segment.payload_length));
         let Some(number) = number else {
             return (Some(Reception::Mismatch), [before, None]);
         };

@@ -305,9 +305,9 @@ fn read_in_bits_per_second<D: Dimension>(
     let is_bare = bare && word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if let Some(number) = decimal::parse(word.text).filter(|_| is_bare) {
         let text = format!("{}bps", number / decimal::ONE);
-        return quantity::parse_strictly(&text).map_err(|Refusal { title, help }| {
+        return quantity::parse_strictly(&text).map_err(|Refusal { title, help, .. }| {
             let help = format!("{help}; a rate without a unit is in bit/s");
-            explain(source, word, &Refusal { title, help })
+            explain(source, word, &Refusal::new(title, help))
         });
     }
     let text = word.text.replace("b/s", "bps").replace("Kbps", "kbps");

@@ -6,7 +6,7 @@ use units::{Bytes, Picos};
 
 use crate::document::Document;
 use crate::priority::Priorities;
-use crate::quantity::{self, Quantity, Size};
+use crate::quantity;
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 use crate::switch::Switch;
@@ -21,18 +21,12 @@ pub struct Ofc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Ratio>,
     /// `X_off^c` as a size; `None` if `alpha` is set.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub congested: Option<Bytes>,
     /// Entries of an egress port's flow table, a multiple of four.
     pub flow_table: u32,
     /// Time after which a switch names its paused flows again; `None`: never.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Picos>,
 }
 
@@ -50,7 +44,7 @@ impl Ofc {
     /// Resolves the keys; `congested` is `X_off^c` if the file gives it as a size.
     pub(super) fn resolve(
         self,
-        congested: Option<Size>,
+        congested: Option<Bytes>,
         document: &Document<'_>,
     ) -> Result<Self, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
@@ -70,7 +64,6 @@ impl Ofc {
             let help = "write \"10us\" or more, or leave the key out";
             return wrong("repeat", &title, help);
         }
-        let congested = congested.map(|Quantity(bytes)| bytes);
         let alpha = match (alpha, congested) {
             (Some(_), Some(_)) => {
                 let help = "`alpha` is the same as a part of `xoff`: write one of the two";

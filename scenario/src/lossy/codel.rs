@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::document::Document;
-use crate::quantity::{self, Quantity, Time};
+use crate::quantity;
 use crate::report::ScenarioError;
 
 /// Maximum interval, 1000 s; switches count it in nanoseconds, below 2^40.
@@ -16,10 +16,8 @@ const LONGEST_INTERVAL: Picos = Picos(1_000_000_000_000_000);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CoDel {
     /// Target sojourn time.
-    #[serde(serialize_with = "quantity::serialize")]
     pub target: Picos,
     /// Time for which the target may be exceeded, at least a nanosecond.
-    #[serde(serialize_with = "quantity::serialize")]
     pub interval: Picos,
 }
 
@@ -28,27 +26,27 @@ pub struct CoDel {
 #[serde(default, deny_unknown_fields)]
 pub struct CoDelKeys {
     /// Target sojourn time, at most the interval. Default: a twentieth of the interval, as in the RFC for the Internet.
-    target: Option<Time>,
+    target: Option<Picos>,
     /// Time for which the target may be exceeded before a packet is dropped, "1ns" to "1000s". Default "100ms", as in
     /// the RFC.
-    interval: Time,
+    interval: Picos,
 }
 
 impl Default for CoDelKeys {
     fn default() -> Self {
-        Self { target: None, interval: Quantity(Picos(100_000_000_000)) }
+        Self { target: None, interval: Picos(100_000_000_000) }
     }
 }
 
 impl CoDelKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<CoDel, ScenarioError> {
-        let interval = self.interval.0;
+        let interval = self.interval;
         if interval.to_nanos().0 == 0 || interval > LONGEST_INTERVAL {
             let title = format!("an interval of {}", quantity::display(interval));
             let help = "write a time from \"1ns\" to \"1000s\", such as \"100ms\"";
             return Err(document.error("switch.lossy.codel.interval", &title, help));
         }
-        let target = self.target.map_or(Picos(interval.0 / 20), |target| target.0);
+        let target = self.target.unwrap_or(Picos(interval.0 / 20));
         if target > interval {
             let title = format!(
                 "a target of {}, above the interval of {}",

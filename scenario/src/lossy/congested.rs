@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::fraction;
 use crate::document::Document;
-use crate::quantity::{self, Quantity, Size};
+use crate::quantity;
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -20,7 +20,7 @@ pub enum Congested {
     /// Length from this fraction of the lossy buffer on; at most 1.
     OfBuffer(Ratio),
     /// Length as a fraction of these bytes is the queue's count; above zero and below 4 GiB.
-    Bytes(#[serde(serialize_with = "quantity::serialize")] Bytes),
+    Bytes(Bytes),
 }
 
 /// Condition under which a lossy egress queue counts as congested: one of these keys.
@@ -35,7 +35,7 @@ pub struct CongestedKeys {
     of_buffer: Option<Ratio>,
     /// Bytes at which a queue counts as one congested queue; shorter queues count in proportion. Above zero and below
     /// "4GiB". The simulator of ABM's authors does this, with "28kB".
-    bytes: Option<Size>,
+    bytes: Option<Bytes>,
 }
 
 impl Congested {
@@ -73,16 +73,16 @@ impl CongestedKeys {
                 part(".of_threshold", of, "its threshold").map(Congested::OfThreshold)
             }
             (None, Some(of), None) => part(".of_buffer", of, "the buffer").map(Congested::OfBuffer),
-            (None, None, Some(Quantity(Bytes(0)))) => {
+            (None, None, Some(Bytes(0))) => {
                 let help = "each queue would count as one: write a size such as \"28kB\"";
                 Err(wrong(".bytes", "a congested queue holds no bytes", help))
             }
-            (None, None, Some(Quantity(bytes))) if bytes.0 > u64::from(u32::MAX) => {
+            (None, None, Some(bytes)) if bytes.0 > u64::from(u32::MAX) => {
                 let title = format!("a congested queue holds {}", quantity::display(bytes));
                 let help = "write a size below \"4GiB\", such as \"28kB\"";
                 Err(wrong(".bytes", &title, help))
             }
-            (None, None, Some(Quantity(bytes))) => Ok(Congested::Bytes(bytes)),
+            (None, None, Some(bytes)) => Ok(Congested::Bytes(bytes)),
             _ => {
                 let help = "write one of `of_threshold`, `of_buffer` and `bytes`";
                 Err(wrong("", "not one rule for congested queues", help))

@@ -7,59 +7,49 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::document::Document;
-use crate::quantity::{self, Quantity, Time};
+use crate::quantity;
 use crate::report::ScenarioError;
 
 /// Maximum number of flows, in 32 MiB.
 const MOST_FLOWS: u32 = 1 << 20;
 
 /// Flow table of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "FlowTableKeys")]
 pub struct FlowTable {
-    /// Number of entries, a power of two.
+    /// Number of entries of 32 B, a power of two from 4 to 1048576. If there is no free entry, a new flow replaces one
+    /// that has been silent for longer. Default 4096.
     pub flows: u32,
-    /// Silence after which a flow counts as new.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.
     pub idle: Picos,
 }
 
-/// Flow table of a switch.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowTableKeys {
-    /// Number of entries of 32 B, a power of two from 4 to 1048576. If there is no free entry, a new flow replaces one
-    /// that has been silent for longer. Default 4096.
-    flows: u32,
-    /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.
-    idle: Time,
-}
-
-impl Default for FlowTableKeys {
+impl Default for FlowTable {
     fn default() -> Self {
         let lossy::FlowTable { flows, idle } = lossy::FlowTable::DEFAULT;
-        Self { flows, idle: Quantity(Picos::from_nanos(idle)) }
+        Self { flows, idle: Picos::from_nanos(idle) }
     }
 }
 
-impl FlowTableKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<FlowTable, ScenarioError> {
+impl FlowTable {
+    /// Checks the size of the table and the time of silence.
+    pub(super) fn check(self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Self { flows, idle } = self;
-        if idle.0.to_nanos().0 == 0 {
+        if idle.to_nanos().0 == 0 {
             let help =
                 "each packet would begin its flow anew: write \"1ns\" or more, such as \"5ms\"";
-            let title = format!("a flow that is silent for {}", quantity::display(idle.0));
+            let title = format!("a flow that is silent for {}", quantity::display(idle));
             return Err(document.error("switch.lossy.flow_table.idle", &title, help));
         }
         if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MOST_FLOWS).contains(&flows) {
-            return Ok(FlowTable { flows, idle: idle.0 });
+            return Ok(());
         }
         let help = format!("write a power of two from {FLOWS_IN_A_SET} to {MOST_FLOWS}");
         let title = format!("a table of {flows} flows");
         Err(document.error("switch.lossy.flow_table.flows", &title, &help))
     }
-}
 
-impl FlowTable {
     pub(super) fn settings(self) -> lossy::FlowTable {
         lossy::FlowTable { flows: self.flows, idle: self.idle.to_nanos() }
     }

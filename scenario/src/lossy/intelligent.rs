@@ -8,7 +8,7 @@ use units::{Bytes, Picos};
 use super::fraction;
 use crate::document::Document;
 use crate::priority::{Priorities, Priority};
-use crate::quantity::{self, Quantity, Size, Time};
+use crate::quantity;
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -34,110 +34,76 @@ pub enum FairShares {
 }
 
 /// Approximate fair dropping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "FairDroppingKeys")]
 pub struct FairDropping {
-    /// Owners of fair shares.
+    /// Owners of fair shares. "queues": all flows of an egress queue together, as in the simulator of ABM's authors.
+    /// "elephants": each flow that has sent `elephant_bytes`, as in Cisco's switches; packets of other flows are not
+    /// dropped. "off": no fair shares, and no packet is dropped for exceeding one. Default "queues".
     pub shares: FairShares,
-    /// Bytes from which on a flow is an elephant.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Bytes from which on a flow is an elephant, for `shares = "elephants"`. Default "1048555B".
     pub elephant_bytes: Bytes,
-    /// Time over which arrivals are counted, above zero.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Time over which arrivals are counted, "1ns" or more. Default "50us".
     pub window: Picos,
-    /// Factor of the arrivals in one window before comparison with the fair share.
+    /// Factor of the arrivals in one window before comparison with the fair share, 1 to 1000. Default 15.
     pub windows: u32,
-    /// Fair share at the run's start.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Fair share at the run's start, below "4GiB". Default "4MB".
     pub first_share: Bytes,
-    /// Target queue length, below 4 GiB.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Target queue length, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
     pub desired: Bytes,
-    /// Bytes by which the share falls for each byte of the queue above `desired`.
+    /// Bytes by which the share falls for each byte of the queue above `desired` now, at most "1000". Default "18/10".
     pub fall: Ratio,
-    /// Bytes by which the share rises for each byte of the queue above `desired` one window ago.
+    /// Bytes by which the share rises for each byte of the queue above `desired` one window ago, at most "1000".
+    /// Default "17/10".
     pub rise: Ratio,
-    /// Queue length up to which the queue drops no packet for its share.
-    #[serde(serialize_with = "quantity::serialize")]
+    /// Queue length up to which the queue drops no packet for its share; below "4GiB". Default "150KiB", as in Cisco's
+    /// switches for ports of 10 Gbit/s.
     pub min_bytes: Bytes,
 }
 
 /// Dynamic packet prioritisation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Prioritisation {
-    /// Number of packets of a flow that are prioritised.
-    pub packets: u32,
-    /// Lossy priority whose queue they join.
-    pub priority: u8,
-}
-
-/// Approximate fair dropping.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FairDroppingKeys {
-    /// Owners of fair shares. "queues": all flows of an egress queue together, as in the simulator of ABM's authors.
-    /// "elephants": each flow that has sent `elephant_bytes`, as in Cisco's switches; packets of other flows are not
-    /// dropped. "off": no fair shares, and no packet is dropped for exceeding one. Default "queues".
-    shares: FairShares,
-    /// Bytes from which on a flow is an elephant, for `shares = "elephants"`. Default "1048555B".
-    elephant_bytes: Size,
-    /// Time over which arrivals are counted, "1ns" or more. Default "50us".
-    window: Time,
-    /// Factor of the arrivals in one window before comparison with the fair share, 1 to 1000. Default 15.
-    windows: u32,
-    /// Fair share at the run's start, below "4GiB". Default "4MB".
-    first_share: Size,
-    /// Target queue length, below "4GiB". Default "100kB", for ports of 10 Gbit/s.
-    desired: Size,
-    /// Bytes by which the share falls for each byte of the queue above `desired` now, at most "1000". Default "18/10".
-    fall: Ratio,
-    /// Bytes by which the share rises for each byte of the queue above `desired` one window ago, at most "1000".
-    /// Default "17/10".
-    rise: Ratio,
-    /// Queue length up to which the queue drops no packet for its share; below "4GiB". Default "150KiB", as in Cisco's
-    /// switches for ports of 10 Gbit/s.
-    min_bytes: Size,
-}
-
-/// Dynamic packet prioritisation.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PrioritisationKeys {
+#[schemars(rename = "PrioritisationKeys")]
+pub struct Prioritisation {
     /// Number of packets of a flow that are prioritised, counted from the first one after a silence; above zero.
     /// Default 72.
     #[serde(default = "default_packets")]
-    packets: u32,
+    pub packets: u32,
     /// Lossy priority whose queue the packets join and whose alpha they get.
-    priority: Priority,
+    pub priority: Priority,
 }
 
 const fn default_packets() -> u32 {
     72
 }
 
-impl Default for FairDroppingKeys {
+impl Default for FairDropping {
     fn default() -> Self {
         let of = lossy::FairDropping::DEFAULT;
         let ratio = |it: lossy::Ratio| Ratio::new(it.numerator, it.denominator);
         Self {
             shares: FairShares::default(),
-            elephant_bytes: Quantity(ELEPHANT),
-            window: Quantity(Picos::from_nanos(of.window)),
+            elephant_bytes: ELEPHANT,
+            window: Picos::from_nanos(of.window),
             windows: of.windows,
-            first_share: Quantity(of.first_share),
-            desired: Quantity(of.desired),
+            first_share: of.first_share,
+            desired: of.desired,
             fall: ratio(of.fall),
             rise: ratio(of.rise),
-            min_bytes: Quantity(of.least_bytes),
+            min_bytes: of.least_bytes,
         }
     }
 }
 
-impl FairDroppingKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<FairDropping, ScenarioError> {
+impl FairDropping {
+    /// Checks the ranges of the values.
+    pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.lossy.fair_dropping.{key}"), title, help))
         };
-        if self.window.0.to_nanos().0 == 0 {
+        if self.window.to_nanos().0 == 0 {
             let help = "write a time such as \"50us\"";
             return wrong("window", "a window of less than a nanosecond", help);
         }
@@ -149,7 +115,7 @@ impl FairDroppingKeys {
             let help = format!("write 1 to {MOST_WINDOWS}");
             return wrong("windows", "more windows than can be compared", &help);
         }
-        for (key, Quantity(bytes), what) in [
+        for (key, bytes, what) in [
             ("desired", self.desired, "queue"),
             ("min_bytes", self.min_bytes, "queue"),
             ("first_share", self.first_share, "share"),
@@ -165,26 +131,17 @@ impl FairDroppingKeys {
                 return wrong(key, "a share that changes faster than any queue", &help);
             }
         }
-        Ok(FairDropping {
-            shares: self.shares,
-            elephant_bytes: self.elephant_bytes.0,
-            window: self.window.0,
-            windows: self.windows,
-            first_share: self.first_share.0,
-            desired: self.desired.0,
-            fall: self.fall,
-            rise: self.rise,
-            min_bytes: self.min_bytes.0,
-        })
+        Ok(())
     }
 }
 
-impl PrioritisationKeys {
-    pub(super) fn resolve(
+impl Prioritisation {
+    /// Checks that packets are prioritised, in a lossy priority.
+    pub(super) fn check(
         self,
         lossless: Priorities,
         document: &Document<'_>,
-    ) -> Result<Prioritisation, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         let Self { packets, priority: Priority(priority) } = self;
         let at = "switch.lossy.prioritisation";
         if lossless.contains(priority) {
@@ -196,7 +153,7 @@ impl PrioritisationKeys {
             let help = "write 1 or more, or leave `prioritisation` out";
             return Err(document.error(&format!("{at}.packets"), "no packet is prioritised", help));
         }
-        Ok(Prioritisation { packets, priority })
+        Ok(())
     }
 }
 
@@ -223,7 +180,7 @@ impl FairDropping {
 
 impl Prioritisation {
     pub(super) fn settings(self) -> lossy::Prioritisation {
-        let priority = fabric_core::priority::Priority::new(self.priority);
+        let priority = fabric_core::priority::Priority::new(self.priority.0);
         lossy::Prioritisation { packets: self.packets, priority }
     }
 }

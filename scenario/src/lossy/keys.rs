@@ -7,16 +7,16 @@ use units::Bytes;
 use super::alphas::{AlphaOfPriorityKeys, Alphas, check_alpha, default_alpha};
 use super::codel::CoDelKeys;
 use super::congested::CongestedKeys;
-use super::flow_table::FlowTableKeys;
-use super::intelligent::{FairDroppingKeys, FairShares, PrioritisationKeys};
+use super::flow_table::FlowTable;
+use super::intelligent::{FairDropping, FairShares, Prioritisation};
 use super::period::PeriodKeys;
 use super::pool::PoolKeys;
 use super::{BufferManagement, Counting, Lossy};
 use crate::document::Document;
 use crate::priority::Priorities;
-use crate::quantity::{Quantity, Size};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
+use crate::schema::without_default_tables;
 
 /// Sharing of the buffer by packets of lossy priorities: the rule that drops packets.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -97,7 +97,7 @@ pub struct BshareKeys {
     first_rtt_alpha: Option<Ratio>,
     /// Bytes that must wait behind a packet in its queue before it may be dropped for its wait (`MinBytes`). Less than
     /// the buffer of lossy packets. The paper gives no value. Default "0B".
-    min_bytes: Size,
+    min_bytes: Bytes,
     /// Condition under which a queue counts as congested. The paper says "when its length nears its threshold", and
     /// then "at least 90% of the overall buffer space". The latter can hold for one queue at a time only, so that `c_p`
     /// would always be 1. Default { of_threshold = "9/10" }.
@@ -114,7 +114,7 @@ pub struct BshareKeys {
 /// Parameters of FAB. Defaults are from the simulator of ABM's authors.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, transform = without_default_tables)]
 pub struct FabKeys {
     /// alpha of packets of flows that are not short; a ratio above zero, at most 65536. Default "1".
     alpha: Ratio,
@@ -124,9 +124,9 @@ pub struct FabKeys {
     short_alpha: Ratio,
     /// Bytes up to which a flow is short, since its last silence; above zero. Counted on the wire without FCS,
     /// including dropped packets. Default "21kB".
-    short_bytes: Size,
+    short_bytes: Bytes,
     /// Table in which bytes of flows are counted.
-    flow_table: FlowTableKeys,
+    flow_table: FlowTable,
     /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
     /// AQM at departure, as for "dt". Default: none.
@@ -136,18 +136,18 @@ pub struct FabKeys {
 /// Parameters of IB. Defaults are from the simulator of ABM's authors.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, transform = without_default_tables)]
 pub struct IbKeys {
     /// alpha of all lossy priorities, as for "dt". Default "1".
     alpha: Ratio,
     /// Priorities with another alpha, as for "dt". Default: none.
     alphas: Vec<AlphaOfPriorityKeys>,
     /// Approximate fair dropping (AFD).
-    fair_dropping: FairDroppingKeys,
+    fair_dropping: FairDropping,
     /// Dynamic packet prioritisation (DPP): the first packets of flows join the queue of another priority. Default: none.
-    prioritisation: Option<PrioritisationKeys>,
+    prioritisation: Option<Prioritisation>,
     /// Table in which flows are counted, for `shares = "elephants"` and prioritised packets.
-    flow_table: FlowTableKeys,
+    flow_table: FlowTable,
     /// Part of the buffer that lossy packets may use, as for "dt". Default "shared".
     pool: PoolKeys,
     /// AQM at departure, as for "dt". Default: none.
@@ -160,8 +160,8 @@ impl Default for FabKeys {
             alpha: default_alpha(),
             alphas: Vec::new(),
             short_alpha: Ratio::new(1024, 1),
-            short_bytes: Quantity(Bytes(21_000)),
-            flow_table: FlowTableKeys::default(),
+            short_bytes: Bytes(21_000),
+            flow_table: FlowTable::default(),
             pool: PoolKeys::default(),
             codel: None,
         }
@@ -173,9 +173,9 @@ impl Default for IbKeys {
         Self {
             alpha: default_alpha(),
             alphas: Vec::new(),
-            fair_dropping: FairDroppingKeys::default(),
+            fair_dropping: FairDropping::default(),
             prioritisation: None,
-            flow_table: FlowTableKeys::default(),
+            flow_table: FlowTable::default(),
             pool: PoolKeys::default(),
             codel: None,
         }
@@ -202,7 +202,7 @@ impl Default for BshareKeys {
             alpha: default_alpha(),
             alphas: Vec::new(),
             first_rtt_alpha: None,
-            min_bytes: Size::default(),
+            min_bytes: Bytes::default(),
             congested: None,
             period: PeriodKeys::default(),
             pool: PoolKeys::default(),
@@ -248,30 +248,39 @@ impl LossyKeys {
                 let FabKeys { alpha, alphas, short_alpha, flow_table, pool, codel, .. } = keys;
                 let alphas = alphas_of(alpha, alphas)?;
                 check_alpha("switch.lossy.short_alpha", short_alpha, document)?;
-                let short_bytes = keys.short_bytes.0;
+                let short_bytes = keys.short_bytes;
                 if short_bytes == Bytes(0) {
                     let help =
                         "no flow would be short: write a size such as \"21kB\", or kind = \"dt\"";
                     let at = "switch.lossy.short_bytes";
                     return Err(document.error(at, "a short flow of no bytes", help));
                 }
-                let flow_table = flow_table.resolve(document)?;
+                flow_table.check(document)?;
                 let of = BufferManagement::Fab { alphas, short_alpha, short_bytes, flow_table };
                 (of, pool, codel)
             }
             Self::Ib(keys) => {
-                let IbKeys { alpha, alphas, fair_dropping, prioritisation, pool, codel, .. } = keys;
+                let IbKeys {
+                    alpha,
+                    alphas,
+                    fair_dropping,
+                    prioritisation,
+                    flow_table,
+                    pool,
+                    codel,
+                } = keys;
                 let alphas = alphas_of(alpha, alphas)?;
-                let fair_dropping = fair_dropping.resolve(document)?;
-                let first = prioritisation.map(|keys| keys.resolve(lossless, document));
-                let prioritisation = first.transpose()?;
+                fair_dropping.check(document)?;
+                if let Some(prioritisation) = prioritisation {
+                    prioritisation.check(lossless, document)?;
+                }
                 if fair_dropping.shares == FairShares::Off && prioritisation.is_none() {
                     let help = "add `prioritisation`, or write kind = \"dt\"";
                     let title = "IB without fair dropping and prioritisation";
                     let at = "switch.lossy.fair_dropping.shares";
                     return Err(document.error(at, title, help));
                 }
-                let flow_table = keys.flow_table.resolve(document)?;
+                flow_table.check(document)?;
                 let of = BufferManagement::Ib { alphas, fair_dropping, prioritisation, flow_table };
                 (of, pool, codel)
             }
@@ -286,7 +295,6 @@ impl LossyKeys {
                 let BshareKeys { alpha, alphas, first_rtt_alpha, min_bytes, .. } = keys;
                 let alphas = alphas_of(alpha, alphas)?;
                 let counting = counting(first_rtt_alpha, keys.congested, keys.period)?;
-                let min_bytes = min_bytes.0;
                 (BufferManagement::Bshare { alphas, counting, min_bytes }, keys.pool, keys.codel)
             }
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::document::Document;
-use crate::quantity::{self, LONGEST_TIME, Time, starts_like_a_word};
+use crate::quantity::{self, LONGEST_TIME, starts_like_a_word};
 use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
@@ -80,7 +80,7 @@ impl JsonSchema for PeriodKeys {
         "LossyPeriod".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let time = generator.subschema_for::<Time>();
+        let time = generator.subschema_for::<Picos>();
         schemars::json_schema!({ "oneOf": [{ "const": "round-trip" }, time] })
     }
 }

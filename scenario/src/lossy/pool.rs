@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::quantity::{self, Size, starts_like_a_word};
+use crate::quantity::{self, starts_like_a_word};
 use crate::refusal::Refusal;
 
 /// Part of a switch's buffer that lossy packets may use.
@@ -58,7 +58,7 @@ impl JsonSchema for PoolKeys {
         "LossyPool".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let size = generator.subschema_for::<Size>();
+        let size = generator.subschema_for::<Bytes>();
         schemars::json_schema!({ "oneOf": [{ "const": "shared" }, size] })
     }
 }

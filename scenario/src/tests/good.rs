@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use host_agent::congestion_control::dcqcn::ByteCounter;
 use topology::{HostId, SwitchId};
+use units::checked::Checked;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
@@ -136,8 +138,8 @@ fn everything_written_out_comes_back() {
     assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));
     let transport = scenario.host.transport;
     let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control() else { panic!("DCQCN") };
-    assert_eq!(dcqcn.byte_counter, None);
-    assert_eq!(dcqcn.fast_recovery_stages, 5);
+    assert_eq!(dcqcn.byte_counter, ByteCounter::try_from("none".to_owned()).ok());
+    assert_eq!(dcqcn.fast_recovery_stages.map(Checked::get), Some(5));
     let Fault::Loss { selection, .. } = &scenario.faults[0] else { panic!("a loss") };
     assert_eq!(*selection, Selection::Nth(vec![1, 3]));
     let covered = |fault: usize| {

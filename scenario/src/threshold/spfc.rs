@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{AlphaOfRateKeys, Dt, Threshold, resolve_dt};
 use crate::document::Document;
-use crate::quantity::{self, LONGEST_TIME, Size, Time, display};
+use crate::quantity::{LONGEST_TIME, display};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 use crate::{Backpressure, Headroom, Scenario};
@@ -24,16 +24,10 @@ pub struct Spfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_spfc: Option<Ratio>,
     /// Counting number of all ports, above zero; `None` if `k_spfc` is given.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counting_number: Option<Bytes>,
     /// Counting period TC, at least a nanosecond; `None`: four round trips of the fabric's longest path.
-    #[serde(
-        serialize_with = "quantity::serialize_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Picos>,
     /// Ports or queues, which are victims or normal.
     pub state_of: StateOf,
@@ -62,7 +56,7 @@ pub(in super::super) struct SpfcKeys {
     /// "2".
     alpha: Ratio,
     /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
-    xon_offset: Size,
+    xon_offset: Bytes,
     /// Other alpha for ports by the rate of their link. Default: none.
     by_rate: Vec<AlphaOfRateKeys>,
     /// Divisor of a port's rate that gives the departure rate of victims. The counting number of a period is rate x
@@ -71,11 +65,11 @@ pub(in super::super) struct SpfcKeys {
     /// Counting number for ports of all rates, instead of `k_spfc`. It counts bytes on the wire, including preamble and
     /// gap, of all packets that arrived at the port and depart in a period; with `state_of = "queue"`, only of packets
     /// in the queue's priority. The paper counts packets, all of one length.
-    counting_number: Option<Size>,
+    counting_number: Option<Bytes>,
     /// Period in which departures are counted (TC). The periods of all ports run freely from the run's start on. A port
     /// becomes a victim with the packet that reaches the counting number, and stays one at least to the end of the next
     /// period. Default: four times the round trip of the fabric's longest path, with a longest frame each way.
-    period: Option<Time>,
+    period: Option<Picos>,
     /// Ports or queues, which are victims or normal. "port": an ingress port, as in the paper; a PAUSE of any of its
     /// priorities makes it normal until all have resumed. "queue": each priority of a port separately. Default "port".
     state_of: StateOf,
@@ -86,7 +80,7 @@ impl Default for SpfcKeys {
     fn default() -> Self {
         Self {
             alpha: Ratio::new(2, 1),
-            xon_offset: Size::default(),
+            xon_offset: Bytes::default(),
             by_rate: Vec::new(),
             k_spfc: None,
             counting_number: None,
@@ -111,7 +105,7 @@ impl SpfcKeys {
                 let help = "write this or `k_spfc`, which makes one for each rate";
                 return wrong("counting_number", "two ways to a counting number", help);
             }
-            (None, Some(number)) if number.0 == Bytes(0) => {
+            (None, Some(number)) if number == Bytes(0) => {
                 let help = "every port would be a victim: write a size such as \"200kB\"";
                 return wrong("counting_number", "a counting number of no bytes", help);
             }
@@ -122,14 +116,13 @@ impl SpfcKeys {
             (None, Some(_)) => None,
             (k, None) => Some(k.unwrap_or(Ratio::new(5, 1))),
         };
-        let period = period.map(|period| period.0);
         if period.is_some_and(|period| period < Picos::from_nanos(units::Nanos(1))) {
             let help = "a switch counts nanoseconds: write a time such as \"80us\"";
             return wrong("period", "a period of less than a nanosecond", help);
         }
         Ok(Spfc {
             k_spfc,
-            counting_number: counting_number.map(|number| number.0),
+            counting_number,
             period,
             state_of,
             dt: resolve_dt(alpha, xon_offset, by_rate, rates, document)?,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::Place;
-use crate::quantity::{self, Size, starts_like_a_word};
+use crate::quantity::{self, starts_like_a_word};
 use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
@@ -82,7 +82,7 @@ impl JsonSchema for FirstRttKeys {
         "FirstRtt".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let size = generator.subschema_for::<Size>();
+        let size = generator.subschema_for::<Bytes>();
         schemars::json_schema!({ "oneOf": [{ "enum": ["off", "auto"] }, size] })
     }
 }

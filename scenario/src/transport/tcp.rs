@@ -1,5 +1,6 @@
 //! `transport = { kind = "tcp" }`.
 
+use host_agent::congestion_control::cubic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
@@ -7,30 +8,27 @@ use units::Picos;
 use super::congestion_control::CongestionControlKeys;
 use super::window::WindowKeys;
 use super::{
-    BaseRtt, CongestionControl, FirstRttMarks, Place, Start, Window, cubic, dctcp, first_rtt, hpcc,
+    BaseRtt, CongestionControl, FirstRttMarks, Place, Start, Window, dctcp, first_rtt, hpcc,
     powertcp, rtt_target, serialize_base_rtt, timely,
 };
-use crate::quantity::{self, Quantity, Time};
+use crate::quantity;
 use crate::report::ScenarioError;
+use crate::schema::without_default_tables;
 
 /// TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tcp {
     /// Retransmission timeout until a round trip has been measured.
-    #[serde(serialize_with = "quantity::serialize")]
     pub initial_rto: Picos,
     /// Minimum retransmission timeout.
-    #[serde(serialize_with = "quantity::serialize")]
     pub minimum_rto: Picos,
     /// Maximum retransmission timeout.
-    #[serde(serialize_with = "quantity::serialize")]
     pub maximum_rto: Picos,
     /// Number of SACKed segments behind a missing one after which it counts as lost.
     pub loss_threshold: u32,
     /// True if a tail loss probe is sent before the timeout.
     pub tail_loss_probe: bool,
     /// Time for which an ACK may wait for a second segment; zero: an ACK for each segment.
-    #[serde(serialize_with = "quantity::serialize")]
     pub delayed_ack: Picos,
     /// True if SYNs open connections. If false, connections are open when flows start.
     pub handshake: bool,
@@ -54,15 +52,16 @@ pub struct Tcp {
 /// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(transform = without_default_tables)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 pub(crate) struct TcpKeys {
     /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
     /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
-    initial_rto: Option<Time>,
+    initial_rto: Option<Picos>,
     /// Minimum retransmission timeout, above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
-    minimum_rto: Option<Time>,
+    minimum_rto: Option<Picos>,
     /// Maximum retransmission timeout, at least `initial_rto` and `minimum_rto`. Default "60s".
-    maximum_rto: Option<Time>,
+    maximum_rto: Option<Picos>,
     /// Number of SACKed segments behind a missing one after which it counts as lost (DupThresh in RFC 6675), from 1 up.
     /// Default 3.
     #[schemars(range(min = 1))]
@@ -72,7 +71,7 @@ pub(crate) struct TcpKeys {
     tail_loss_probe: bool,
     /// Time for which an ACK may wait for a second segment, below `minimum_rto`; "0s": an ACK for each segment. Default
     /// "0s".
-    delayed_ack: Time,
+    delayed_ack: Picos,
     /// True if SYNs open connections, within a flow's completion time. If false, connections are open when flows start.
     /// Default true.
     handshake: Option<bool>,
@@ -80,19 +79,19 @@ pub(crate) struct TcpKeys {
     /// with BFC), or "none", which sends at line rate. Default "cubic".
     congestion_control: Option<CongestionControlKeys>,
     /// Parameters of Cubic, used with `congestion_control = "cubic"`.
-    cubic: cubic::CubicKeys,
+    cubic: cubic::Settings,
     /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
-    dctcp: dctcp::DctcpKeys,
+    dctcp: dctcp::Settings,
     /// Parameters of HPCC, used with `congestion_control = "hpcc"`.
-    hpcc: hpcc::HpccKeys,
+    hpcc: hpcc::Settings,
     /// Parameters of PowerTCP, used with `congestion_control = "powertcp"`.
-    powertcp: powertcp::PowerTcpKeys,
+    powertcp: powertcp::Settings,
     /// Parameters of the control to combine with BFC, used with `congestion_control = "rtt-target"`.
-    rtt_target: rtt_target::RttTargetKeys,
+    rtt_target: rtt_target::Settings,
     /// Parameters of theta-PowerTCP, used with `congestion_control = "theta-powertcp"`.
-    theta_powertcp: powertcp::PowerTcpKeys,
+    theta_powertcp: powertcp::Settings,
     /// Parameters of TIMELY, used with `congestion_control = "timely"`.
-    timely: timely::TimelyKeys,
+    timely: timely::Settings,
     /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
     /// for a full packet and its ACK. Default "auto".
     base_rtt: BaseRtt,
@@ -115,12 +114,12 @@ pub(crate) struct TcpKeys {
 impl TcpKeys {
     pub(super) fn resolve(&self, place: &Place<'_>) -> Result<Tcp, ScenarioError> {
         const MILLISECOND: u64 = 1_000_000_000;
-        let timeout = |key: &str, given: Option<Time>, default: u64| match given {
-            Some(Quantity(Picos::ZERO)) => {
+        let timeout = |key: &str, given: Option<Picos>, default: u64| match given {
+            Some(Picos::ZERO) => {
                 let help = "write a time above the round trip, such as \"10ms\"";
                 Err(place.wrong(key, "a timeout of no time", help))
             }
-            given => Ok(given.map_or(Picos(default), |time| time.0)),
+            given => Ok(given.unwrap_or(Picos(default))),
         };
         let minimum_rto = timeout("minimum_rto", self.minimum_rto, 10 * MILLISECOND)?;
         let usual = minimum_rto.0.max(10 * MILLISECOND);
@@ -141,7 +140,7 @@ impl TcpKeys {
                 return Err(place.wrong(key, &title, help));
             }
         }
-        let delayed_ack = self.delayed_ack.0;
+        let delayed_ack = self.delayed_ack;
         if delayed_ack >= minimum_rto {
             let [wait, timeout] = [delayed_ack, minimum_rto].map(quantity::display);
             let title = format!("ACKs that wait {wait}, and a `minimum_rto` of {timeout}");
@@ -185,31 +184,26 @@ impl TcpKeys {
     }
 
     fn congestion_control(&self, place: &Place<'_>) -> Result<CongestionControl, ScenarioError> {
-        // Resolves all algorithms, so that an error shows before a sweep selects the algorithm.
-        let cubic = self.cubic.resolve(&place.of("cubic"))?;
-        let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::SlowStart)?;
-        let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
-        let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
-        let rtt_target = self.rtt_target.resolve(&place.of("rtt_target"))?;
-        let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
-        let timely = self.timely.resolve(&place.of("timely"))?;
+        place.table("timely").check(self.timely.check())?;
         match self.congestion_control.unwrap_or(CongestionControlKeys::Cubic) {
             CongestionControlKeys::None => Ok(CongestionControl::None),
-            CongestionControlKeys::Cubic => Ok(CongestionControl::Cubic(cubic)),
-            CongestionControlKeys::Dctcp => Ok(CongestionControl::Dctcp(dctcp)),
-            CongestionControlKeys::RttTarget => Ok(CongestionControl::RttTarget(rtt_target)),
-            CongestionControlKeys::ThetaPowertcp => {
-                Ok(CongestionControl::ThetaPowerTcp(theta_powertcp))
+            CongestionControlKeys::Cubic => Ok(CongestionControl::Cubic(self.cubic)),
+            CongestionControlKeys::Dctcp => {
+                Ok(CongestionControl::Dctcp(self.dctcp.completed(Start::SlowStart)))
             }
-            CongestionControlKeys::Timely => Ok(CongestionControl::Timely(timely)),
+            CongestionControlKeys::RttTarget => Ok(CongestionControl::RttTarget(self.rtt_target)),
+            CongestionControlKeys::ThetaPowertcp => {
+                Ok(CongestionControl::ThetaPowerTcp(self.theta_powertcp))
+            }
+            CongestionControlKeys::Timely => Ok(CongestionControl::Timely(self.timely.completed())),
             CongestionControlKeys::Dcqcn => {
                 let title = "dcqcn cannot drive TCP: it waits for CNPs, which RoCEv2 has";
                 let help = "write \"cubic\", \"dctcp\", \"hpcc\", \"timely\", \"powertcp\", \"theta-powertcp\", \
                             \"rtt-target\" or \"none\"";
                 Err(place.wrong("congestion_control", title, help))
             }
-            CongestionControlKeys::Hpcc => Ok(CongestionControl::Hpcc(hpcc)),
-            CongestionControlKeys::Powertcp => Ok(CongestionControl::PowerTcp(powertcp)),
+            CongestionControlKeys::Hpcc => Ok(CongestionControl::Hpcc(self.hpcc)),
+            CongestionControlKeys::Powertcp => Ok(CongestionControl::PowerTcp(self.powertcp)),
         }
     }
 }

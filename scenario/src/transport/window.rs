@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::quantity::{self, Size};
+use crate::quantity;
 use crate::refusal::Refusal;
 
 /// Limit of unacknowledged bytes in addition to congestion control.
@@ -59,7 +59,7 @@ impl JsonSchema for WindowKeys {
         "Window".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let size = generator.subschema_for::<Size>();
+        let size = generator.subschema_for::<Bytes>();
         schemars::json_schema!({ "oneOf": [{ "enum": ["none", "bdp"] }, size] })
     }
 }

@@ -2,6 +2,7 @@
 
 use units::{BitsPerSecond, Bytes, Picos};
 
+use super::Notification;
 use crate::congestion_control::Fraction;
 
 const MICROSECOND: u64 = 1_000_000;
@@ -41,15 +42,6 @@ pub struct Parameters {
     pub notification_interval: Picos,
     /// Notification of the sender: by CNPs or ACKs.
     pub notification: Notification,
-}
-
-/// The frames by which a receiver notifies a sender of marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notification {
-    /// By a CNP.
-    Cnp,
-    /// By its next ACK or NAK.
-    Ack,
 }
 
 impl Parameters {

@@ -17,12 +17,13 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    pub(super) const fn new(numerator: u32, denominator: u32) -> Self {
+    /// Returns `numerator / denominator`; both are above zero.
+    pub const fn new(numerator: u32, denominator: u32) -> Self {
         Self { numerator, denominator }
     }
 
     /// Reads `a/b`, `a`, or `a.b` if the decimals fit into 32 bits; above zero.
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some((whole, fraction)) = text.split_once('.') {
             return Self::of_decimals(whole, fraction).ok_or_else(|| {
                 let title = format!("`{text}` is not a ratio of numbers below 2^32");

@@ -1,12 +1,14 @@
-//! Quantities in scenario files: a number and its unit, exact, without floats.
+//! Quantities in files: a number and its unit, exact, without floats.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use crate::refusal::Refusal;
+use crate::{BitsPerSecond, Bytes, Picos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
-use units::{BitsPerSecond, Bytes, Picos};
 
 /// A quantity with a unit.
 pub trait Dimension: Copy {
@@ -32,7 +34,7 @@ pub struct Kind {
 }
 
 /// Maximum time, a day: sums of two hundred spans still fit into 64 bits of picoseconds.
-pub(crate) const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
+pub const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
 /// Maximum size, a petabyte: twenty hours at 100 Gbit/s.
 const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
 /// Maximum rate: above 8 Tbit/s a byte takes less than a picosecond, the unit of time.
@@ -131,7 +133,7 @@ pub const METRE: Picos = Picos(5_000);
 /// Propagation delay of a link: a time, or the length of a cable at 5 ns per metre. Source: light in fibre has a group
 /// index of 1.468 (Corning SMF-28 at 1550 nm), so a metre takes 4.9 ns. For other media give the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Propagation(pub(super) Picos);
+pub struct Propagation(pub Picos);
 
 impl Dimension for Propagation {
     const KIND: &'static Kind = &Kind {
@@ -186,15 +188,6 @@ impl Dimension for Bytes {
         self.0
     }
 }
-
-/// Quantity in a file: `"100Gbps"`, `"10us"`, `"2MB"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Quantity<D>(pub(super) D);
-
-pub(super) type Rate = Quantity<BitsPerSecond>;
-pub(super) type Time = Quantity<Picos>;
-pub(super) type Delay = Quantity<Propagation>;
-pub(super) type Size = Quantity<Bytes>;
 
 /// Returns true if a text is a word, for keys that accept a word or a quantity.
 pub fn starts_like_a_word(text: &str) -> bool {
@@ -293,20 +286,6 @@ pub fn display<D: Dimension>(value: D) -> String {
     format!("{}{name}", base / scale)
 }
 
-/// For `#[serde(serialize_with)]` on plain units.
-pub(super) fn serialize<D: Dimension, S: Serializer>(value: &D, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(&display(*value))
-}
-
-/// For `#[serde(serialize_with)]` on optional plain units.
-#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
-pub(super) fn serialize_option<D: Dimension, S: Serializer>(
-    value: &Option<D>,
-    out: S,
-) -> Result<S::Ok, S::Error> {
-    value.map(display).serialize(out)
-}
-
 impl Kind {
     /// Returns every spelling of every unit.
     fn names(&self) -> impl Iterator<Item = &'static str> {
@@ -321,6 +300,16 @@ impl Kind {
         self.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
     }
 
+    fn schema(&self) -> Schema {
+        let names: Vec<_> = self.names().collect();
+        json_schema!({
+            "type": "string",
+            "description": format!("A {}: a number and its unit.", self.noun),
+            "pattern": format!("^[0-9]+(\\.[0-9]+)? *({})$", names.join("|")),
+            "examples": [self.example],
+        })
+    }
+
     fn advice(&self) -> String {
         let names: Vec<_> = self.units.iter().map(|(name, _)| *name).collect();
         let above = if self.smallest > 0 { " above zero" } else { "" };
@@ -333,52 +322,59 @@ impl Kind {
     }
 }
 
-impl<D: Dimension> Serialize for Quantity<D> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        serialize(&self.0, out)
+/// Implements reading, writing and the schema of a quantity: a text such as `"100Gbps"`.
+macro_rules! in_files {
+    ($($quantity:ty)*) => {
+        $(
+            impl Serialize for $quantity {
+                fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                    out.serialize_str(&display(*self))
+                }
+            }
+
+            impl<'de> Deserialize<'de> for $quantity {
+                fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+                    input.deserialize_any(Reader(PhantomData))
+                }
+            }
+
+            impl JsonSchema for $quantity {
+                fn schema_name() -> Cow<'static, str> {
+                    Self::KIND.name.into()
+                }
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    Self::KIND.schema()
+                }
+            }
+        )*
+    };
+}
+
+in_files! { BitsPerSecond Bytes Increase Picos Propagation }
+
+/// Reads a quantity with its unit.
+struct Reader<D>(PhantomData<D>);
+
+impl<D: Dimension> Visitor<'_> for Reader<D> {
+    type Value = D;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a {} in quotes such as \"{}\"", D::KIND.noun, D::KIND.example)
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<D, E> {
+        parse(text).map_err(E::custom)
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<D, E> {
+        Err(without_unit::<D, E>(number))
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<D, E> {
+        Err(without_unit::<D, E>(number))
     }
 }
 
-impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
-    fn deserialize<T: Deserializer<'de>>(input: T) -> Result<Self, T::Error> {
-        struct Reader<D>(std::marker::PhantomData<D>);
-        impl<D: Dimension> Visitor<'_> for Reader<D> {
-            type Value = Quantity<D>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a {} in quotes such as \"{}\"", D::KIND.noun, D::KIND.example)
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                parse(text).map(Quantity).map_err(E::custom)
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-                Err(without_unit::<D, E>(number))
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-                Err(without_unit::<D, E>(number))
-            }
-        }
-        input.deserialize_any(Reader(std::marker::PhantomData))
-    }
-}
-
-pub(super) fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
+/// Returns the error about a number that has no unit.
+pub fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
     let kind = D::KIND;
     E::custom(Refusal::new(format!("the {} `{number}` has no unit", kind.noun), kind.advice()))
-}
-
-impl<D: Dimension> JsonSchema for Quantity<D> {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        D::KIND.name.into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = D::KIND.names().collect();
-        json_schema!({
-            "type": "string",
-            "description": format!("A {}: a number and its unit.", D::KIND.noun),
-            "pattern": format!("^[0-9]+(\\.[0-9]+)? *({})$", names.join("|")),
-            "examples": [D::KIND.example],
-        })
-    }
 }
 
 #[cfg(test)]
