@@ -356,7 +356,7 @@ mod tests {
             let sum = (0..ROUNDS).map(|_| cell.add::<Shared>(1)).sum();
             returned.add::<Shared>(sum);
         });
-        assert_eq!(returned.load(), (1..=2 * u64::from(ROUNDS)).sum());
+        assert_eq!(returned.load(), (1..=2 * u64::from(ROUNDS)).sum::<u64>());
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn a_window_holds_packets_back_and_an_ack_lets_them_go() {
     assert_eq!(requester.send(20), [3]);
     requester.regulator.algorithm_mut().window = Some(Bytes(1));
     requester.answer(30, Syndrome::Ack, 2, false);
-    assert_eq!(requester.send(30), [], "packet 3 is outstanding");
+    assert_eq!(requester.send(30), [] as [u32; 0], "packet 3 is outstanding");
     requester.answer(40, Syndrome::Ack, 3, false);
     assert_eq!(requester.send(40), [4], "one packet may always be");
     // Packets that the requester goes back over are no longer in flight.

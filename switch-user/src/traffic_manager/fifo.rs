@@ -209,7 +209,7 @@ mod tests {
             std::iter::from_fn(|| (!queues[0].is_empty()).then(|| queues[0].pop(&mut links).slot))
                 .collect();
         assert_eq!(order, [5, 1, 3]);
-        assert_eq!(slots(&queues[0], &links), []);
+        assert_eq!(slots(&queues[0], &links), [] as [u32; 0]);
         assert_eq!((queues[0].packets(), queues[0].bytes()), (0, 0));
         assert_eq!((queues[1].packets(), queues[1].bytes()), (2, 202));
         assert_eq!(slots(&queues[1], &links), [0, 2]);

@@ -95,7 +95,7 @@ fn the_last_of_parallel_links_fails_first() {
     plan.fail_links(&[pair()]).unwrap();
     assert_eq!(rates(&plan), [10, 20]);
     plan.fail_links(&[pair(), pair()]).unwrap();
-    assert_eq!(rates(&plan), []);
+    assert!(rates(&plan).is_empty());
     assert!(plan.fail_links(&[pair()]).is_err());
 }
 

@@ -244,8 +244,8 @@ mod tests {
             queues.map(|queue| queue.shared_bytes.load()),
             [0, 1].map(|n| insured[n] - left[n])
         );
-        assert_eq!(port.insurance_bytes.load(), left.iter().sum());
-        assert_eq!(tables.switch.headroom_bytes.load(), left.iter().sum());
+        assert_eq!(port.insurance_bytes.load(), left.iter().sum::<u64>());
+        assert_eq!(tables.switch.headroom_bytes.load(), left.iter().sum::<u64>());
         assert_eq!(port.shared_bytes.load(), of_port + moved);
         assert_eq!(tables.switch.shared_bytes.load(), of_all + moved);
         left

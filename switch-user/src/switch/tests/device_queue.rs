@@ -29,7 +29,7 @@ fn a_packet_departs_once_there_is_room_below() {
     assert_eq!((bench.stages(), bench.departures()), (vec![1], 1));
     bench.packet(NOW, [IN, OUT], CLASS, LENGTH);
     assert_eq!((bench.stages(), bench.departures()), (vec![], 0), "no room");
-    assert_eq!(bench.switch.queues().queue_bytes(OUT.into(), QUEUE), LENGTH.into());
+    assert_eq!(bench.switch.queues().queue_bytes(OUT.into(), QUEUE), u64::from(LENGTH));
 
     assert_eq!(bench.switch.poll_device_queue(IN), None);
     let staged = |frame| Some(Staged { frame, length: LENGTH });
