@@ -108,6 +108,9 @@ impl FromStr for Threads {
     }
 }
 
+/// Busy windows whose packets are too few for a second thread.
+const FEW_WINDOWS: usize = 100;
+
 impl Threads {
     /// One thread.
     pub const ONE: Self = Self::Exactly(NonZeroUsize::MIN);
@@ -122,12 +125,16 @@ impl Threads {
                     DatapathKind::Kernel => 8,
                     DatapathKind::Memory => 100,
                 };
-                let processors = thread::available_parallelism().map_or(1, usize::from);
                 let nodes = scenario.fabric().nodes().len();
-                // Parts cost a little if one thread runs them all, which happens if windows are too short.
                 let frames = load::frames_of_a_busy_window(scenario);
                 let by_work = usize::try_from(frames).unwrap_or(usize::MAX) / least_frames;
-                let most = processors.min(nodes / 4).min(by_work).max(1);
+                // Parts cost a little if one thread runs them all, which happens if windows or runs are too short. The
+                // number of processors costs several files' reading, and is asked for only if it matters.
+                let most = match by_work.min(nodes / 4) {
+                    0 | 1 => 1,
+                    _ if load::has_few_packets(scenario, FEW_WINDOWS * least_frames) => 1,
+                    most => thread::available_parallelism().map_or(1, usize::from).min(most),
+                };
                 ThreadUse { most, least_frames }
             }
         }
@@ -471,6 +478,10 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         assert_eq!(seven.for_a_run(&scenario), ThreadUse { most: 7, least_frames: 0 });
         assert_eq!(Threads::Auto.for_a_run(&scenario).most, 1, "three nodes");
         let large = STAR.replace("hosts = 2", "hosts = 200");
+        let scenario = Scenario::parse(&large, Path::new("star.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Threads::Auto.for_a_run(&scenario).most, 1, "one packet");
+        let large = large.replace("1kB", "10MB");
         let scenario = Scenario::parse(&large, Path::new("star.toml"), &[]);
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let ThreadUse { most, least_frames } = Threads::Auto.for_a_run(&scenario);

@@ -100,6 +100,15 @@ pub fn frames_of_a_busy_window(scenario: &Scenario) -> u64 {
     thousandths.fold(0, u64::saturating_add) / PARTS
 }
 
+/// Returns true if all flows of a scenario together have fewer packets than `few`. Draws no more flows than it needs.
+pub fn has_few_packets(scenario: &Scenario, few: usize) -> bool {
+    let (payload, mut left) = (scenario.host.payload.0, few as u64);
+    scenario.flow_stream().all(|flow| {
+        left = left.saturating_sub(flow.bytes.0.div_ceil(payload));
+        left > 0
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

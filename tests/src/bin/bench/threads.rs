@@ -15,10 +15,14 @@ use tests::fabric::{shipped, shipped_files};
 
 use crate::figure::{Aim, Series};
 
+/// Duration of drawn runs, in some of which a flow waits for seconds until it is sent again.
+const LONGEST: &str = "50ms";
 /// Drawn scenarios, the same in every run.
 const DRAWN: usize = 300;
-/// Runs of a scenario on one thread, and as many on the threads that it gets; the fastest of each counts.
+/// Rounds of a scenario, of two runs on one thread and two on the threads that it gets.
 const ROUNDS: usize = 3;
+/// Seconds of a scenario's runs. Short ones are repeated until then, against the machine's noise.
+const ENOUGH: f64 = 0.2;
 /// Scenarios that are printed by name, the slowest first.
 const WORST: usize = 5;
 
@@ -100,7 +104,8 @@ fn drawn() -> Result<Vec<Scenario>> {
     for number in 0..DRAWN {
         let tree = strategy.new_tree(&mut runner).map_err(|error| anyhow::anyhow!("{error}"))?;
         let (text, buffer) = tree.current().file(PLAIN, &[]);
-        drawn.push(parsed(&text, &[buffer, format!("name=drawn-{number}")])?);
+        let settings = [buffer, format!("name=drawn-{number}"), format!("duration={LONGEST}")];
+        drawn.push(parsed(&text, &settings)?);
     }
     Ok(drawn)
 }
@@ -110,27 +115,24 @@ fn parsed(text: &str, settings: &[String]) -> Result<Scenario> {
     Scenario::parse(text, Path::new("bench.toml"), &settings).context("a scenario of the benchmark")
 }
 
+/// Median of the ratios of rounds. A round is one, auto, auto, one: a machine that slows down does so for both.
 fn measure(scenario: &Scenario) -> Result<Ratio> {
-    let (mut one, mut auto) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
-    let mut threads = 1;
-    for round in 0..2 * ROUNDS {
-        // One, auto, auto, one: a machine that slows down does so for both.
-        if [0, 3].contains(&(round % 4)) {
-            keep_least(&mut one, &run_on(Threads::ONE, scenario)?);
-        } else {
-            let summary = run_on(Threads::Auto, scenario)?;
-            keep_least(&mut auto, &summary);
-            threads = summary.threads;
-        }
+    let (mut wall, mut cpu) = (Series::default(), Series::default());
+    let (mut threads, mut spent, mut rounds) = (1, 0.0, 0);
+    while rounds < ROUNDS || spent < ENOUGH {
+        let first = run_on(Threads::ONE, scenario)?;
+        let auto = [run_on(Threads::Auto, scenario)?, run_on(Threads::Auto, scenario)?];
+        let last = run_on(Threads::ONE, scenario)?;
+        let ratio = |seconds: fn(&Summary) -> f64| {
+            auto.iter().map(seconds).sum::<f64>() / (seconds(&first) + seconds(&last))
+        };
+        wall.push(ratio(|it| it.wall_seconds));
+        cpu.push(ratio(|it| it.cpu_seconds));
+        threads = auto[0].threads;
+        spent += [&first, &auto[0], &auto[1], &last].map(|it| it.wall_seconds).iter().sum::<f64>();
+        rounds += 1;
     }
-    let [wall, cpu] = std::array::from_fn(|place| auto[place] / one[place]);
-    Ok(Ratio { name: scenario.name.clone(), threads, wall, cpu })
-}
-
-fn keep_least(least: &mut [f64; 2], summary: &Summary) {
-    for (least, seconds) in least.iter_mut().zip([summary.wall_seconds, summary.cpu_seconds]) {
-        *least = least.min(seconds);
-    }
+    Ok(Ratio { name: scenario.name.clone(), threads, wall: wall.median(), cpu: cpu.median() })
 }
 
 fn run_on(threads: Threads, scenario: &Scenario) -> Result<Summary> {
