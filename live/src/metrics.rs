@@ -91,12 +91,12 @@ fn of_fabric(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     let quantiles = [("0.5", recent.p50_ns), ("0.99", recent.p99_ns), ("1", recent.most_ns)];
     families.gauge(
         "xoff_lateness_seconds",
-        "How late deadlines were met in the last one or two seconds, in emulated time",
+        "Lateness of deadlines in the last one or two seconds, in emulated time",
         quantiles.map(|(quantile, ns)| (vec![("quantile", quantile.to_owned())], seconds(ns))),
     )?;
     families.counter(
         "xoff_clock_lost_seconds",
-        "How much the emulated clock was set back, in time of the wall clock",
+        "Total by which the emulated clock was set back, in time of the wall clock",
         [(Vec::new(), seconds(fidelity.lost_ns))],
     )?;
     families.gauge(
@@ -211,7 +211,7 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     )?;
     families.counter(
         "xoff_port_paused_seconds",
-        "How long the peer has paused a priority, in emulated time",
+        "Time for which the peer has paused a priority, in emulated time",
         ports.iter().flat_map(|port| {
             by_priority(&port.labels, port.paused_ns).map(|(labels, ns)| (labels, seconds(ns)))
         }),

@@ -52,10 +52,10 @@ pub fn columns_markdown() -> String {
         keys(&mut text, file, about, fields);
     }
     keys(&mut text, WIRE_LOG_FILE, WIRE_LOG_ABOUT, WIRE_LOG_FIELDS);
-    let about = "What the run came to. All but the last two keys is the same in every run of a \
+    let about = "Totals of the run. All but the last two keys are the same in every run of a \
                  scenario under the virtual clock.";
     keys(&mut text, Summary::FILE, about, SUMMARY_KEYS);
-    keys(&mut text, Manifest::FILE, "What the run was made with.", MANIFEST_KEYS);
+    keys(&mut text, Manifest::FILE, "Program, machine and command of the run.", MANIFEST_KEYS);
     text
 }
 

@@ -207,7 +207,7 @@ pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
             },
             Key {
                 name: "dport",
-                about: "What `results.hpcc.destination_ports` says of the flow's label; else 100.",
+                about: "Port of the flow's label in `results.hpcc.destination_ports`; else 100.",
             },
             Key { name: "size", about: "`bytes` in `flows.csv`." },
             Key { name: "start_time", about: "`start_ns` plus `results.hpcc.time_offset`." },

@@ -203,7 +203,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
                 `fct_ns` and `slowdown` as above; with `results.size_classes` also `sizes`.",
     },
     Key { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
-    Key { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
+    Key { name: "pause_refresh_frames", about: "PAUSE frames that only renewed the quanta." },
     Key { name: "resume_frames", about: "RESUME frames decided on." },
     Key {
         name: "paused_ns",
@@ -228,7 +228,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "flow_queues",
-        about: "Flows and queues of switches with `switch.backpressure`: `activations`, how often a flow came to have \
+        about: "Flows and queues of switches with `switch.backpressure`: `activations`, the number of times that a flow came to have \
                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
     },
     Key {
@@ -243,7 +243,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "port_states",
-        about: "The key is there only with `switch.threshold.kind = \"spfc\"`: `victims`, how often a port became one, \
+        about: "The key is there only with `switch.threshold.kind = \"spfc\"`: `victims`, the number of times that a port became one, \
                 `ports` that ever did, `victim_ns`, their time as victims, summed, and by the state in which they were \
                 decided `pauses_of_victims` and `pauses_of_normal`, the rows of `pauses.csv` that are `xoff`. With \
                 `state_of = \"queue\"` ingress queues instead of ports.",
@@ -303,8 +303,8 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "replaced_flows",
-        about: "How often a flow lost its entry of a switch's flow table (`switch.lossy.flow_table`) to another one before it \
-                was silent: what was counted of it is too little then. Missing without flow tables.",
+        about: "Number of times that a flow lost its entry of a switch's flow table (`switch.lossy.flow_table`) to another flow \
+                before it was silent; its count is too low then. Missing without flow tables.",
     },
     Key {
         name: "slowest_ports",
@@ -339,9 +339,9 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "faults",
-        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire \
-                that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often \
-                switches were given other routes. Null without faults.",
+        about: "Frames that `[[faults]]` affected (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire \
+                that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, the \
+                number of times that switches got other routes. Null without faults.",
     },
     Key { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Key { name: "headroom_max_bytes", about: "Most bytes of headroom in use at once, by switch." },
@@ -349,7 +349,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
     Key { name: "emulated_ns", about: "Emulated time at the run's end." },
     Key {
         name: "ended",
-        about: "Why the run ended: `drained` (every flow was done), `duration` (it was over), \
+        about: "Reason for the run's end: `drained` (every flow was done), `duration` (it was over), \
                 `deadlock` (with `stop = \"deadlock\"`), `window` (with `stop = \"window\"`: every flow that starts in \
                 the window was done), `interrupted` (by Ctrl-C or another signal: \
                 all results go up to `emulated_ns`, samples up to the last one before) or `failed` (the machine \
@@ -358,19 +358,22 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "unfinished",
-        about: "Why a run that its duration ended is cut short: flows had not completed, the fabric had \
-                not drained, or was deadlocked. Of an interrupted run, when that was. Null if the fabric drained, if only flows without an end were left, or if the \
+        about: "Reason why a run that its duration ended is cut short: flows had not completed, the fabric had \
+                not drained, or was deadlocked. Of an interrupted run, the instant of the interrupt. Null if the fabric drained, if only flows without an end were left, or if the \
                 run stopped at a deadlock, as asked.",
     },
     Key {
         name: "lossless",
-        about: "Whether no frame was lost, data or control: every class of `drops` but `ignored` is 0. Without lossless \
+        about: "True if no frame was lost, data or control: every class of `drops` but `ignored` is 0. Without lossless \
                 priorities that was luck. `lossless` says if every frame arrived, whoever took one; the exit code says if \
                 the run did what the scenario asks, and so it is 0 where only the scenario's faults or watchdog took \
                 frames: `drops.injected` and `drops.watchdog` count these, `limits_reached` has packets that a switch \
                 dropped.",
     },
-    Key { name: "books", about: "What the final check found wrong; empty when all is in order." },
+    Key {
+        name: "books",
+        about: "Errors that the final check of the books found; empty if there are none.",
+    },
     Key {
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
@@ -379,7 +382,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "truncated",
-        about: "Files that have a bound and end before the run does: how many rows they have, what is \
+        about: "Files that have a bound and end before the run does: their number of rows, what is \
                 missing and what to change. Empty when none does. The run itself is as good as any.",
     },
     Key {

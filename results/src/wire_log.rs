@@ -33,7 +33,7 @@ offset=8)`.";
 pub(super) const WIRE_LOG_FIELDS: &[Key] = &[
     Key {
         name: "started",
-        about: "When the transmission began. Of a flow: when its sender was given it. Of a dropped packet: when.",
+        about: "Start of the transmission. Of a flow: the instant at which its sender got it. Of a dropped packet: the instant of the drop.",
     },
     Key {
         name: "ready",
@@ -41,16 +41,16 @@ pub(super) const WIRE_LOG_FIELDS: &[Key] = &[
                 window and retransmission let it go. None of ACKs where they are made. Of a PFC frame: when the pauses end that it \
                 begins, unless they are renewed.",
     },
-    Key { name: "ended", about: "When the port was free again." },
+    Key { name: "ended", about: "Instant at which the port was free again." },
     Key {
         name: "arrives",
-        about: "When the last bit arrives; none if a fault takes the frame. Of a flow: when its last ACK came.",
+        about: "Arrival of the last bit; none if a fault takes the frame. Of a flow: arrival of its last ACK.",
     },
     Key {
         name: "wire",
         about: "The wire: its row in `links.csv`, from 0. Of a packet that was dropped where it came in: the wire that it came by.",
     },
-    Key { name: "length", about: "How long the frame counts, in bytes without FCS." },
+    Key { name: "length", about: "Length of the frame in bytes, without FCS." },
     Key {
         name: "kind",
         about: "0 data, 1 ACK, 2 NAK, 3 CNP, 4 hop control (PFC too), 5 another frame, 6 a flow, 7 a packet that a switch dropped.",

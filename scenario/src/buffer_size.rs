@@ -167,7 +167,7 @@ impl JsonSchema for BufferSize {
             "oneOf": [
                 generator.subschema_for::<Bytes>(),
                 by_rate,
-                { "enum": CHIPS.map(|(name, _)| name), "description": "What this chip has for each port and Gbit/s." },
+                { "enum": CHIPS.map(|(name, _)| name), "description": "Buffer of this chip for each port and Gbit/s." },
             ],
         })
     }
