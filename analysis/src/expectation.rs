@@ -3,10 +3,10 @@
 //!
 //! [`check`] finds errors before a run, [`judge`] compares after it.
 
-mod kind;
 mod lent_folder;
 mod metric;
 mod table;
+mod value;
 mod verdict;
 
 #[cfg(test)]
@@ -16,9 +16,9 @@ use std::path::Path;
 
 use emulation::run::table_format;
 use results::Summary;
+use results::query::{Kind, Quantity};
 use scenario::{Expectation, Plain, Refusal, Scenario, ScenarioError, Subject};
 
-use kind::{Kind, Measure};
 pub use lent_folder::LentFolder;
 pub use verdict::{Verdict, render};
 
@@ -87,7 +87,7 @@ fn read(
     value: &Plain,
     key: &str,
     expectation: &Expectation,
-) -> Result<Measure, ScenarioError> {
-    kind.read(value)
+) -> Result<Quantity, ScenarioError> {
+    value::read(kind, value)
         .map_err(|Refusal { title, help, .. }| expectation.written.error(key, &title, &help))
 }

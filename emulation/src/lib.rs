@@ -26,6 +26,7 @@ pub mod queue_pairs;
 pub mod requirements;
 pub mod run;
 pub mod stations;
+pub mod summary_keys;
 pub mod switch_settings;
 pub mod tables;
 mod wire_timing;

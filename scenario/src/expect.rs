@@ -5,8 +5,8 @@
 //!
 //! # Adding a condition
 //!
-//! Its form belongs here. Names, units, and the tables that a scenario writes are in `expectation/` beside the commands
-//! (`kind.rs`, `table.rs`). docs/scenarios.md documents both.
+//! Its form belongs here. Units and aggregates are in `results/src/query.rs`, names and the tables that a scenario writes
+//! in `analysis/src/expectation/`. docs/scenarios.md documents both.
 
 mod plain;
 mod written;
@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use plain::Plain;
+pub use results::query::Aggregate;
 pub use written::Written;
 
 use super::Scenario;
@@ -68,41 +69,6 @@ pub enum Subject {
         #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
         filter: BTreeMap<String, Plain>,
     },
-}
-
-/// Function that aggregates a column's fields. Empty fields do not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Aggregate {
-    /// Sum of the fields.
-    Sum,
-    /// Smallest field.
-    Min,
-    /// Largest field.
-    Max,
-    /// Mean of the fields, each row counted once.
-    Mean,
-    /// Number of fields; without a column, number of rows.
-    Count,
-    /// The median, by nearest rank.
-    P50,
-    /// The 99th percentile, by nearest rank.
-    P99,
-}
-
-impl Aggregate {
-    /// Returns the name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Mean => "mean",
-            Self::Count => "count",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-        }
-    }
 }
 
 /// Comparison of two values.

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use results::folder_lock::{self, Sharing};
-use results::{Manifest, ResultsError, RunEnd, Summary, TableFormat, counted};
+use results::{Manifest, Metrics, ResultsError, RunEnd, Summary, TableFormat, counted};
 
-use super::metrics::Metrics;
 use super::place::{self, Abandoned, Place};
 use super::plan::{Plan, Run};
 use super::run_id::RunId;

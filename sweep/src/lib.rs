@@ -7,13 +7,11 @@
 
 pub mod cluster;
 pub mod commands;
-mod decimal;
 mod execute;
 mod folder;
 mod keys;
 #[cfg(any(test, feature = "made-up"))]
 pub mod made_up;
-mod metrics;
 mod place;
 mod plan;
 pub mod replace;
@@ -25,16 +23,14 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use decimal::Decimal;
 pub use execute::{Failure, News, execute, repeat};
 pub use folder::CELLS_TABLE;
 pub use folder::{
     Claim, RunResult, RunState, SweepFolder, appeared, count_appeared, jobs, result_in,
 };
 pub use keys::json_schema;
-pub use metrics::fullest;
-pub use metrics::{Metrics, Sample};
 pub use plan::{Plan, Run};
+pub use results::{Metrics, Number as Decimal, Sample};
 pub use run_id::RunId;
 pub use student::interval;
 pub use sweep_file::{Axis, Choice, Pattern, Sweep, SweepOptions};

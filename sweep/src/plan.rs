@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use emulation::run::table_format;
+use emulation::summary_keys::metric_names;
 use results::TableFormat;
 use scenario::{DatapathKind, Scenario, ScenarioError, glob, report};
 
-use super::metrics::{self, Selection};
 use super::run_id::RunId;
 use super::sweep_file::{Pattern, Sweep};
 
@@ -54,7 +54,7 @@ impl Sweep {
 
     /// Returns the names of the metrics that a run of a scenario can have.
     pub fn metric_names(scenario: &Scenario) -> Vec<String> {
-        metrics::names(scenario)
+        metric_names(scenario)
     }
 
     /// Describes the choices of a run: `switch.buffer=2MB seed=1`.
@@ -99,7 +99,7 @@ impl Plan {
             let choices = sweep.choices(cell);
             // The validity of a seed does not depend on the cell, so one scenario is checked for all its seeds.
             let mut scenario = sweep.scenario(&choices, sweep.seeds[0])?;
-            let names = metrics::names(&scenario);
+            let names = metric_names(&scenario);
             unmatched.retain(|&number| {
                 let pattern = &sweep.patterns()[number].text;
                 !names.iter().any(|name| glob::matches(pattern, name))
@@ -125,9 +125,10 @@ impl Plan {
         self.runs.first().map_or_else(TableFormat::default, |run| run.format)
     }
 
-    /// Returns the metrics of the tables.
-    pub(super) fn selection(&self) -> Selection<'_> {
-        Selection(self.sweep.metrics.as_deref())
+    /// Returns true if the tables have this metric.
+    pub(super) fn selects(&self, metric: &str) -> bool {
+        let patterns = self.sweep.metrics.as_deref();
+        patterns.is_none_or(|patterns| patterns.iter().any(|it| glob::matches(&it.text, metric)))
     }
 }
 
@@ -146,7 +147,7 @@ impl Sweep {
 
     fn unknown_metric(&self, pattern: &Pattern, run: &Run) -> ScenarioError {
         let names = match self.scenario(&run.choices, run.seed) {
-            Ok(scenario) => metrics::names(&scenario),
+            Ok(scenario) => metric_names(&scenario),
             Err(error) => return error,
         };
         let near = report::nearest(&pattern.text, names.iter().map(String::as_str));
@@ -184,7 +185,7 @@ mod tests {
     fn metrics_can_be_asked_for_by_scenario() {
         let (_, scenario) = plan().sweep.run(0).unwrap();
         let names = Sweep::metric_names(&scenario);
-        assert_eq!(names, metrics::names(&scenario));
+        assert_eq!(names, metric_names(&scenario));
         assert!(names.iter().any(|name| name == "fct_ns.p99"), "{names:?}");
     }
 }

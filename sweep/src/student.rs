@@ -1,6 +1,6 @@
 //! Confidence intervals of means over seeds.
 
-use super::decimal::Decimal;
+use super::Decimal;
 
 /// 0.975 quantiles of Student's t distribution in thousandths, for 1 to 30 degrees of freedom:
 /// M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, table 26.10.

@@ -6,14 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use results::{
-    Column, ColumnType, Field, Fields, ResultsError, Row, TableFile, TableFormat, section,
+    Column, ColumnType, Field, Fields, ResultsError, Row, Sample, TableFile, TableFormat, section,
 };
 
-use super::decimal::Decimal;
 use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
-use super::metrics::Sample;
 use super::plan::{Plan, Run};
-use super::student;
+use super::{Decimal, student};
 
 /// Columns of `sweep.csv` after the columns of the axes.
 const RUN_COLUMNS: &[Column<'static>] = &[
@@ -103,7 +101,6 @@ impl Survey {
     /// Reads the results of each run once.
     pub fn of(plan: &Plan, source: Source<'_>) -> Self {
         let mut survey = Self::default();
-        let selection = plan.selection();
         for run in &plan.runs {
             let result = source(run);
             survey.walls.push(result.as_ref().map(|it| it.wall));
@@ -116,7 +113,7 @@ impl Survey {
             }
             survey.doubts.extend(doubt.map(|why| (run.index, why)));
             for name in metrics.0.into_keys() {
-                if !survey.names.contains(&name) && selection.contains(&name) {
+                if !survey.names.contains(&name) && plan.selects(&name) {
                     survey.names.insert(name);
                 }
             }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use results::Summary;
+use emulation::summary_keys::{fullest, metric_names};
+use results::query::{Kind, Quantity};
+use results::{Sample, Summary};
 use scenario::report::nearest;
 use scenario::{Scenario, ScenarioError, Written};
 use serde_json::Value;
-use sweep::{Sample, fullest};
 
-use super::kind::{Kind, Measure};
 use super::verdict::Finding;
 
 /// File with the values.
@@ -21,11 +21,10 @@ pub(super) struct Metrics(BTreeMap<String, Kind>);
 
 impl Metrics {
     pub(super) fn of(scenario: &Scenario) -> Self {
-        let summary = fullest(scenario);
-        let numbers = sweep::Metrics::of(&summary).0.into_keys();
+        let paths = metric_names(scenario).into_iter();
         let mut kinds: BTreeMap<_, _> =
-            numbers.map(|path| (path.clone(), Kind::of_path(&path))).collect();
-        for path in truths(&summary).into_keys() {
+            paths.map(|path| (path.clone(), Kind::of_path(&path))).collect();
+        for path in truths(&fullest(scenario)).into_keys() {
             kinds.insert(path, Kind::Truth);
         }
         kinds.insert(ENDED.into(), Kind::Text);
@@ -73,7 +72,7 @@ impl Metrics {
 
 /// Values of a run's summary.
 pub(super) struct Found {
-    numbers: sweep::Metrics,
+    numbers: results::Metrics,
     truths: BTreeMap<String, bool>,
     ended: String,
 }
@@ -82,18 +81,18 @@ impl Found {
     pub(super) fn of(summary: &Summary) -> Self {
         let json = serde_json::to_value(summary).expect("a summary has string keys only");
         let ended = json[ENDED].as_str().unwrap_or_default().to_owned();
-        Self { numbers: sweep::Metrics::of(summary), truths: truths(summary), ended }
+        Self { numbers: results::Metrics::of(summary), truths: truths(summary), ended }
     }
 
     pub(super) fn value(&self, path: &str) -> Finding {
         if path == ENDED {
-            return Finding::of(Measure::Text(self.ended.clone()), FILE.into());
+            return Finding::of(Quantity::Text(self.ended.clone()), FILE.into());
         }
         if let Some(truth) = self.truths.get(path) {
-            return Finding::of(Measure::Truth(*truth), FILE.into());
+            return Finding::of(Quantity::Truth(*truth), FILE.into());
         }
         match self.numbers.sample(path) {
-            Sample::Of(number) => Finding::of(Measure::Number(number), FILE.into()),
+            Sample::Of(number) => Finding::of(Quantity::Number(number), FILE.into()),
             Sample::Incomplete => {
                 let done = |key| self.numbers.value(key).map_or(String::new(), |it| it.to_string());
                 let (completed, total) = (done("flows_completed"), done("flows_total"));

@@ -245,7 +245,7 @@ fn a_run_writes_the_tables_that_are_expected_of_it_with_fields_of_their_kinds() 
             let mut reader = TableReader::open(folder.path(), &format!("{name}.csv")).unwrap();
             while reader.advance().unwrap() {
                 for (column, field) in reader.columns().iter().zip(reader.row()) {
-                    let kind = known.kind(Some(column), scenario::Aggregate::Max, written);
+                    let kind = known.kind(Some(column), results::query::Aggregate::Max, written);
                     let is_number = field.parse::<f64>().is_ok();
                     assert!(
                         field.is_empty() || kind.is_err() || is_number,

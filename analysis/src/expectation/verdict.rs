@@ -2,21 +2,20 @@
 
 use std::fmt::Write;
 
+use results::query::{Kind, Quantity};
 use results::{Style, TableFormat};
 use scenario::{Expectation, Subject};
 use serde::Serialize;
 
-use super::kind::{Kind, Measure};
-
 /// Value of an expectation's subject.
 pub(super) struct Finding {
-    value: Result<Measure, String>,
+    value: Result<Quantity, String>,
     look: String,
 }
 
 impl Finding {
     /// Makes a finding of a value and its location.
-    pub(super) const fn of(value: Measure, look: String) -> Self {
+    pub(super) const fn of(value: Quantity, look: String) -> Self {
         Self { value: Ok(value), look }
     }
 
@@ -51,7 +50,7 @@ impl Verdict {
 pub(super) fn of(
     expectation: &Expectation,
     kind: Kind,
-    value: &Measure,
+    value: &Quantity,
     finding: Finding,
     format: TableFormat,
 ) -> Verdict {

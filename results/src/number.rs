@@ -1,16 +1,17 @@
-//! Metrics as exact numbers: their sums, means and percentiles are equal on every machine.
+//! Exact numbers: their sums, means and percentiles are equal on every machine.
 
 use std::fmt;
 
-use results::{ColumnType, Field, Value};
+use super::column::ColumnType;
+use super::row::{Decimal, Field, Value};
 
 /// A number in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Decimal(pub i128);
+pub struct Number(pub i128);
 
 const ONE: i128 = 1_000_000;
 
-impl Decimal {
+impl Number {
     /// The number one.
     pub const ONE: Self = Self(ONE);
 
@@ -49,15 +50,15 @@ impl Decimal {
     }
 }
 
-impl Value for Decimal {
+impl Value for Number {
     const KIND: ColumnType = ColumnType::Decimal;
 
     fn field(&self) -> Field<'_> {
-        Field::Decimal(results::Decimal::new(self.0, 6).trimmed())
+        Field::Decimal(Decimal::new(self.0, 6).trimmed())
     }
 }
 
-impl fmt::Display for Decimal {
+impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let (whole, rest) = (self.0.abs() / ONE, self.0.abs() % ONE);
@@ -85,20 +86,20 @@ mod tests {
             ("\"9\"", None),
         ] {
             let value = serde_json::from_str(json).unwrap();
-            let read = Decimal::of_json(&value).map(|number| number.to_string());
+            let read = Number::of_json(&value).map(|number| number.to_string());
             assert_eq!(read.as_deref(), expected, "{json}");
         }
     }
 
     #[test]
     fn means_are_rounded_half_up() {
-        let mean = |sum, count| Decimal::mean(Decimal(sum), count).0;
+        let mean = |sum, count| Number::mean(Number(sum), count).0;
         assert_eq!((mean(10, 4), mean(11, 4), mean(-10, 4), mean(9, 3)), (3, 3, -2, 3));
     }
 
     #[test]
     fn ratios_are_rounded_half_up_to_a_millionth() {
-        let ratio = |part, whole| Decimal::ratio(part, whole).to_string();
+        let ratio = |part, whole| Number::ratio(part, whole).to_string();
         assert_eq!(ratio(1, 3), "0.333333");
         assert_eq!(ratio(2, 3), "0.666667");
         assert_eq!(ratio(-2, 3), "-0.666667");
@@ -108,9 +109,9 @@ mod tests {
 
     #[test]
     fn tenths_of_a_per_cent_and_whole_numbers_are_parts_and_multiples_of_one() {
-        assert_eq!(Decimal::per_mille(1000), Decimal::ONE);
-        assert_eq!(Decimal::per_mille(15).to_string(), "0.015");
-        assert_eq!(Decimal::whole(1), Decimal::ONE);
-        assert_eq!(Decimal::whole(-12).to_string(), "-12");
+        assert_eq!(Number::per_mille(1000), Number::ONE);
+        assert_eq!(Number::per_mille(15).to_string(), "0.015");
+        assert_eq!(Number::whole(1), Number::ONE);
+        assert_eq!(Number::whole(-12).to_string(), "-12");
     }
 }
