@@ -1,32 +1,14 @@
 //! Patterns of names of wires and metrics: `*` matches any text, `?` any one character.
 
 use topology::Fabric;
+use wildmatch::WildMatch;
 
 use super::document::{Document, suggestion};
 use super::report::ScenarioError;
 
 /// Returns true if all of `name` matches `pattern`.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
-    let (mut at, mut seen) = (0, 0);
-    // The latest star, and the length of the name that it matches so far.
-    let mut star = None;
-    while seen < name.len() {
-        if pattern.get(at) == Some(&b'*') {
-            star = Some((at, seen));
-            at += 1;
-        } else if pattern.get(at).is_some_and(|&byte| byte == b'?' || byte == name[seen]) {
-            at += 1;
-            seen += 1;
-        } else if let Some((place, covered)) = star {
-            star = Some((place, covered + 1));
-            at = place + 1;
-            seen = covered + 1;
-        } else {
-            return false;
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
+    WildMatch::new(pattern).matches(name)
 }
 
 /// Returns true if a pattern selects a wire. A pattern with an arrow is compared with the wire's name. A pattern

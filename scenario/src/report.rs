@@ -185,7 +185,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let limit = name.chars().count().div_ceil(3);
     let mut best: Option<(usize, Option<&str>)> = None;
     for candidate in candidates {
-        let distance = edit_distance(name, candidate);
+        let distance = strsim::osa_distance(name, candidate);
         match best {
             Some((least, _)) if distance > least => {}
             Some((least, _)) if distance == least => best = Some((least, None)),
@@ -193,26 +193,6 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         }
     }
     best.filter(|(distance, _)| *distance <= limit)?.1
-}
-
-/// Returns the number of insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut two_above: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(above[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(two_above[j - 2] + 1);
-            }
-            row.push(least);
-        }
-        two_above = std::mem::replace(&mut above, row);
-    }
-    above[b.len()]
 }
 
 /// `` `a`, `b` and `c` ``, with an ellipsis in a long list.
