@@ -28,7 +28,7 @@ const END: &str = "emulated_ns";
 
 impl Source {
     /// Reads the quantity; `None` if the run has no such number.
-    pub fn read(self, result: &RunResult, folder: &Path) -> Option<Observation> {
+    pub fn read(&self, result: &RunResult, folder: &Path) -> Option<Observation> {
         let metrics = &result.metrics;
         let number = match self {
             Self::Metric(name) | Self::Share(name) => {
@@ -55,28 +55,22 @@ impl Source {
                 return onset.map(Observation::Onset);
             }
             Self::LargestOf(name) => metrics.within(name).max(),
-            Self::SumOf(name) => metrics
-                .within(name)
-                .map(|number| number.0)
-                .reduce(|sum, number| sum + number)
-                .map(Decimal),
             Self::Percentile { measure, percent, divisor } => {
-                percentile(folder, measure, percent, divisor)
+                percentile(folder, measure, *percent, *divisor)
             }
-            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, value),
+            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, *value),
             Self::LeastRate => window(metrics).and_then(|window| least_rate(folder, window)),
             Self::LeastRateBefore => window(metrics).and_then(|Range { start, end }| {
                 least_rate(folder, start.saturating_sub(end - start)..start)
             }),
-            Self::MeanRate => window(metrics).and_then(|window| mean_rate(folder, None, window)),
-            Self::RateOf(flow) => {
-                window(metrics).and_then(|window| mean_rate(folder, Some(flow), window))
+            Self::MeanRate(flow) => {
+                window(metrics).and_then(|window| mean_rate(folder, *flow, window))
             }
             Self::RecoveryOf(flow) => {
-                let recovery = window(metrics).and_then(|window| recovery(folder, flow, window));
+                let recovery = window(metrics).and_then(|window| recovery(folder, *flow, window));
                 return recovery.map(Observation::Onset);
             }
-            Self::RateAbove(bytes) => return rate_above(folder, bytes),
+            Self::RateAbove(bytes) => return rate_above(folder, *bytes),
             Self::Pauses(_)
             | Self::PauseFrames(_)
             | Self::PausedTime(_)
@@ -234,9 +228,10 @@ mod tests {
     use sweep::made_up::run_with;
 
     use super::*;
+    use crate::source::source;
 
     /// Reads a source from a run with a window from 2 to 4 us.
-    pub fn read_in(folder: &Path, source: Source) -> Option<String> {
+    pub fn read_in(folder: &Path, source: &Source) -> Option<String> {
         let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
         source.read(&run, folder).map(|it| it.to_string())
     }
@@ -254,22 +249,23 @@ mod tests {
             ("labels.a.completed", 2),
             ("labels.a.fct_ns.max", 3),
         ]);
-        let read = |source: Source| source.read(&run, Path::new("")).map(|it| it.to_string());
-        for (source, expected) in [
-            (Source::Metric("headroom_max_bytes.leaf0"), Some("30")),
-            (Source::Metric("headroom_max_bytes.leaf1"), None),
-            (Source::LargestOf("headroom_max_bytes"), Some("40")),
-            (Source::SumOf("headroom_max_bytes"), Some("70")),
-            (Source::SumOf("window.paused_ns"), None),
-            (Source::LargestOf("window.paused_ns"), None),
-            (Source::Ratio("headroom_max_bytes.leaf0", "emulated_ns"), Some("0.033333")),
-            (Source::Ratio("headroom_max_bytes.leaf0", "pause_frames"), None),
-            (Source::Ratio("headroom_max_bytes.leaf0", "nothing"), None),
-            (Source::Ratio("labels.a.fct_ns.max", "emulated_ns"), Some("incomplete")),
-            (Source::Onset("deadlock.first_onset_ns"), Some("70")),
-            (Source::Onset("window.first_onset_ns"), Some("not by 900")),
+        let read = |keys: &str| source(keys).read(&run, Path::new("")).map(|it| it.to_string());
+        for (keys, expected) in [
+            (r#"column = "headroom_max_bytes.leaf0""#, Some("30")),
+            (r#"column = "headroom_max_bytes.leaf1""#, None),
+            (r#"column = "headroom_max_bytes", aggregate = "max""#, Some("40")),
+            (r#"column = "window.paused_ns", aggregate = "max""#, None),
+            (
+                r#"column = "headroom_max_bytes.leaf0", divided_by = "emulated_ns""#,
+                Some("0.033333"),
+            ),
+            (r#"column = "headroom_max_bytes.leaf0", divided_by = "pause_frames""#, None),
+            (r#"column = "headroom_max_bytes.leaf0", divided_by = "nothing""#, None),
+            (r#"column = "labels.a.fct_ns.max", divided_by = "emulated_ns""#, Some("incomplete")),
+            (r#"column = "deadlock.first_onset_ns", aggregate = "onset""#, Some("70")),
+            (r#"column = "window.first_onset_ns", aggregate = "onset""#, Some("not by 900")),
         ] {
-            assert_eq!(read(source).as_deref(), expected, "{source:?}");
+            assert_eq!(read(keys).as_deref(), expected, "{keys}");
         }
     }
 
@@ -285,9 +281,9 @@ mod tests {
         fs::write(folder.path().join("throughput.csv"), table).unwrap();
         let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
         let read = |source: Source| source.read(&run, folder.path()).map(|it| it.to_string());
-        assert_eq!(read(Source::MeanRate).as_deref(), Some("16000"));
+        assert_eq!(read(Source::MeanRate(None)).as_deref(), Some("16000"));
         let elsewhere = Path::new("nowhere");
-        assert_eq!(Source::MeanRate.read(&run, elsewhere).map(|it| it.to_string()), None);
+        assert_eq!(Source::MeanRate(None).read(&run, elsewhere).map(|it| it.to_string()), None);
     }
 
     /// Flow 0 has 10,000 bytes per interval before the window, half of this in its first two intervals, none in the
@@ -313,8 +309,8 @@ mod tests {
         assert_eq!(read(Source::RecoveryOf(0), 4000).as_deref(), Some("not by 2000"));
         assert_eq!(read(Source::RecoveryOf(1), 7000).as_deref(), Some("0"));
         assert_eq!(read(Source::RecoveryOf(2), 7000), None);
-        assert_eq!(read(Source::RateOf(0), 4000).as_deref(), Some("40000"));
-        assert_eq!(read(Source::RateOf(1), 4000).as_deref(), Some("5600"));
+        assert_eq!(read(Source::MeanRate(Some(0)), 4000).as_deref(), Some("40000"));
+        assert_eq!(read(Source::MeanRate(Some(1)), 4000).as_deref(), Some("5600"));
     }
 
     /// 2 MB in 1 ms are 16 Gbit/s, 4 MB in 4 ms are 8.

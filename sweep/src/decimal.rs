@@ -3,6 +3,7 @@
 use std::fmt;
 
 use results::{ColumnType, Field, Value};
+use serde::de::{Deserialize, Deserializer, Error};
 
 /// A number in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +47,13 @@ impl Decimal {
     pub fn mean(sum: Self, count: usize) -> Self {
         let count = count as i128;
         Self((2 * sum.0 + count).div_euclid(2 * count))
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        Self::of_json(&number.into()).ok_or_else(|| D::Error::custom("a number is expected"))
     }
 }
 
