@@ -2,14 +2,14 @@
 //! runs in comparison.
 //!
 //! [`Paper`], [`Figure`] and [`Claim`] are data: TOML files in `scenarios/PAPER/` that the build embeds (`build.rs`,
-//! `data.rs`). Claims name quantities by name, and cells by axis and choice. [`Outcome`] holds the results of a figure's complete runs, [`report`]
-//! makes the tables, and [`check`] compares runs with numbers that ship. Numbers are [`Decimal`]s, so that a table is
-//! equal on every machine.
+//! `data.rs`). Claims name quantities by name, and cells by axis and choice. [`Outcome`] holds the results of a
+//! figure's complete runs, [`report`] makes the tables, and [`check`] compares runs with numbers that ship. Numbers are
+//! [`sweep::Decimal`]s, so that a table is equal on every machine.
 //!
 //! An [`Observation`] is a quantity of one run, an [`Estimate`] its statistic over the seeds of a cell; medians of
 //! times to an event count censored runs (`survival`). A claim is judged in each reading that its paper leaves open.
-//! Sweeps run by the code of `xoff sweep`. Tests check that the sweep of every figure loads and that every claim
-//! names existing cells and numbers.
+//! Sweeps run by the code of `xoff sweep`. Tests check that the sweep of every figure loads and that every claim names
+//! existing cells and numbers.
 //!
 //! # Adding a figure, a paper or a statistic
 //!

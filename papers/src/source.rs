@@ -253,9 +253,7 @@ impl QuantityKeys {
 /// Reads a source in its form in files.
 #[cfg(test)]
 pub fn source(keys: &str) -> Source {
-    let keys: QuantityKeys = toml::from_str(&format!("quantity = {{ {keys} }}"))
-        .map(|mut it: std::collections::BTreeMap<String, QuantityKeys>| it.remove("quantity"))
-        .unwrap_or_else(|error| panic!("{error}"))
-        .expect("it is there");
+    let text = keys.replace(", ", "\n");
+    let keys: QuantityKeys = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
     keys.resolve("quantity").unwrap_or_else(|error| panic!("{error}")).source
 }

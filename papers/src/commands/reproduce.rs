@@ -159,7 +159,7 @@ fn reproduce(
     for (figure, plan) in plans {
         let (outcome, stopped) = one_figure(arguments, figure, plan, &out, interrupted)?;
         write(&out.join(format!("{}.csv", figure.name)), &report::csv(&outcome))?;
-        if call.scale_of(figure).is_none() {
+        if outcome.runs.0 > 0 && call.scale_of(figure).is_none() {
             write_tables(&out.join(TABLES), &outcome)?;
         }
         if outcome.runs.0 < outcome.runs.1 && exit == Exit::Success {

@@ -52,3 +52,22 @@ impl Grid {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_comes_back_from_its_file() {
+        let texts = |row: [&str; 3]| row.map(str::to_owned).to_vec();
+        let rows = vec![texts(["a, b", "1 (0 .. 2)", ""]), texts(["\"c\"", "not run", "7"])];
+        let grid = Grid { header: texts(["scheme", "of dt 1", "of dt 1"]), rows };
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("fig1.csv"), grid.csv()).unwrap();
+        assert_eq!(Grid::read(folder.path(), "fig1.csv").unwrap().as_ref(), Some(&grid));
+        assert_eq!(Grid::read(folder.path(), "fig2.csv").unwrap(), None);
+        let markdown =
+            "| scheme | of dt 1 | of dt 1 |\n| --- | --- | --- |\n| a, b | 1 (0 .. 2) |  |\n";
+        assert!(grid.markdown().starts_with(markdown), "{}", grid.markdown());
+    }
+}
