@@ -12,6 +12,9 @@ use super::{Figure, Paper};
 /// The header of the file.
 const HEADER: &str = "figure,run,quantity,value";
 
+/// The file of a paper without one.
+pub const EMPTY: &str = "figure,run,quantity,value\n";
+
 /// A quantity of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -57,7 +60,7 @@ pub fn repeated(
     folder: &Path,
 ) -> Repeated {
     let row = |quantity: &super::Quantity| {
-        let (run, name) = (CsvText(description), CsvText(quantity.name));
+        let (run, name) = (CsvText(description), CsvText(&quantity.name));
         let read = quantity.source.read(result, folder);
         Row {
             key: format!("{},{run},{name}", figure.name),
@@ -90,7 +93,7 @@ pub fn is_file(text: &str) -> bool {
 /// Returns the text of the file with new rows for some figures, and the rows of `before` for the others.
 pub fn file(paper: &Paper, before: &str, found: &[Repeated]) -> String {
     let mut text = format!("{HEADER}\n");
-    for figure in paper.figures {
+    for figure in &paper.figures {
         let new = found.iter().find(|repeated| repeated.figure.name == figure.name);
         for row in new.map_or_else(|| rows(before, figure), |it| it.rows.clone()) {
             writeln!(text, "{},{}", row.key, row.value).expect("a String takes every write");
@@ -120,11 +123,8 @@ mod tests {
     use sweep::made_up::{plan, run_with};
 
     use super::*;
-    use crate::made_up::FIGURE;
-
-    const fn paper(check: &'static str) -> Paper {
-        Paper { name: "made-up", title: "A paper", files: &[], figures: &[FIGURE], check }
-    }
+    use crate::Choice;
+    use crate::made_up::{FIGURE, paper};
 
     fn found() -> Repeated {
         let run = run_with(&[("paused_ns", 7), ("emulated_ns", 100)]);
@@ -141,8 +141,9 @@ mod tests {
         let plan = plan();
         let run = run_of(&FIGURE, &plan).unwrap();
         assert_eq!((run.index, run.seed), (3, 1));
-        assert_eq!(run_of(&Figure { check: &[], ..FIGURE }, &plan).unwrap().index, 0);
-        let wrong = Figure { check: &[("switch.buffer", "3MB")], ..FIGURE };
+        let figure = |check: &[Choice]| Figure { check: check.into(), ..FIGURE.clone() };
+        assert_eq!(run_of(&figure(&[]), &plan).unwrap().index, 0);
+        let wrong = figure(&[("switch.buffer".to_owned(), "3MB".to_owned())]);
         assert_eq!(run_of(&wrong, &plan), None);
     }
 

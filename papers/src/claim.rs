@@ -1,16 +1,18 @@
 //! Claims of a paper on a figure, and the criteria that judge them.
 
-use sweep::Decimal;
+use results::Number;
+use serde::Deserialize;
 
+use super::Choice;
 use super::estimate::Value;
 
 /// A sentence of the paper with a criterion.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Claim {
     /// Section of the paper.
-    pub place: &'static str,
+    pub place: String,
     /// Text of the claim.
-    pub text: &'static str,
+    pub text: String,
     /// Value in the paper.
     pub paper: Expected,
     /// Criterion under which the claim holds. Chosen from the paper's text, never by the result.
@@ -20,48 +22,34 @@ pub struct Claim {
     /// Comparison of the quantity.
     pub view: View,
     /// Choices that a cell must have, by axis; several choices of one axis are alternatives.
-    pub cells: &'static [(&'static str, &'static str)],
+    pub cells: Vec<Choice>,
     /// Axes that the paper leaves open. Each combination of their choices is a reading of the paper, and each reading
     /// gets a verdict.
-    pub readings: &'static [&'static str],
+    pub readings: Vec<String>,
     /// Axis and choice of the cells to compare with, instead of the figure's baseline.
-    pub against: Option<(&'static str, &'static str)>,
-}
-
-/// Makes a claim that the paper states in words, with a single reading.
-pub const fn words(
-    place: &'static str,
-    text: &'static str,
-    (paper, holds): (&'static str, Criterion),
-    (quantity, view): (usize, View),
-    cells: &'static [(&'static str, &'static str)],
-) -> Claim {
-    let paper = Expected::Words(paper);
-    Claim { place, text, paper, holds, quantity, view, cells, readings: &[], against: None }
-}
-
-/// Returns the claim with axes that the paper leaves open.
-pub const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
-    Claim { readings, ..claim }
+    pub against: Option<Choice>,
 }
 
 /// Value of a quantity in the paper: a fraction of 1 for a percentage, otherwise in the displayed unit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Expected {
     /// Lowest and highest value over the cells.
-    Range(Decimal, Decimal),
+    Range(Number, Number),
     /// Highest value over the cells.
-    UpTo(Decimal),
+    UpTo(Number),
     /// Approximate value.
-    About(Decimal),
+    About(Number),
     /// Lower bound.
-    Over(Decimal),
+    Over(Number),
     /// Words instead of a number.
-    Words(&'static str),
+    #[serde(skip)]
+    Words(String),
 }
 
 /// Criterion of a claim. Numbers are in the form of [`Expected`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Criterion {
     /// Each cell is within the bound.
     Each(Bound),
@@ -74,20 +62,22 @@ pub enum Criterion {
 }
 
 /// Bound of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// At least this.
-    AtLeast(Decimal),
+    AtLeast(Number),
     /// At most this.
-    AtMost(Decimal),
+    AtMost(Number),
     /// More than this.
-    Above(Decimal),
+    Above(Number),
     /// Either end or a value between them.
-    Between(Decimal, Decimal),
+    Between(Number, Number),
 }
 
 /// Comparison of a quantity with the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum View {
     /// Reduction below the baseline, as a fraction of the baseline.
     Reduction,
@@ -100,6 +90,7 @@ pub enum View {
     /// Increase of the baseline above the cell, as a fraction of the cell.
     BaselineIncrease,
     /// No comparison.
+    #[serde(rename = "value")]
     Itself,
 }
 
@@ -129,12 +120,26 @@ impl View {
     }
 }
 
+impl Expected {
+    /// Converts the numbers.
+    #[must_use]
+    pub fn map(self, change: impl Fn(Number) -> Number) -> Self {
+        match self {
+            Self::Range(low, high) => Self::Range(change(low), change(high)),
+            Self::UpTo(number) => Self::UpTo(change(number)),
+            Self::About(number) => Self::About(change(number)),
+            Self::Over(number) => Self::Over(change(number)),
+            Self::Words(words) => Self::Words(words),
+        }
+    }
+}
+
 impl Criterion {
     /// Returns the criterion for a number of the paper, which is met within a fifth: a figure's text is not more exact,
     /// and a claim that depends on a smaller difference is not a finding. "About" is bounded on both sides, "over" by
     /// the number itself, other numbers only on the unfavourable side. Words have no number: their claims name a bound.
-    pub const fn within_a_fifth(paper: Expected) -> Self {
-        match paper {
+    pub fn within_a_fifth(paper: &Expected) -> Self {
+        match *paper {
             Expected::Range(least, largest) => {
                 Self::Ends(Bound::AtLeast(fifths(least, 4)), Bound::AtLeast(fifths(largest, 4)))
             }
@@ -147,9 +152,20 @@ impl Criterion {
         }
     }
 
+    /// Converts the numbers.
+    #[must_use]
+    pub fn map(self, change: impl Fn(Number) -> Number) -> Self {
+        match self {
+            Self::Each(bound) => Self::Each(bound.map(change)),
+            Self::Largest(bound) => Self::Largest(bound.map(change)),
+            Self::Mean(bound) => Self::Mean(bound.map(change)),
+            Self::Ends(low, high) => Self::Ends(low.map(&change), high.map(change)),
+        }
+    }
+
     /// Returns true if the criterion demands only a difference of a certain sign.
     pub const fn is_a_sign(self) -> bool {
-        matches!(self, Self::Each(Bound::Above(Decimal(0))))
+        matches!(self, Self::Each(Bound::Above(Number(0))))
     }
 
     /// Judges values. A value that no run reached may be the lowest or the highest, whatever its bound is.
@@ -167,6 +183,15 @@ impl Criterion {
 }
 
 impl Bound {
+    fn map(self, change: impl Fn(Number) -> Number) -> Self {
+        match self {
+            Self::AtLeast(number) => Self::AtLeast(change(number)),
+            Self::AtMost(number) => Self::AtMost(change(number)),
+            Self::Above(number) => Self::Above(change(number)),
+            Self::Between(low, high) => Self::Between(change(low), change(high)),
+        }
+    }
+
     /// Judges whether each value is within the bound.
     fn each(self, values: &[Value]) -> Verdict {
         values.iter().fold(Verdict::Holds, |all, value| all.and(self.verdict(*value)))
@@ -263,16 +288,16 @@ impl Verdict {
     }
 }
 
-const fn fifths(value: Decimal, count: i128) -> Decimal {
-    Decimal(value.0 * count / 5)
+const fn fifths(value: Number, count: i128) -> Number {
+    Number(value.0 * count / 5)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const fn whole(number: i32) -> Decimal {
-        Decimal::whole(number)
+    const fn whole(number: i32) -> Number {
+        Number::whole(number)
     }
 
     fn at(numbers: &[i32]) -> Vec<Value> {
@@ -384,7 +409,7 @@ mod tests {
             (Expected::Over(whole(10)), at(&[10]), Verdict::Holds),
             (Expected::Over(whole(10)), at(&[9]), Verdict::Turns),
         ] {
-            let criterion = Criterion::within_a_fifth(paper);
+            let criterion = Criterion::within_a_fifth(&paper);
             assert_eq!(criterion.verdict(&ours), expected, "{paper:?} {ours:?}");
         }
     }

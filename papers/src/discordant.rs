@@ -1,6 +1,6 @@
 //! Pairs of runs with equal traffic in which an event happened under only one of two schemes.
 
-use sweep::Decimal;
+use results::Number;
 
 /// Numbers of pairs of runs with one seed that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Discordant {
 impl Discordant {
     /// Returns the probability of a split at least as uneven as this one if each pair falls either way by chance:
     /// McNemar's exact test, two-sided (Q. McNemar, Psychometrika 12, 1947).
-    pub fn p(self) -> Decimal {
+    pub fn p(self) -> Number {
         let pairs = self.only_here + self.only_there;
         // Sum of Pascal's row up to the smaller count, in exact integers of as many bits as there are pairs.
         let (mut term, mut sum) = (Natural::one(), Natural::default());
@@ -25,11 +25,11 @@ impl Discordant {
         }
         sum.multiply(2 * MILLION);
         let p = sum.shifted_right(pairs);
-        Decimal(p.min(MILLION as u128).cast_signed())
+        Number(p.min(MILLION as u128).cast_signed())
     }
 }
 
-/// Units of [`Decimal::ONE`].
+/// Units of [`Number::ONE`].
 const MILLION: usize = 1_000_000;
 
 /// A whole number of any size, in digits of 32 bits, the lowest first.

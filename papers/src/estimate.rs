@@ -1,6 +1,7 @@
 //! Estimates of a quantity over seeds.
 
-use sweep::{Decimal, interval};
+use results::Number;
+use sweep::interval;
 
 use super::View;
 
@@ -15,11 +16,11 @@ const SCALE: i128 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The number.
-    At(Decimal),
+    At(Number),
     /// An unknown number above this bound.
-    Over(Decimal),
+    Over(Number),
     /// An unknown number below this bound.
-    Under(Decimal),
+    Under(Number),
 }
 
 /// Statistic of a quantity over seeds, and of its ratio to the baseline.
@@ -50,14 +51,14 @@ pub struct Estimate {
 
 impl Value {
     /// Returns the number, or the bound of an unknown number.
-    pub const fn number(self) -> Decimal {
+    pub const fn number(self) -> Number {
         match self {
             Self::At(number) | Self::Over(number) | Self::Under(number) => number,
         }
     }
 
     /// Returns the number, if it is known.
-    pub const fn known(self) -> Option<Decimal> {
+    pub const fn known(self) -> Option<Number> {
         match self {
             Self::At(number) => Some(number),
             Self::Over(_) | Self::Under(_) => None,
@@ -67,7 +68,7 @@ impl Value {
     /// Returns `self / base`; `None` if the ratio is unbounded, or the base is 0.
     pub fn ratio(self, base: Self) -> Option<Self> {
         let (part, whole) = (self.number(), base.number());
-        let ratio = (whole.0 != 0).then(|| Decimal::ratio(part.0, whole.0))?;
+        let ratio = (whole.0 != 0).then(|| Number::ratio(part.0, whole.0))?;
         match (self, base) {
             (Self::At(_), Self::At(_)) => Some(Self::At(ratio)),
             (Self::Over(_), Self::At(_) | Self::Under(_)) | (Self::At(_), Self::Under(_)) => {
@@ -82,7 +83,7 @@ impl Value {
 
     /// Applies a monotonic function to the number.
     #[must_use]
-    pub fn map(self, change: impl Fn(Decimal) -> Decimal) -> Self {
+    pub fn map(self, change: impl Fn(Number) -> Number) -> Self {
         match self {
             Self::At(number) => Self::At(change(number)),
             Self::Over(number) => Self::Over(change(number)),
@@ -91,7 +92,7 @@ impl Value {
     }
 
     fn one_minus(self) -> Self {
-        let change = |number: Decimal| Decimal(Decimal::ONE.0 - number.0);
+        let change = |number: Number| Number(Number::ONE.0 - number.0);
         match self {
             Self::At(number) => Self::At(change(number)),
             Self::Over(number) => Self::Under(change(number)),
@@ -102,14 +103,14 @@ impl Value {
 
 impl Estimate {
     /// Returns the mean with Student's t interval; `None` without values.
-    pub fn mean(values: &[Decimal]) -> Option<Self> {
+    pub fn mean(values: &[Number]) -> Option<Self> {
         let count = values.len();
         let (least, largest) = values.iter().min().zip(values.iter().max())?;
-        let sum = Decimal(values.iter().map(|value| value.0).sum());
+        let sum = Number(values.iter().map(|value| value.0).sum());
         Some(Self {
             count,
             happened: count,
-            value: Value::At(Decimal::mean(sum, count)),
+            value: Value::At(Number::mean(sum, count)),
             range: Some((Value::At(*least), Value::At(*largest))),
             interval: interval(values).map(|(low, high)| (Value::At(low), Value::At(high))),
         })
@@ -117,17 +118,17 @@ impl Estimate {
 
     /// Returns the share of values that are 1, of truth values 0 and 1, with E. B. Wilson's interval (Probable
     /// Inference, the Law of Succession, and Statistical Inference, 1927); `None` without values.
-    pub fn share(values: &[Decimal]) -> Option<Self> {
+    pub fn share(values: &[Number]) -> Option<Self> {
         let count = values.len();
         let happened = values.iter().filter(|value| value.0 != 0).count();
         let (n, k) = (count as i128, happened as i128);
-        let share = (count > 0).then(|| Decimal::ratio(k, n))?;
+        let share = (count > 0).then(|| Number::ratio(k, n))?;
         // (k + z²/2 -+ z sqrt(k (n - k) / n + z²/4)) / (n + z²), above and below times 2 * 10^8 * n.
         let square = Z_SQUARE * n * (4 * SCALE * k * (n - k) + Z_SQUARE * n);
         let root = (SCALE * SCALE * square).isqrt();
         let end = |root: i128| {
             let part = SCALE * n * (2 * SCALE * k + Z_SQUARE) + root;
-            Value::At(Decimal::ratio(part, 2 * SCALE * n * (SCALE * n + Z_SQUARE)))
+            Value::At(Number::ratio(part, 2 * SCALE * n * (SCALE * n + Z_SQUARE)))
         };
         let interval = Some((end(-root), end(root)));
         Some(Self { count, happened, value: Value::At(share), range: None, interval })
@@ -136,21 +137,21 @@ impl Estimate {
     /// Returns the ratio of two sums, to which each seed contributes a pair `(part, whole)`, with Student's t interval
     /// of the mean of `part - ratio * whole` (W. G. Cochran, Sampling Techniques, 6.4); `None` if the wholes sum up to
     /// 0.
-    pub fn ratio_of_totals(pairs: &[(Decimal, Decimal)]) -> Option<Self> {
+    pub fn ratio_of_totals(pairs: &[(Number, Number)]) -> Option<Self> {
         let count = pairs.len();
         let part: i128 = pairs.iter().map(|(part, _)| part.0).sum();
         let whole: i128 = pairs.iter().map(|(_, whole)| whole.0).sum();
         if whole <= 0 {
             return None;
         }
-        let ratio = Decimal::ratio(part, whole);
-        let residual = |(part, whole): &(Decimal, Decimal)| {
-            Decimal(part.0 - Decimal::ratio(ratio.0 * whole.0, Decimal::ONE.0 * Decimal::ONE.0).0)
+        let ratio = Number::ratio(part, whole);
+        let residual = |(part, whole): &(Number, Number)| {
+            Number(part.0 - Number::ratio(ratio.0 * whole.0, Number::ONE.0 * Number::ONE.0).0)
         };
-        let residuals: Vec<Decimal> = pairs.iter().map(residual).collect();
-        let mean = Decimal::mean(Decimal(whole), count);
-        let end = |end: Decimal| {
-            let centred = Decimal(ratio.0 + Decimal::ratio(end.0, mean.0.max(1)).0);
+        let residuals: Vec<Number> = pairs.iter().map(residual).collect();
+        let mean = Number::mean(Number(whole), count);
+        let end = |end: Number| {
+            let centred = Number(ratio.0 + Number::ratio(end.0, mean.0.max(1)).0);
             Value::At(centred)
         };
         let interval = interval(&residuals).filter(|_| count >= FEWEST_FOR_AN_INTERVAL);
@@ -160,7 +161,7 @@ impl Estimate {
 
     /// Returns the mean of several cells' estimates, with their range; `None` without estimates, or if one is unknown.
     pub fn mean_of(cells: &[Self]) -> Option<Self> {
-        let values: Vec<Decimal> =
+        let values: Vec<Number> =
             cells.iter().map(|cell| cell.value.known()).collect::<Option<_>>()?;
         let count = cells.iter().map(|cell| cell.count).min()?;
         Some(Self { count, happened: count, interval: None, ..Self::mean(&values)? })
@@ -178,7 +179,7 @@ impl Estimate {
         let change = |value: Value| match view {
             View::Itself => value,
             View::Increase | View::BaselineIncrease => {
-                value.map(|ratio| Decimal(ratio.0 - Decimal::ONE.0))
+                value.map(|ratio| Number(ratio.0 - Number::ONE.0))
             }
             View::Reduction | View::TotalReduction | View::BaselineReduction => value.one_minus(),
         };
@@ -197,8 +198,8 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    const fn whole(number: i32) -> Decimal {
-        Decimal::whole(number)
+    const fn whole(number: i32) -> Number {
+        Number::whole(number)
     }
 
     #[test]
@@ -215,14 +216,14 @@ mod tests {
     /// The parts sum up to half the wholes, but differ in each pair: residuals of 1, -1, ... have an interval around 0.
     #[test]
     fn a_ratio_of_totals_weighs_seeds_by_their_wholes() {
-        let pairs = |numbers: &[(i32, i32)]| -> Vec<(Decimal, Decimal)> {
+        let pairs = |numbers: &[(i32, i32)]| -> Vec<(Number, Number)> {
             numbers.iter().map(|(part, all)| (whole(*part), whole(*all))).collect()
         };
         let two = Estimate::ratio_of_totals(&pairs(&[(1, 10), (49, 90)])).unwrap();
-        assert_eq!((two.value, two.interval), (Value::At(Decimal::per_mille(500)), None));
+        assert_eq!((two.value, two.interval), (Value::At(Number::per_mille(500)), None));
         let ten = Estimate::ratio_of_totals(&pairs(&[(6, 10), (4, 10)].repeat(5))).unwrap();
         let (low, high) = ten.interval.unwrap();
-        assert_eq!(ten.value, Value::At(Decimal::per_mille(500)));
+        assert_eq!(ten.value, Value::At(Number::per_mille(500)));
         // 2.262 * 1.0541 / sqrt(10) / 10 on either side.
         assert_eq!((low.number().0 / 1000, high.number().0 / 1000), (424, 575));
         assert_eq!(Estimate::ratio_of_totals(&pairs(&[(3, 0)])), None);
@@ -232,7 +233,7 @@ mod tests {
     /// Wilson's interval of 3 of 12 and of 0 and 10 of 10, from his formula by hand.
     #[test]
     fn a_share_has_an_interval_within_0_and_1() {
-        let truths = |happened: usize, count: usize| -> Vec<Decimal> {
+        let truths = |happened: usize, count: usize| -> Vec<Number> {
             (0..count).map(|run| whole(i32::from(run < happened))).collect()
         };
         for (happened, count, share, low, high) in [
@@ -241,7 +242,7 @@ mod tests {
             (10, 10, 1_000_000, 722_460, 1_000_000),
         ] {
             let estimate = Estimate::share(&truths(happened, count)).unwrap();
-            let ends = Some((Value::At(Decimal(low)), Value::At(Decimal(high))));
+            let ends = Some((Value::At(Number(low)), Value::At(Number(high))));
             assert_eq!((estimate.happened, estimate.value.number().0), (happened, share));
             assert_eq!(estimate.interval, ends, "{happened} of {count}");
         }
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_reduction_turns_the_ends_of_a_ratio_round() {
-        let tenths = |number: i32| Value::At(Decimal::per_mille(100 * number));
+        let tenths = |number: i32| Value::At(Number::per_mille(100 * number));
         let ratio = Estimate {
             count: 2,
             happened: 2,

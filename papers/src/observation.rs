@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use analysis::report::table::rows;
-use sweep::{Decimal, Metrics, RunResult, Sample};
+use results::{Metrics, Number, Sample};
+use sweep::RunResult;
 
 use super::{Onset, Source};
 
@@ -16,7 +17,7 @@ use super::{Onset, Source};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
     /// A number.
-    Number(Decimal),
+    Number(Number),
     /// A completion time or slowdown without the slowest flows, which did not complete.
     Incomplete,
     /// Time of an event, or the fact that it did not happen.
@@ -28,7 +29,7 @@ const END: &str = "emulated_ns";
 
 impl Source {
     /// Reads the quantity; `None` if the run has no such number.
-    pub fn read(self, result: &RunResult, folder: &Path) -> Option<Observation> {
+    pub fn read(&self, result: &RunResult, folder: &Path) -> Option<Observation> {
         let metrics = &result.metrics;
         let number = match self {
             Self::Metric(name) | Self::Share(name) => {
@@ -41,7 +42,7 @@ impl Source {
             Self::Ratio(part, whole) => {
                 return match (metrics.sample(part), metrics.sample(whole)) {
                     (Sample::Of(part), Sample::Of(whole)) if whole.0 > 0 => {
-                        Some(Observation::Number(Decimal::ratio(part.0, whole.0)))
+                        Some(Observation::Number(Number::ratio(part.0, whole.0)))
                     }
                     (Sample::Incomplete, _) | (_, Sample::Incomplete) => {
                         Some(Observation::Incomplete)
@@ -55,28 +56,22 @@ impl Source {
                 return onset.map(Observation::Onset);
             }
             Self::LargestOf(name) => metrics.within(name).max(),
-            Self::SumOf(name) => metrics
-                .within(name)
-                .map(|number| number.0)
-                .reduce(|sum, number| sum + number)
-                .map(Decimal),
             Self::Percentile { measure, percent, divisor } => {
-                percentile(folder, measure, percent, divisor)
+                percentile(folder, measure, *percent, *divisor)
             }
-            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, value),
+            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, *value),
             Self::LeastRate => window(metrics).and_then(|window| least_rate(folder, window)),
             Self::LeastRateBefore => window(metrics).and_then(|Range { start, end }| {
                 least_rate(folder, start.saturating_sub(end - start)..start)
             }),
-            Self::MeanRate => window(metrics).and_then(|window| mean_rate(folder, None, window)),
-            Self::RateOf(flow) => {
-                window(metrics).and_then(|window| mean_rate(folder, Some(flow), window))
+            Self::MeanRate(flow) => {
+                window(metrics).and_then(|window| mean_rate(folder, *flow, window))
             }
             Self::RecoveryOf(flow) => {
-                let recovery = window(metrics).and_then(|window| recovery(folder, flow, window));
+                let recovery = window(metrics).and_then(|window| recovery(folder, *flow, window));
                 return recovery.map(Observation::Onset);
             }
-            Self::RateAbove(bytes) => return rate_above(folder, bytes),
+            Self::RateAbove(bytes) => return rate_above(folder, *bytes),
             Self::Pauses(_)
             | Self::PauseFrames(_)
             | Self::PausedTime(_)
@@ -101,7 +96,7 @@ impl fmt::Display for Observation {
     }
 }
 
-fn percentile(folder: &Path, measure: &str, percent: u32, divisor: u32) -> Option<Decimal> {
+fn percentile(folder: &Path, measure: &str, percent: u32, divisor: u32) -> Option<Number> {
     let steps = steps(folder, measure)?;
     let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
     let rank = (u128::from(total) * u128::from(percent)).div_ceil(100);
@@ -110,15 +105,15 @@ fn percentile(folder: &Path, measure: &str, percent: u32, divisor: u32) -> Optio
         counted += u128::from(*weight);
         counted >= rank
     })?;
-    Some(Decimal::ratio((*value).into(), divisor.into()))
+    Some(Number::ratio((*value).into(), divisor.into()))
 }
 
-fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Decimal> {
+fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Number> {
     let steps = steps(folder, measure)?;
     let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
     let up_to = steps.iter().filter(|(step, _)| *step <= value);
     let counted: u64 = up_to.map(|(_, weight)| weight).sum();
-    (total > 0).then(|| Decimal::ratio(counted.into(), total.into()))
+    (total > 0).then(|| Number::ratio(counted.into(), total.into()))
 }
 
 /// Reads values and weights of a measure of `distributions.csv`.
@@ -137,7 +132,7 @@ fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
 fn window(metrics: &Metrics) -> Option<Range<u64>> {
     let instant = |name| {
         let number = metrics.value(name)?;
-        u64::try_from(number.0 / Decimal::ONE.0).ok()
+        u64::try_from(number.0 / Number::ONE.0).ok()
     };
     Some(instant("window.from_ns")?..instant("window.to_ns")?)
 }
@@ -156,7 +151,7 @@ fn throughput(folder: &Path, of: Option<u64>) -> Option<Vec<(u64, u64, u64)>> {
 }
 
 /// Returns the lowest rate. The table has no row for an interval without arrivals: then the rate is 0.
-fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
+fn least_rate(folder: &Path, span: Range<u64>) -> Option<Number> {
     let rows = throughput(folder, None)?;
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
     let within = || rows.iter().filter(|(start, ..)| span.contains(start));
@@ -166,17 +161,17 @@ fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
     } else {
         within().map(|(.., rate)| *rate).min()?
     };
-    Some(Decimal::ratio(least.into(), 1_000_000))
+    Some(Number::ratio(least.into(), 1_000_000))
 }
 
 /// Returns the mean rate. Intervals that begin in the span count as a whole.
-fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Decimal> {
+fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Number> {
     let rows = throughput(folder, of)?;
     let within = rows.iter().filter(|(start, ..)| span.contains(start));
     let bytes: u64 = within.map(|(_, bytes, _)| bytes).sum();
     let nanoseconds = span.end.checked_sub(span.start).filter(|span| *span > 0)?;
     // Bytes per nanosecond are 8000 Mbit/s.
-    Some(Decimal::ratio(i128::from(bytes) * 8000, nanoseconds.into()))
+    Some(Number::ratio(i128::from(bytes) * 8000, nanoseconds.into()))
 }
 
 /// Returns the end of the last interval of the window in which the flow is below its required rate.
@@ -195,7 +190,7 @@ fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
     let first = span.start.next_multiple_of(interval);
     let starts = || (first..span.end).step_by(usize::try_from(interval).unwrap_or(usize::MAX));
     let recovered = starts().filter(is_low).last().map_or(span.start, |low| low + interval);
-    let elapsed = |instant: u64| Decimal::ratio((instant - span.start).into(), 1);
+    let elapsed = |instant: u64| Number::ratio((instant - span.start).into(), 1);
     Some(if recovered < span.end {
         Onset::At(elapsed(recovered))
     } else {
@@ -216,7 +211,7 @@ fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
             return Ok(());
         }
         let elapsed: i128 = row.exact(1)?;
-        sum += Decimal::ratio(size * 8000, elapsed.max(1)).0;
+        sum += Number::ratio(size * 8000, elapsed.max(1)).0;
         count += 1;
         Ok(())
     })
@@ -224,7 +219,7 @@ fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
     if !is_complete {
         return Some(Observation::Incomplete);
     }
-    (count > 0).then(|| Observation::Number(Decimal(sum / count)))
+    (count > 0).then(|| Observation::Number(Number(sum / count)))
 }
 
 #[cfg(test)]
@@ -234,9 +229,10 @@ mod tests {
     use sweep::made_up::run_with;
 
     use super::*;
+    use crate::source::source;
 
     /// Reads a source from a run with a window from 2 to 4 us.
-    pub fn read_in(folder: &Path, source: Source) -> Option<String> {
+    pub fn read_in(folder: &Path, source: &Source) -> Option<String> {
         let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
         source.read(&run, folder).map(|it| it.to_string())
     }
@@ -254,22 +250,23 @@ mod tests {
             ("labels.a.completed", 2),
             ("labels.a.fct_ns.max", 3),
         ]);
-        let read = |source: Source| source.read(&run, Path::new("")).map(|it| it.to_string());
-        for (source, expected) in [
-            (Source::Metric("headroom_max_bytes.leaf0"), Some("30")),
-            (Source::Metric("headroom_max_bytes.leaf1"), None),
-            (Source::LargestOf("headroom_max_bytes"), Some("40")),
-            (Source::SumOf("headroom_max_bytes"), Some("70")),
-            (Source::SumOf("window.paused_ns"), None),
-            (Source::LargestOf("window.paused_ns"), None),
-            (Source::Ratio("headroom_max_bytes.leaf0", "emulated_ns"), Some("0.033333")),
-            (Source::Ratio("headroom_max_bytes.leaf0", "pause_frames"), None),
-            (Source::Ratio("headroom_max_bytes.leaf0", "nothing"), None),
-            (Source::Ratio("labels.a.fct_ns.max", "emulated_ns"), Some("incomplete")),
-            (Source::Onset("deadlock.first_onset_ns"), Some("70")),
-            (Source::Onset("window.first_onset_ns"), Some("not by 900")),
+        let read = |keys: &str| source(keys).read(&run, Path::new("")).map(|it| it.to_string());
+        for (keys, expected) in [
+            (r#"column = "headroom_max_bytes.leaf0""#, Some("30")),
+            (r#"column = "headroom_max_bytes.leaf1""#, None),
+            (r#"column = "headroom_max_bytes", aggregate = "max""#, Some("40")),
+            (r#"column = "window.paused_ns", aggregate = "max""#, None),
+            (
+                r#"column = "headroom_max_bytes.leaf0", divided_by = "emulated_ns""#,
+                Some("0.033333"),
+            ),
+            (r#"column = "headroom_max_bytes.leaf0", divided_by = "pause_frames""#, None),
+            (r#"column = "headroom_max_bytes.leaf0", divided_by = "nothing""#, None),
+            (r#"column = "labels.a.fct_ns.max", divided_by = "emulated_ns""#, Some("incomplete")),
+            (r#"column = "deadlock.first_onset_ns", aggregate = "onset""#, Some("70")),
+            (r#"column = "window.first_onset_ns", aggregate = "onset""#, Some("not by 900")),
         ] {
-            assert_eq!(read(source).as_deref(), expected, "{source:?}");
+            assert_eq!(read(keys).as_deref(), expected, "{keys}");
         }
     }
 
@@ -285,9 +282,9 @@ mod tests {
         fs::write(folder.path().join("throughput.csv"), table).unwrap();
         let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
         let read = |source: Source| source.read(&run, folder.path()).map(|it| it.to_string());
-        assert_eq!(read(Source::MeanRate).as_deref(), Some("16000"));
+        assert_eq!(read(Source::MeanRate(None)).as_deref(), Some("16000"));
         let elsewhere = Path::new("nowhere");
-        assert_eq!(Source::MeanRate.read(&run, elsewhere).map(|it| it.to_string()), None);
+        assert_eq!(Source::MeanRate(None).read(&run, elsewhere).map(|it| it.to_string()), None);
     }
 
     /// Flow 0 has 10,000 bytes per interval before the window, half of this in its first two intervals, none in the
@@ -313,8 +310,8 @@ mod tests {
         assert_eq!(read(Source::RecoveryOf(0), 4000).as_deref(), Some("not by 2000"));
         assert_eq!(read(Source::RecoveryOf(1), 7000).as_deref(), Some("0"));
         assert_eq!(read(Source::RecoveryOf(2), 7000), None);
-        assert_eq!(read(Source::RateOf(0), 4000).as_deref(), Some("40000"));
-        assert_eq!(read(Source::RateOf(1), 4000).as_deref(), Some("5600"));
+        assert_eq!(read(Source::MeanRate(Some(0)), 4000).as_deref(), Some("40000"));
+        assert_eq!(read(Source::MeanRate(Some(1)), 4000).as_deref(), Some("5600"));
     }
 
     /// 2 MB in 1 ms are 16 Gbit/s, 4 MB in 4 ms are 8.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
+use results::Number;
+use sweep::{Plan, RunResult, RunState, SweepFolder};
 
 use super::{
-    Bound, Claim, Criterion, Discordant, Estimate, Figure, Observation, Onset, Quantity, Statistic,
-    Value, Verdict, View, survival,
+    Bound, Choice, Claim, Criterion, Discordant, Estimate, Figure, Observation, Onset, Quantity,
+    Statistic, Value, Verdict, View, survival,
 };
 
 /// The cells of a figure, with the numbers of their complete runs.
@@ -57,7 +58,7 @@ pub struct Reading {
 }
 
 /// A number outside all criteria that no claim uses.
-const BEYOND: Decimal = Decimal::whole(i32::MAX);
+const BEYOND: Number = Number::whole(i32::MAX);
 
 /// Reasons for missing ratios between a cell and its baseline.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,7 +91,7 @@ impl Outcome {
             cell.runs += 1;
             cell.incomplete += usize::from(result.state == RunState::Incomplete);
             let place = folder.run_folder(&run.id);
-            for (observations, quantity) in cell.observations.iter_mut().zip(figure.quantities) {
+            for (observations, quantity) in cell.observations.iter_mut().zip(&figure.quantities) {
                 let read = quantity.source.read(result, &place);
                 observations.extend(read.map(|observation| (run.seed, observation)));
             }
@@ -114,10 +115,10 @@ impl Outcome {
     /// Returns the number of seeds that [`Self::relative`] leaves out, because flows are missing in one of the two
     /// runs.
     pub fn left_out_relative(&self, cell: &Cell, quantity: usize) -> usize {
-        self.left_out_relative_to(self.figure.baseline, cell, quantity)
+        self.left_out_relative_to(&self.figure.baseline, cell, quantity)
     }
 
-    fn left_out_relative_to(&self, baseline: (&str, &str), cell: &Cell, quantity: usize) -> usize {
+    fn left_out_relative_to(&self, baseline: &Choice, cell: &Cell, quantity: usize) -> usize {
         let Some(baseline) = self.counterpart(baseline, cell) else { return 0 };
         let more = baseline.left_out(quantity);
         let only = more.filter(|seed| cell.left_out(quantity).all(|other| other != *seed));
@@ -138,15 +139,10 @@ impl Outcome {
     /// because both have equal traffic; seeds in which the baseline is 0 do not count. For shares and medians: the
     /// ratio of both, because runs in which nothing happened have no ratio.
     pub fn relative(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
-        self.relative_to(self.figure.baseline, cell, quantity)
+        self.relative_to(&self.figure.baseline, cell, quantity)
     }
 
-    fn relative_to(
-        &self,
-        baseline: (&str, &str),
-        cell: &Cell,
-        quantity: usize,
-    ) -> Option<Estimate> {
+    fn relative_to(&self, baseline: &Choice, cell: &Cell, quantity: usize) -> Option<Estimate> {
         self.ratio(cell, self.counterpart(baseline, cell)?, quantity)
     }
 
@@ -154,10 +150,10 @@ impl Outcome {
     fn ratio(&self, cell: &Cell, base: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
             Statistic::Mean => {
-                let bases: BTreeMap<u64, Decimal> = base.numbers(quantity).collect();
-                let ratio = |(seed, value): (u64, Decimal)| {
+                let bases: BTreeMap<u64, Number> = base.numbers(quantity).collect();
+                let ratio = |(seed, value): (u64, Number)| {
                     let base = bases.get(&seed).filter(|base| base.0 != 0)?;
-                    Some(Decimal::ratio(value.0, base.0))
+                    Some(Number::ratio(value.0, base.0))
                 };
                 Estimate::mean(&cell.numbers(quantity).filter_map(ratio).collect::<Vec<_>>())
             }
@@ -170,16 +166,11 @@ impl Outcome {
 
     /// Estimates the ratio of a quantity's sum over a cell's seeds to the baseline's sum over these seeds.
     pub fn of_totals(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
-        self.of_totals_to(self.figure.baseline, cell, quantity)
+        self.of_totals_to(&self.figure.baseline, cell, quantity)
     }
 
-    fn of_totals_to(
-        &self,
-        baseline: (&str, &str),
-        cell: &Cell,
-        quantity: usize,
-    ) -> Option<Estimate> {
-        let bases: BTreeMap<u64, Decimal> =
+    fn of_totals_to(&self, baseline: &Choice, cell: &Cell, quantity: usize) -> Option<Estimate> {
+        let bases: BTreeMap<u64, Number> =
             self.counterpart(baseline, cell)?.numbers(quantity).collect();
         let pair = |(seed, value)| Some((value, *bases.get(&seed)?));
         Estimate::ratio_of_totals(&cell.numbers(quantity).filter_map(pair).collect::<Vec<_>>())
@@ -187,18 +178,13 @@ impl Outcome {
 
     /// Counts the seeds in which a truth value is true in only one of the cell and the baseline.
     pub fn discordant(&self, cell: &Cell, quantity: usize) -> Option<Discordant> {
-        self.discordant_to(self.figure.baseline, cell, quantity)
+        self.discordant_to(&self.figure.baseline, cell, quantity)
     }
 
-    fn discordant_to(
-        &self,
-        baseline: (&str, &str),
-        cell: &Cell,
-        quantity: usize,
-    ) -> Option<Discordant> {
+    fn discordant_to(&self, baseline: &Choice, cell: &Cell, quantity: usize) -> Option<Discordant> {
         let baseline = self.counterpart(baseline, cell)?;
-        let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
-        let pair = |(seed, value): (u64, Decimal)| Some((value.0 != 0, bases.get(&seed)?.0 != 0));
+        let bases: BTreeMap<u64, Number> = baseline.numbers(quantity).collect();
+        let pair = |(seed, value): (u64, Number)| Some((value.0 != 0, bases.get(&seed)?.0 != 0));
         let pairs: Vec<(bool, bool)> = cell.numbers(quantity).filter_map(pair).collect();
         let count = |wanted| pairs.iter().filter(|pair| **pair == wanted).count();
         let discordant =
@@ -207,7 +193,7 @@ impl Outcome {
     }
 
     /// Returns the cell with another choice of an axis.
-    fn counterpart(&self, (axis, choice): (&str, &str), cell: &Cell) -> Option<&Cell> {
+    fn counterpart(&self, (axis, choice): &Choice, cell: &Cell) -> Option<&Cell> {
         let place = self.place(axis)?;
         let mut wanted = cell.choices.clone();
         choice.clone_into(&mut wanted[place]);
@@ -236,7 +222,7 @@ impl Outcome {
     fn is_about(&self, claim: &Claim, cell: &Cell) -> bool {
         claim.cells.iter().all(|(axis, _)| {
             let place = self.place(axis);
-            let chosen = |(other, choice): &(&str, &str)| {
+            let chosen = |(other, choice): &Choice| {
                 other == axis && place.is_some_and(|place| cell.choices[place] == *choice)
             };
             claim.cells.iter().any(chosen)
@@ -245,7 +231,7 @@ impl Outcome {
 
     fn reading(&self, claim: &Claim, choices: Vec<String>, cells: &[&Cell]) -> Reading {
         let quantity = claim.quantity;
-        let baseline = claim.against.unwrap_or(self.figure.baseline);
+        let baseline = claim.against.as_ref().unwrap_or(&self.figure.baseline);
         let compares = claim.view.compares();
         let view = |cell: &&Cell| match claim.view {
             View::Itself => self.itself(cell, quantity),
@@ -327,7 +313,7 @@ impl Outcome {
             found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
         let beyond = match claim.view {
             View::Increase | View::BaselineIncrease => Value::Over(BEYOND),
-            _ => Value::Under(Decimal(-BEYOND.0)),
+            _ => Value::Under(Number(-BEYOND.0)),
         };
         values.extend((0..from_nothing).map(|_| beyond));
         match claim.holds.verdict(&values) {
@@ -340,15 +326,15 @@ impl Outcome {
 
     /// Returns true if shares are compared whose discordant pairs would be as uneven by chance in more than one of
     /// twenty comparisons.
-    fn is_even_split(&self, claim: &Claim, baseline: (&str, &str), cell: &Cell) -> bool {
+    fn is_even_split(&self, claim: &Claim, baseline: &Choice, cell: &Cell) -> bool {
         let compares = claim.view.compares() && self.statistic(claim) == Statistic::Share;
         let split = || self.discordant_to(baseline, cell, claim.quantity);
-        compares && split().is_none_or(|split| split.p() > Decimal::per_mille(50))
+        compares && split().is_none_or(|split| split.p() > Number::per_mille(50))
     }
 
     /// Counts seeds with numbers in both cells but without a ratio.
     fn unlike_seeds(&self, part: &Cell, whole: &Cell, quantity: usize) -> Unlike {
-        let bases: BTreeMap<u64, Decimal> = whole.numbers(quantity).collect();
+        let bases: BTreeMap<u64, Number> = whole.numbers(quantity).collect();
         let pairs =
             part.numbers(quantity).filter_map(|(seed, part)| Some((part, bases.get(&seed)?)));
         let (with, without): (Vec<_>, Vec<_>) = pairs.partition(|(_, base)| base.0 != 0);
@@ -377,7 +363,7 @@ impl Outcome {
 }
 
 impl Cell {
-    fn numbers(&self, quantity: usize) -> impl Iterator<Item = (u64, Decimal)> {
+    fn numbers(&self, quantity: usize) -> impl Iterator<Item = (u64, Number)> {
         let number = |(seed, observation): (&u64, &Observation)| match observation {
             Observation::Number(number) => Some((*seed, *number)),
             Observation::Incomplete | Observation::Onset(_) => None,
@@ -385,7 +371,7 @@ impl Cell {
         self.observations[quantity].iter().filter_map(number)
     }
 
-    fn values(&self, quantity: usize) -> Vec<Decimal> {
+    fn values(&self, quantity: usize) -> Vec<Number> {
         self.numbers(quantity).map(|(_, number)| number).collect()
     }
 

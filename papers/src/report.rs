@@ -2,15 +2,20 @@
 
 mod claims;
 mod csv;
+mod grid;
 mod number;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Borrow;
 use std::fmt::Write;
 use std::num::NonZeroU32;
+use std::path::Path;
 
 pub use csv::csv;
-use sweep::Decimal;
+pub use grid::Grid;
+use results::Number;
+use results::TableError;
 
 use super::estimate::FEWEST_FOR_AN_INTERVAL;
 use super::{Discordant, Figure, Outcome, Paper, Statistic, Unit};
@@ -28,7 +33,7 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// Returns the scale of a figure, if it is not the paper's.
-    fn scale_of(&self, figure: &Figure) -> Option<&str> {
+    pub fn scale_of(&self, figure: &Figure) -> Option<&str> {
         self.scale.filter(|_| figure.has_small)
     }
 
@@ -56,6 +61,40 @@ pub fn markdown(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     text
 }
 
+/// Returns the figure's tables in the form of `docs/reproduction/PAPER/`: file names and texts.
+pub fn tables(outcome: &Outcome) -> Vec<(String, String)> {
+    let [claims, figure] = files(outcome.figure);
+    let comparisons = claims::comparisons(outcome).map(|grid| (claims, grid.csv()));
+    comparisons.into_iter().chain([(figure, cells(outcome).csv())]).collect()
+}
+
+/// Formats the tables of a folder that [`tables`] fills as Markdown, figure by figure; figures without tables are left
+/// out.
+pub fn rendered(
+    call: &Call<'_>,
+    figures: &[&'static Figure],
+    folder: &Path,
+) -> Result<String, TableError> {
+    let mut text = String::new();
+    for figure in figures {
+        let [claims, cells] = files(figure);
+        let Some(cells) = Grid::read(folder, &cells)? else { continue };
+        let start = if text.is_empty() { "" } else { "\n" };
+        let (title, command, notes) = (&figure.title, call.command(figure), figure.notes.trim());
+        write!(text, "{start}## {title}\n\n`{command}`\n\n{notes}\n\n").expect(FITS);
+        if let Some(claims) = Grid::read(folder, &claims)? {
+            line(&mut text, &claims.markdown());
+        }
+        text += &cells.markdown();
+    }
+    Ok(text)
+}
+
+/// Returns the names of the figure's tables: of its claims, and of its cells.
+fn files(figure: &Figure) -> [String; 2] {
+    ["claims.csv", "csv"].map(|end| format!("{}.{end}", figure.name))
+}
+
 fn figure(call: &Call<'_>, outcome: &Outcome) -> String {
     let figure = outcome.figure;
     let mut text = format!("## {}\n\n", figure.title);
@@ -75,8 +114,11 @@ fn figure(call: &Call<'_>, outcome: &Outcome) -> String {
         line(&mut text, &format!("\n**This is the scale `{scale}`, not the paper's.**"));
     }
     line(&mut text, &format!("\n{}\n", figure.notes.trim()));
-    text += &claims::comparisons(outcome);
-    cells(&mut text, outcome);
+    if let Some(comparisons) = claims::comparisons(outcome) {
+        text += &comparisons.markdown();
+        text.push('\n');
+    }
+    text += &cells(outcome).markdown();
     legend(&mut text, outcome);
     text
 }
@@ -87,7 +129,7 @@ fn line(text: &mut String, content: &str) {
     writeln!(text, "{content}").expect(FITS);
 }
 
-fn row(text: &mut String, cells: &[&str]) {
+fn row(text: &mut String, cells: &[impl Borrow<str>]) {
     line(text, &format!("| {} |", cells.join(" | ")));
 }
 
@@ -107,7 +149,8 @@ fn measured(outcome: &Outcome) -> Vec<usize> {
     (0..outcome.figure.quantities.len()).filter(any).collect()
 }
 
-fn cells(text: &mut String, outcome: &Outcome) {
+/// Returns the table of a figure's cells.
+fn cells(outcome: &Outcome) -> Grid {
     let quantities = measured(outcome);
     let axes = shown_axes(outcome);
     let mut header: Vec<String> = axes.iter().map(|axis| outcome.axes[*axis].clone()).collect();
@@ -125,7 +168,7 @@ fn cells(text: &mut String, outcome: &Outcome) {
             Statistic::Share => "ratio of shares",
             Statistic::Median => "ratio of medians",
         };
-        let baseline = outcome.figure.baseline.1;
+        let baseline = &outcome.figure.baseline.1;
         header.push(format!("of {baseline}, {comparison}"));
         if quantity.source.is_sum() {
             header.push(format!("of {baseline}, ratio of totals"));
@@ -134,8 +177,7 @@ fn cells(text: &mut String, outcome: &Outcome) {
             header.push(format!("only here, only {baseline}, p"));
         }
     }
-    row(text, &header.iter().map(String::as_str).collect::<Vec<_>>());
-    rule(text, header.len());
+    let mut rows = Vec::new();
     for cell in outcome.cells.iter().filter(|cell| cell.runs > 0) {
         let mut fields: Vec<String> = axes.iter().map(|axis| cell.choices[*axis].clone()).collect();
         for number in &quantities {
@@ -162,8 +204,9 @@ fn cells(text: &mut String, outcome: &Outcome) {
                 fields.push(outcome.discordant(cell, *number).map_or_else(String::new, discordant));
             }
         }
-        row(text, &fields.iter().map(String::as_str).collect::<Vec<_>>());
+        rows.push(fields);
     }
+    Grid { header, rows }
 }
 
 /// Returns the axes, except settings that are equal in all runs and whose names are paths of keys.
@@ -184,7 +227,7 @@ fn is_key(name: &str) -> bool {
 
 fn discordant(pairs: Discordant) -> String {
     let p = match pairs.p() {
-        p if p < Decimal::per_mille(1) => "under 0.001".to_owned(),
+        p if p < Number::per_mille(1) => "under 0.001".to_owned(),
         p => format!("{:.3}", number::Rounded(p)),
     };
     format!("{}, {}, {p}", pairs.only_here, pairs.only_there)

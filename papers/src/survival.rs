@@ -1,6 +1,6 @@
 //! Median of times to an event that did not happen in every run.
 
-use sweep::Decimal;
+use results::Number;
 
 use super::estimate::{Estimate, Value};
 
@@ -8,13 +8,13 @@ use super::estimate::{Estimate, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Onset {
     /// Time of the event.
-    At(Decimal),
+    At(Number),
     /// End of a run without the event.
-    After(Decimal),
+    After(Number),
 }
 
 impl Onset {
-    const fn time(self) -> Decimal {
+    const fn time(self) -> Number {
         match self {
             Self::At(time) | Self::After(time) => time,
         }
@@ -32,8 +32,8 @@ pub fn median(onsets: &[Onset]) -> Option<Estimate> {
     let mut onsets = onsets.to_vec();
     onsets.sort_by_key(|onset| (onset.time(), !onset.happened()));
     let end = onsets.last()?.time();
-    let reached = |time: Option<Decimal>| time.map_or(Value::Over(end), Value::At);
-    let happened: Vec<Decimal> =
+    let reached = |time: Option<Number>| time.map_or(Value::Over(end), Value::At);
+    let happened: Vec<Number> =
         onsets.iter().filter(|onset| onset.happened()).map(|onset| onset.time()).collect();
     let count = onsets.len();
     let latest = (happened.len() == count).then_some(end);
@@ -54,7 +54,7 @@ pub fn median(onsets: &[Onset]) -> Option<Estimate> {
 
 /// Returns the first time at which at most half of the runs are without the event (E. L. Kaplan and P. Meier,
 /// Nonparametric Estimation from Incomplete Observations, 1958). `onsets` are in order.
-fn kaplan_meier_median(onsets: &[Onset]) -> Option<Decimal> {
+fn kaplan_meier_median(onsets: &[Onset]) -> Option<Number> {
     let mut survival = Part { part: 1, whole: 1 };
     for (place, onset) in onsets.iter().enumerate().filter(|(_, onset)| onset.happened()) {
         let at_risk = (onsets.len() - place) as u128;
@@ -119,8 +119,8 @@ mod tests {
     use super::*;
     use Onset::{After, At};
 
-    const fn time(number: i32) -> Decimal {
-        Decimal::whole(number)
+    const fn time(number: i32) -> Number {
+        Number::whole(number)
     }
 
     fn all_happened(count: i32) -> Vec<Onset> {
@@ -214,6 +214,6 @@ mod tests {
             .collect();
         // Two of three have the event, so the curve is (1 - t/3000)^(2/3), which is half at 1939.
         let Value::At(found) = median(&onsets).unwrap().value else { panic!("it is reached") };
-        assert!((found.0 / Decimal::ONE.0 - 1939).abs() < 10, "{found}");
+        assert!((found.0 / Number::ONE.0 - 1939).abs() < 10, "{found}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use scenario::Scenario;
 use sweep::{Plan, Sweep, SweepOptions};
 
-use super::{PAPERS, Peers, Source, check};
+use super::{Choice, Peers, Source, check, names, papers};
 
 fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
     let path = format!("{}/{name}.toml", paper.name);
@@ -17,38 +17,41 @@ fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
 
 #[test]
 fn every_figure_has_its_runs_and_every_claim_its_cells() {
-    for paper in PAPERS {
-        for figure in paper.figures {
-            let plan = plan(paper, figure.name, None);
+    for paper in papers() {
+        for figure in &paper.figures {
+            let plan = plan(paper, &figure.name, None);
             let axes = &plan.sweep.axes;
-            let has = |&(axis, choice): &(&str, &str)| {
-                let found = axes.iter().find(|it| it.name == axis);
-                found.is_some_and(|axis| axis.choices.iter().any(|it| it.label == choice))
+            let has = |(axis, choice): &Choice| {
+                let found = axes.iter().find(|it| it.name == *axis);
+                found.is_some_and(|axis| axis.choices.iter().any(|it| it.label == *choice))
             };
             assert!(has(&figure.baseline), "{}: {:?}", figure.name, figure.baseline);
-            for claim in figure.claims {
-                assert!(claim.quantity < figure.quantities.len(), "{}", claim.text);
-                assert!(claim.cells.iter().all(has), "{}: {:?}", figure.name, claim.cells);
-                for axis in claim.readings {
-                    assert!(axes.iter().any(|it| it.name == *axis), "{}: {axis}", figure.name);
+            for claim in &figure.claims {
+                let claimed = format!("{}/{}: claim `{}`", paper.name, figure.name, claim.text);
+                for cell in claim.cells.iter().chain(&claim.against) {
+                    assert!(has(cell), "{claimed}: the sweep has no cell {cell:?}");
+                }
+                for axis in &claim.readings {
+                    let is_axis = axes.iter().any(|it| it.name == *axis);
+                    assert!(is_axis, "{claimed}: the sweep has no axis `{axis}`");
                 }
             }
             assert!(check::run_of(figure, &plan).is_some(), "{}: {:?}", figure.name, figure.check);
             let scenario = plan.sweep.run(0).unwrap().1;
             let results = &scenario.results;
             let metrics = Sweep::metric_names(&scenario);
-            for quantity in figure.quantities {
-                let name = quantity.name;
-                match quantity.source {
+            for quantity in &figure.quantities {
+                let name = &quantity.name;
+                match &quantity.source {
                     Source::Metric(metric) | Source::Share(metric) | Source::Onset(metric) => {
                         let known = metrics.iter().any(|known| known == metric);
-                        assert!(known, "{}: {name}: {metric}", figure.name);
+                        assert!(known, "{}: {name}: the summary has no {metric}", figure.name);
                     }
                     Source::Ratio(part, whole) => {
                         let known = |name: &str| metrics.iter().any(|known| known == name);
                         assert!(known(part) && known(whole), "{}: {name}", figure.name);
                     }
-                    Source::LargestOf(object) | Source::SumOf(object) => {
+                    Source::LargestOf(object) => {
                         let start = format!("{object}.");
                         let known = metrics.iter().any(|known| known.starts_with(&start));
                         assert!(known, "{}: {name}: {object}", figure.name);
@@ -58,8 +61,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                     }
                     Source::LeastRate
                     | Source::LeastRateBefore
-                    | Source::MeanRate
-                    | Source::RateOf(_)
+                    | Source::MeanRate(_)
                     | Source::RecoveryOf(_) => {
                         assert!(results.throughput.is_some() && results.window.is_some());
                     }
@@ -73,10 +75,10 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                     | Source::PauseFrames(peers)
                     | Source::PausedTime(peers)
                     | Source::OccupancyAtPause(peers) => {
-                        has_peers(&scenario, &[peers], name);
+                        has_peers(&scenario, [peers], name);
                     }
                     Source::OccupancyRatio(part, whole) => {
-                        has_peers(&scenario, &[part, whole], name);
+                        has_peers(&scenario, [part, whole], name);
                     }
                 }
             }
@@ -85,7 +87,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
 }
 
 /// Pauses are counted in a window, and for existing neighbours.
-fn has_peers(scenario: &Scenario, peers: &[Peers], quantity: &str) {
+fn has_peers<'a>(scenario: &Scenario, peers: impl IntoIterator<Item = &'a Peers>, quantity: &str) {
     assert!(scenario.results.window.is_some(), "{quantity}");
     let fabric = scenario.fabric();
     for peers in peers {
@@ -97,10 +99,10 @@ fn has_peers(scenario: &Scenario, peers: &[Peers], quantity: &str) {
 
 #[test]
 fn what_a_check_repeats_is_committed() {
-    for paper in PAPERS {
+    for paper in papers() {
         let rows: Vec<&str> = paper.check.lines().skip(1).collect();
         let expected = paper.figures.iter().flat_map(|figure| {
-            figure.quantities.iter().map(move |quantity| (figure.name, quantity.name))
+            figure.quantities.iter().map(|quantity| (&*figure.name, &*quantity.name))
         });
         let figures = rows.iter().map(|row| row.split(',').next().unwrap());
         let quantities = rows.iter().map(|row| row.rsplit(',').nth(1).unwrap());
@@ -114,10 +116,10 @@ fn what_a_check_repeats_is_committed() {
 
 #[test]
 fn small_figures_are_small() {
-    for paper in PAPERS {
+    for paper in papers() {
         for figure in paper.figures.iter().filter(|figure| figure.has_small) {
-            let small = plan(paper, figure.name, Some("small"));
-            let (full, small_run) = (plan(paper, figure.name, None), &small.runs[0]);
+            let small = plan(paper, &figure.name, Some("small"));
+            let (full, small_run) = (plan(paper, &figure.name, None), &small.runs[0]);
             assert_ne!(full.runs[0].id, small_run.id, "{}", figure.name);
             let hosts = |plan: &Plan| plan.sweep.run(0).unwrap().1.fabric().host_count();
             // The idle hosts of Fig. 16 occupy ports of the switches, and cost nothing.
@@ -130,19 +132,26 @@ fn small_figures_are_small() {
 }
 
 #[test]
-fn names_and_files_are_there_once_and_used() {
-    for paper in PAPERS {
+fn figures_have_names_of_their_own_and_every_sweep_is_one() {
+    for paper in papers() {
         let mut names = BTreeSet::new();
-        for figure in paper.figures {
-            for name in [figure.name].iter().chain(figure.also) {
-                assert!(names.insert(*name), "{name} stands for two figures");
+        for figure in &paper.figures {
+            for name in figure.names() {
+                assert!(names.insert(name), "{name} stands for two figures");
             }
         }
-        let texts: Vec<&str> = paper.files.iter().map(|(_, text)| *text).collect();
-        for (file, _) in paper.files {
+        for (file, text) in paper.folder.files {
             let is_figure = paper.figures.iter().any(|it| format!("{}.toml", it.name) == *file);
-            let reference = format!("scenario = \"{file}\"");
-            assert!(is_figure || texts.iter().any(|text| text.contains(&reference)), "{file}");
+            assert!(is_figure || !text.contains("[[axes]]"), "{file} is a sweep and no figure");
         }
     }
+}
+
+/// The order of the embedded folders is that of the places.
+#[test]
+fn papers_have_places_of_their_own() {
+    let mut places: Vec<u32> = papers().iter().map(|paper| paper.place).collect();
+    assert!(places.is_sorted(), "{:?}: `place = N` is a line of paper.toml", names());
+    places.dedup();
+    assert_eq!(places.len(), papers().len(), "two papers have one place: {:?}", names());
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, Error};
+
 use super::column::ColumnType;
 use super::row::{Decimal, Field, Value};
 
@@ -47,6 +49,13 @@ impl Number {
     pub fn mean(sum: Self, count: usize) -> Self {
         let count = count as i128;
         Self((2 * sum.0 + count).div_euclid(2 * count))
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        Self::of_json(&number.into()).ok_or_else(|| D::Error::custom("a number is expected"))
     }
 }
 

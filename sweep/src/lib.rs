@@ -30,7 +30,6 @@ pub use folder::{
 };
 pub use keys::json_schema;
 pub use plan::{Plan, Run};
-pub use results::{Metrics, Number as Decimal, Sample};
 pub use run_id::RunId;
 pub use student::interval;
 pub use sweep_file::{Axis, Choice, Pattern, Sweep, SweepOptions};

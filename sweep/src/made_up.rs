@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Decimal, Metrics, Plan, RunResult, RunState, Sweep, SweepOptions};
+use super::{Plan, RunResult, RunState, Sweep, SweepOptions};
+use results::{Metrics, Number};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -48,7 +49,7 @@ pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
 
 /// Returns a complete run with these numbers.
 pub fn run_with(numbers: &[(&str, i32)]) -> RunResult {
-    let number = |(name, it): &(&str, i32)| ((*name).to_owned(), Decimal::whole(*it));
+    let number = |(name, it): &(&str, i32)| ((*name).to_owned(), Number::whole(*it));
     let metrics = Metrics(numbers.iter().map(number).collect());
     RunResult {
         metrics,

@@ -1,6 +1,6 @@
 //! Confidence intervals of means over seeds.
 
-use super::Decimal;
+use results::Number;
 
 /// 0.975 quantiles of Student's t distribution in thousandths, for 1 to 30 degrees of freedom:
 /// M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, table 26.10.
@@ -17,7 +17,7 @@ const QUANTILE_SQUARE_BITS: u32 = 28;
 
 /// Returns the 95 % confidence interval of the mean by Student's t: `t * s / sqrt(n)` on either side, rounded to a
 /// millionth. The values are assumed to be independent and normal. `None` for fewer than two values.
-pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
+pub fn interval(values: &[Number]) -> Option<(Number, Number)> {
     let count = values.len();
     if count < 2 {
         return None;
@@ -25,7 +25,7 @@ pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
     let sum: i128 = values.iter().map(|value| value.0).sum();
     let n = count as u128;
     // `n * (value - mean)`, so that nothing is rounded.
-    let deviation = |value: &Decimal| (value.0 * count as i128 - sum).unsigned_abs();
+    let deviation = |value: &Number| (value.0 * count as i128 - sum).unsigned_abs();
     // Squares of large deviations do not fit, so these deviations lose their last bits, which changes nothing visible.
     let largest = values.iter().map(deviation).max().unwrap_or_default();
     let bits = |number: u128| u128::BITS - number.leading_zeros();
@@ -37,8 +37,8 @@ pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
     let scale = 1_000_000 * n.pow(3) * (n - 1);
     let half = (4 * squares * t * t / scale).isqrt().div_ceil(2) << shift;
     let half = i128::try_from(half).ok()?;
-    let mean = Decimal::mean(Decimal(sum), count);
-    Some((Decimal(mean.0 - half), Decimal(mean.0 + half)))
+    let mean = Number::mean(Number(sum), count);
+    Some((Number(mean.0 - half), Number(mean.0 + half)))
 }
 
 /// Returns the quantile in thousandths. Between rows of the table, the row with fewer degrees of freedom is used, whose
@@ -52,14 +52,14 @@ fn quantile(degrees_of_freedom: usize) -> u128 {
 mod tests {
     use super::*;
 
-    fn decimals(values: &[i128]) -> Vec<Decimal> {
-        values.iter().map(|value| Decimal(*value)).collect()
+    fn decimals(values: &[i128]) -> Vec<Number> {
+        values.iter().map(|value| Number(*value)).collect()
     }
 
     #[test]
     fn one_value_has_no_interval_and_equal_values_have_an_empty_one() {
         assert_eq!(interval(&decimals(&[5])), None);
-        assert_eq!(interval(&decimals(&[5, 5, 5])), Some((Decimal(5), Decimal(5))));
+        assert_eq!(interval(&decimals(&[5, 5, 5])), Some((Number(5), Number(5))));
     }
 
     /// Computed by hand: mean and standard deviation of each, times t over the root of the count.
@@ -74,7 +74,7 @@ mod tests {
             // s² = 250,000,000 / 9, t = 2.262: 2.262 * 5270.46 / sqrt(10).
             (vec![0, 0, 0, 0, 0, 10_000, 10_000, 10_000, 10_000, 10_000], 5000, 3770),
         ] {
-            let expected = Some((Decimal(mean - half), Decimal(mean + half)));
+            let expected = Some((Number(mean - half), Number(mean + half)));
             assert_eq!(interval(&decimals(&values)), expected, "{values:?}");
         }
     }
@@ -85,16 +85,16 @@ mod tests {
     fn of_many_values_it_is_nearly_the_normal_one() {
         let values: Vec<i128> = (0..1000).map(|value| value * 1000).collect();
         let half = 18_084;
-        let expected = (Decimal(499_500 - half), Decimal(499_500 + half));
+        let expected = (Number(499_500 - half), Number(499_500 + half));
         assert_eq!(interval(&decimals(&values)), Some(expected));
     }
 
     #[test]
     fn values_whose_squares_do_not_fit_have_one_too() {
-        let large = Decimal::ONE.0 * i128::from(u64::MAX);
+        let large = Number::ONE.0 * i128::from(u64::MAX);
         let small = interval(&decimals(&[0, 1_000_000_000])).unwrap();
         let (low, high) = interval(&decimals(&[0, large])).unwrap();
-        let scaled = |end: Decimal| end.0 * (large / 1_000_000_000);
+        let scaled = |end: Number| end.0 * (large / 1_000_000_000);
         for (found, expected) in [(low, scaled(small.0)), (high, scaled(small.1))] {
             assert!((found.0 - expected).abs() < large / 100_000_000, "{found} {expected}");
         }

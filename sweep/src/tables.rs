@@ -11,7 +11,8 @@ use results::{
 
 use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
 use super::plan::{Plan, Run};
-use super::{Decimal, student};
+use super::student;
+use results::Number;
 
 /// Columns of `sweep.csv` after the columns of the axes.
 const RUN_COLUMNS: &[Column<'static>] = &[
@@ -181,7 +182,7 @@ struct Cell<'a> {
     incomplete: usize,
     deadlock: usize,
     /// Numbers of each metric that any run has, including metrics with missing flows.
-    metrics: BTreeMap<&'a str, Vec<Decimal>>,
+    metrics: BTreeMap<&'a str, Vec<Number>>,
 }
 
 impl<'a> Cell<'a> {
@@ -248,7 +249,7 @@ pub struct RunRow<'a> {
     run: &'a Run,
     state: RunState,
     metric: &'a str,
-    value: Decimal,
+    value: Number,
 }
 
 impl Row for RunRow<'_> {
@@ -271,7 +272,7 @@ pub struct CellRow<'a> {
     incomplete: usize,
     deadlock: usize,
     /// Values of the runs that have the metric.
-    values: Vec<Decimal>,
+    values: Vec<Number>,
 }
 
 impl Row for CellRow<'_> {
@@ -286,8 +287,8 @@ impl Row for CellRow<'_> {
         for count in [values.len(), self.incomplete, self.deadlock] {
             row.add(count as u64);
         }
-        let sum = Decimal(values.iter().map(|value| value.0).sum());
-        row.add((!values.is_empty()).then(|| Decimal::mean(sum, values.len())));
+        let sum = Number(values.iter().map(|value| value.0).sum());
+        row.add((!values.is_empty()).then(|| Number::mean(sum, values.len())));
         let interval = student::interval(values);
         row.add(interval.map(|(low, _)| low)).add(interval.map(|(_, high)| high));
         row.add(values.iter().min().copied()).add(values.iter().max().copied());

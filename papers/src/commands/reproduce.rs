@@ -15,13 +15,12 @@ use sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
 
 use super::Exit;
 use super::sweep::{CommandError, prepare, run_waiting};
-use crate::{Figure, Outcome, PAPERS, Paper, report};
+use crate::{Figure, Outcome, Paper, report};
 
 /// Arguments of `xoff reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The paper: "dsh", "bfc", "spfc", "bshare" or "ofc".
-    #[arg(value_parser = paper)]
+    #[arg(help = papers(), value_parser = paper)]
     paper: &'static Paper,
     /// Figures of the paper, such as fig14 fig17. Default: all.
     figures: Vec<String>,
@@ -53,10 +52,17 @@ pub struct Arguments {
     /// that are not named keep their rows.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "scale", "seeds", "jobs", "list", "tables"])]
     write_check: Option<PathBuf>,
+    /// Prints the Markdown tables of a folder of CSV tables: `tables` in the results' folder, or
+    /// `docs/reproduction/PAPER` of xoff's sources. Runs nothing.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scale", "seeds", "jobs", "out", "list", "tables", "check", "write_check"])]
+    render: Option<PathBuf>,
 }
 
 /// Name of the scale of smaller versions.
 const SMALL: &str = "small";
+
+/// Name of the folder of tables in the results' folder, which are committed as they are.
+const TABLES: &str = "tables";
 
 /// Name of the report in the results' folder.
 const REPORT: &str = "report.md";
@@ -69,8 +75,17 @@ impl Arguments {
 }
 
 fn paper(name: &str) -> Result<&'static Paper, String> {
-    let names = || PAPERS.map(|paper| paper.name).join(", ");
+    let names = || crate::names().join(", ");
     Paper::named(name).ok_or_else(|| format!("no paper is called that; there is {}", names()))
+}
+
+/// Returns the help on the paper, with the names of all.
+fn papers() -> String {
+    let names: Vec<String> = crate::names().iter().map(|name| format!("\"{name}\"")).collect();
+    match &names[..] {
+        [all @ .., last] if !all.is_empty() => format!("The paper: {} or {last}", all.join(", ")),
+        _ => format!("The paper: {}", names.concat()),
+    }
 }
 
 /// Runs the command.
@@ -79,6 +94,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Arguments { list: true, .. } => Ok(list(arguments, &plans)),
         Arguments { check: true, .. } => check::compare(arguments, &plans),
         Arguments { write_check: Some(file), .. } => check::write_file(arguments, &plans, file),
+        Arguments { render: Some(folder), .. } => render(arguments, &plans, folder),
         _ => reproduce(arguments, &plans),
     });
     exit.unwrap_or_else(|fault| fault.complain())
@@ -88,15 +104,13 @@ pub fn execute(arguments: &Arguments) -> Exit {
 fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandError> {
     let paper = arguments.paper;
     let asked = |name: &String| {
-        paper.figure(name).map(|figure| figure.name).ok_or_else(|| {
-            let figures = paper.figures.iter();
-            let names = figures.flat_map(|it| [it.name].into_iter().chain(it.also.iter().copied()));
-            let names: Vec<&str> = names.collect();
+        paper.figure(name).map(|figure| &*figure.name).ok_or_else(|| {
+            let names: Vec<&str> = paper.figures.iter().flat_map(Figure::names).collect();
             CommandError::Text(format!("there is no {name}; there are {}", names.join(", ")))
         })
     };
     let asked: Vec<&str> = arguments.figures.iter().map(asked).collect::<Result<_, _>>()?;
-    let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&figure.name);
+    let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&&*figure.name);
     let planned = |figure: &'static Figure| {
         let scale = arguments.scale().map(str::to_owned).filter(|_| figure.has_small);
         let options =
@@ -114,7 +128,7 @@ fn list(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Exit {
     let mut text = String::new();
     let mut figures = Vec::new();
     for (figure, plan) in plans {
-        let folder = out.join(figure.name);
+        let folder = out.join(&figure.name);
         let complete = |run: &&Run| result_in(&folder, &run.id);
         let (done, all) =
             (plan.runs.iter().filter(|run| complete(run).is_some()).count(), plan.runs.len());
@@ -145,6 +159,9 @@ fn reproduce(
     for (figure, plan) in plans {
         let (outcome, stopped) = one_figure(arguments, figure, plan, &out, interrupted)?;
         write(&out.join(format!("{}.csv", figure.name)), &report::csv(&outcome))?;
+        if outcome.runs.0 > 0 && call.scale_of(figure).is_none() {
+            write_tables(&out.join(TABLES), &outcome)?;
+        }
         if outcome.runs.0 < outcome.runs.1 && exit == Exit::Success {
             exit = Exit::Unsound;
         }
@@ -157,13 +174,38 @@ fn reproduce(
         }
     }
     let figure = |outcome: &Outcome| {
-        let name = outcome.figure.name;
+        let name = &outcome.figure.name;
         let table = out.join(format!("{name}.csv")).display().to_string();
         json!({ "name": name, "table": table, "done": outcome.runs.0, "runs": outcome.runs.1 })
     };
     let figures: Vec<Value> = outcomes.iter().map(figure).collect();
     let report = out.join(REPORT).display().to_string();
     Ok(super::answer(&text, &json!({ "report": report, "figures": figures }), exit))
+}
+
+/// Writes the tables of a figure at full size in the form of the documents.
+fn write_tables(folder: &Path, outcome: &Outcome) -> Result<(), ResultsError> {
+    let failed = |source| ResultsError::Write { path: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(failed)?;
+    report::tables(outcome).iter().try_for_each(|(name, text)| write(&folder.join(name), text))
+}
+
+/// Prints the tables of a folder.
+fn render(
+    arguments: &Arguments,
+    plans: &[(&'static Figure, Plan)],
+    folder: &Path,
+) -> Result<Exit, CommandError> {
+    let call = report::Call { paper: arguments.paper, scale: None, seeds: None };
+    let figures: Vec<&'static Figure> = plans.iter().map(|(figure, _)| *figure).collect();
+    let text = report::rendered(&call, &figures, folder)
+        .map_err(|error| CommandError::Text(error.to_string()))?;
+    if text.is_empty() {
+        let names: Vec<&str> = figures.iter().map(|figure| &*figure.name).collect();
+        let (folder, names) = (folder.display(), names.join(", "));
+        return Err(CommandError::Text(format!("{folder} has no table of {names}")));
+    }
+    Ok(super::answer(&text, &json!({ "markdown": text }), Exit::Success))
 }
 
 /// Runs a figure. Returns its outcome, and true if the user interrupted it.
@@ -174,8 +216,12 @@ fn one_figure(
     out: &Path,
     interrupted: &AtomicBool,
 ) -> Result<(Outcome, bool), CommandError> {
-    let folder =
-        SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), plan.format(), Claim::Alone)?;
+    let folder = SweepFolder::claim(
+        &out.join(&figure.name),
+        plan.sweep.text(),
+        plan.format(),
+        Claim::Alone,
+    )?;
     let mut stopped = false;
     if !arguments.tables {
         super::say(format_args!("{}: {}", figure.name, figure.title));

@@ -4,27 +4,27 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use sweep::Decimal;
+use results::Number;
 
 use crate::{Peers, Source};
 
 /// Reads a source about ports; `None` for other sources.
-pub(super) fn read(source: Source, folder: &Path, window: Range<u64>) -> Option<Decimal> {
+pub(super) fn read(source: &Source, folder: &Path, window: Range<u64>) -> Option<Number> {
     match source {
         Source::Pauses(peers) => Some(pauses(folder, peers, &window, &["xoff"])?.count),
         Source::PauseFrames(peers) => {
             Some(pauses(folder, peers, &window, &["xoff", "xoff-refresh"])?.count)
         }
         Source::PausedTime(peers) => paused_time(folder, peers),
-        Source::Level(kind, port) => level(folder, kind, port, window),
+        Source::Level(kind, port) => level(folder, kind, *port, window),
         Source::OccupancyAtPause(peers) => {
             let pauses = pauses(folder, peers, &window, &["xoff"])?;
-            (pauses.count.0 > 0).then(|| Decimal::ratio(pauses.bytes.0, pauses.count.0))
+            (pauses.count.0 > 0).then(|| Number::ratio(pauses.bytes.0, pauses.count.0))
         }
         Source::OccupancyRatio(part, whole) => {
             let part = pauses(folder, part, &window, &["xoff"])?.bytes;
             let whole = pauses(folder, whole, &window, &["xoff"])?.bytes;
-            (whole.0 > 0).then(|| Decimal::ratio(part.0, whole.0))
+            (whole.0 > 0).then(|| Number::ratio(part.0, whole.0))
         }
         _ => None,
     }
@@ -32,13 +32,13 @@ pub(super) fn read(source: Source, folder: &Path, window: Range<u64>) -> Option<
 
 /// Summed rows of `pauses.csv`.
 struct Pauses {
-    count: Decimal,
+    count: Number,
     /// Sum of the ingress queues' occupancies.
-    bytes: Decimal,
+    bytes: Number,
 }
 
 /// Sums the rows of some events in a span.
-fn pauses(folder: &Path, peers: Peers, span: &Range<u64>, events: &[&str]) -> Option<Pauses> {
+fn pauses(folder: &Path, peers: &Peers, span: &Range<u64>, events: &[&str]) -> Option<Pauses> {
     let text = fs::read_to_string(folder.join("pauses.csv")).ok()?;
     let (mut count, mut bytes) = (0, 0);
     for line in text.lines() {
@@ -51,11 +51,11 @@ fn pauses(folder: &Path, peers: Peers, span: &Range<u64>, events: &[&str]) -> Op
             bytes += occupancy.parse::<i128>().ok()?;
         }
     }
-    Some(Pauses { count: Decimal::ratio(count, 1), bytes: Decimal::ratio(bytes, 1) })
+    Some(Pauses { count: Number::ratio(count, 1), bytes: Number::ratio(bytes, 1) })
 }
 
 /// Reads `pause_time.csv`, which has no row for a port that was never paused.
-fn paused_time(folder: &Path, peers: Peers) -> Option<Decimal> {
+fn paused_time(folder: &Path, peers: &Peers) -> Option<Number> {
     let text = fs::read_to_string(folder.join("pause_time.csv")).ok()?;
     let mut sum = 0;
     for line in text.lines().skip(1) {
@@ -65,11 +65,11 @@ fn paused_time(folder: &Path, peers: Peers) -> Option<Decimal> {
             sum += paused.parse::<i128>().ok()?;
         }
     }
-    Some(Decimal::ratio(sum, 1))
+    Some(Number::ratio(sum, 1))
 }
 
 /// Returns the mean of a counter, which is 0 before its first row, and keeps its value until the next.
-fn level(folder: &Path, kind: &str, port: u32, span: Range<u64>) -> Option<Decimal> {
+fn level(folder: &Path, kind: &str, port: u32, span: Range<u64>) -> Option<Number> {
     let text = fs::read_to_string(folder.join("queues.csv")).ok()?;
     let port = port.to_string();
     let (mut since, mut value, mut sum) = (span.start, 0_u64, 0_i128);
@@ -84,7 +84,7 @@ fn level(folder: &Path, kind: &str, port: u32, span: Range<u64>) -> Option<Decim
         (since, value) = (until, bytes.parse().ok()?);
     }
     sum += i128::from(value) * i128::from(span.end - since);
-    (span.end > span.start).then(|| Decimal::ratio(sum, (span.end - span.start).into()))
+    (span.end > span.start).then(|| Number::ratio(sum, (span.end - span.start).into()))
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
     ) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(table), rows).unwrap();
-        let text = |source: &Source| read_in(folder.path(), *source).unwrap_or_default();
+        let text = |source: &Source| read_in(folder.path(), source).unwrap_or_default();
         sources.into_iter().map(text).collect()
     }
 
@@ -114,18 +114,19 @@ mod tests {
                     2300,s0,1,h1,3,xon,20,20\n\
                     2400,s0,2,h10,3,xoff,10,10\n\
                     4000,s0,0,h0,3,xoff,7,7\n";
-        let (h0, others) = (Peers::Only("h0"), Peers::Except("h0"));
+        let only = |name: &str| Peers::Only(name.to_owned());
+        let (h0, others) = (|| only("h0"), || Peers::Except("h0".to_owned()));
         let expected = [
             (Source::Pauses(Peers::All), "3"),
-            (Source::Pauses(h0), "1"),
-            (Source::Pauses(Peers::Only("h1")), "1"),
-            (Source::Pauses(Peers::Only("h2")), "0"),
+            (Source::Pauses(h0()), "1"),
+            (Source::Pauses(only("h1")), "1"),
+            (Source::Pauses(only("h2")), "0"),
             (Source::PauseFrames(Peers::All), "4"),
-            (Source::PauseFrames(Peers::Only("h1")), "2"),
-            (Source::OccupancyAtPause(others), "25"),
-            (Source::OccupancyAtPause(Peers::Only("h2")), ""),
-            (Source::OccupancyRatio(h0, others), "2"),
-            (Source::OccupancyRatio(h0, Peers::Only("h2")), ""),
+            (Source::PauseFrames(only("h1")), "2"),
+            (Source::OccupancyAtPause(others()), "25"),
+            (Source::OccupancyAtPause(only("h2")), ""),
+            (Source::OccupancyRatio(h0(), others()), "2"),
+            (Source::OccupancyRatio(h0(), only("h2")), ""),
         ];
         let found = said("pauses.csv", rows, expected.iter().map(|(source, _)| source));
         assert_eq!(found, expected.map(|(_, number)| number));
@@ -137,7 +138,8 @@ mod tests {
                     h0,0,3,s0,2,700,0.1,400,2,690\n\
                     h1,0,3,s0,1,30,0.0,30,1,30\n";
         let of = |peers| Source::PausedTime(peers);
-        let sources = [of(Peers::All), of(Peers::Only("h0")), of(Peers::Only("h2"))];
+        let only = |name: &str| of(Peers::Only(name.to_owned()));
+        let sources = [of(Peers::All), only("h0"), only("h2")];
         assert_eq!(said("pause_time.csv", rows, &sources), ["730", "700", "0"]);
     }
 
@@ -152,7 +154,7 @@ mod tests {
                     3000,s0,ingress,2,3,300\n\
                     9000,s0,ingress,2,3,1\n";
         let sources = [("ingress", 2), ("threshold", 2), ("ingress", 4)];
-        let sources = sources.map(|(kind, port)| Source::Level(kind, port));
+        let sources = sources.map(|(kind, port)| Source::Level(kind.to_owned(), port));
         assert_eq!(said("queues.csv", rows, &sources), ["200", "900", "0"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Claims of a paper in comparison with the runs, and the verdicts.
 
-use sweep::Decimal;
+use results::Number;
 
-use super::{Call, number, row, rule};
+use super::{Call, Grid, number, row, rule};
 use crate::{
     Bound, Claim, Criterion, Estimate, Expected, Figure, Outcome, Reading, Unit, Value, Verdict,
 };
@@ -28,11 +28,11 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     rule(&mut text, 5);
     for figure in figures {
         let outcome = outcomes.iter().find(|outcome| outcome.figure.name == figure.name);
-        for claim in figure.claims {
+        for claim in &figure.claims {
             let unit = unit_of(figure, claim);
             let readings = outcome.map(|outcome| outcome.judged(claim)).unwrap_or_default();
-            let cells =
-                [claim.place, claim.text, &expected(claim, unit), &criterion(claim.holds, unit)];
+            let (paper, holds) = (expected(claim, unit), criterion(claim.holds, unit));
+            let cells = [&*claim.place, &claim.text, &paper, &holds];
             let verdict = verdict(figure, claim, &readings);
             row(&mut text, &[&cells[..], &[verdict.as_str()]].concat());
         }
@@ -41,11 +41,10 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
 }
 
 /// Returns the table of a figure's claims: the paper's number and xoff's in each reading, and the verdict if the first
-/// table does not show it.
-pub fn comparisons(outcome: &Outcome) -> String {
-    let mut text = String::new();
+/// table does not show it. `None` without claims.
+pub fn comparisons(outcome: &Outcome) -> Option<Grid> {
     if outcome.figure.claims.is_empty() {
-        return text;
+        return None;
     }
     let judged: Vec<(&Claim, Vec<Reading>)> =
         outcome.figure.claims.iter().map(|claim| (claim, outcome.judged(claim))).collect();
@@ -53,13 +52,12 @@ pub fn comparisons(outcome: &Outcome) -> String {
     let with_verdicts = judged.iter().any(|(_, readings)| readings.len() > MOST_LISTED);
     let columns = ["where", "what", "paper", "ours", "difference", "verdict"];
     let columns = &columns[..if with_verdicts { 6 } else { 5 }];
-    row(&mut text, columns);
-    rule(&mut text, columns.len());
+    let mut rows = Vec::new();
     for (claim, readings) in judged {
         let unit = unit_of(outcome.figure, claim);
         for reading in readings {
             let what = if reading.choices.is_empty() {
-                claim.text.to_owned()
+                claim.text.clone()
             } else {
                 format!("{}; {}", claim.text, reading.choices.join(", "))
             };
@@ -72,12 +70,11 @@ pub fn comparisons(outcome: &Outcome) -> String {
                 Verdict::NotRun => "not run",
             };
             let paper = expected(claim, unit);
-            let fields = [claim.place, &what, &paper, &ours, &difference, verdict];
-            row(&mut text, &fields[..columns.len()]);
+            let fields = [&*claim.place, &what, &paper, &ours, &difference, verdict];
+            rows.push(fields[..columns.len()].iter().map(|it| (*it).to_owned()).collect());
         }
     }
-    text.push('\n');
-    text
+    Some(Grid { header: columns.iter().map(|it| (*it).to_owned()).collect(), rows })
 }
 
 /// Max number of readings that a verdict lists; of more readings it shows counts.
@@ -185,7 +182,7 @@ fn unit_of(figure: &Figure, claim: &Claim) -> Unit {
 fn expected(claim: &Claim, unit: Unit) -> String {
     let number = |value| number::claimed(value, unit);
     let text = match claim.paper {
-        Expected::Words(words) => return words.to_owned(),
+        Expected::Words(ref words) => return words.clone(),
         Expected::Range(low, high) => format!("{} to {}", number(low), number(high)),
         Expected::UpTo(most) => format!("up to {}", number(most)),
         Expected::About(value) => format!("about {}", number(value)),
@@ -217,7 +214,7 @@ fn criterion(criterion: Criterion, unit: Unit) -> String {
 
 /// Returns the estimates of a reading to show beside the paper's number: one estimate, or the lowest and highest.
 fn shown(claim: &Claim, reading: &Reading) -> Vec<Estimate> {
-    match (claim.paper, &reading.found[..]) {
+    match (&claim.paper, &reading.found[..]) {
         (_, []) => Vec::new(),
         (Expected::UpTo(_), [.., largest]) => vec![*largest],
         (_, [only]) => vec![*only],
@@ -236,7 +233,7 @@ fn ours(figure: &Figure, claim: &Claim, reading: &Reading) -> String {
         }
     };
     let found: Vec<String> = shown(claim, reading).into_iter().map(text).collect();
-    let text = match (&found[..], claim.paper) {
+    let text = match (&found[..], &claim.paper) {
         ([], _) if reading.verdict == Verdict::NotRun => "no run".to_owned(),
         ([], _) => "no number".to_owned(),
         (found, Expected::UpTo(_)) => {
@@ -272,7 +269,7 @@ fn difference(claim: &Claim, unit: Unit, reading: &Reading) -> String {
     };
     let found = shown(claim, reading);
     let values = found.iter().map(|estimate| estimate.value);
-    let Some(found) = values.map(Value::known).collect::<Option<Vec<Decimal>>>() else {
+    let Some(found) = values.map(Value::known).collect::<Option<Vec<Number>>>() else {
         return String::new();
     };
     if found.is_empty() {
@@ -281,8 +278,8 @@ fn difference(claim: &Claim, unit: Unit, reading: &Reading) -> String {
     // One cell is compared with both ends of a range, and several cells with a single number.
     let pairs = (0..paper.len().max(found.len()))
         .map(|place| (paper[place.min(paper.len() - 1)], found[place.min(found.len() - 1)]));
-    let of_pair = |(paper, ours): (Decimal, Decimal)| {
-        number::difference(Decimal(unit.of(ours).0 - unit.of_claimed(paper).0))
+    let of_pair = |(paper, ours): (Number, Number)| {
+        number::difference(Number(unit.of(ours).0 - unit.of_claimed(paper).0))
     };
     let text = pairs.map(of_pair).collect::<Vec<_>>().join(" to ");
     if unit == Unit::Percent { format!("{text} points") } else { number::with_unit(text, unit) }
@@ -303,7 +300,8 @@ mod tests {
             verdict: *verdict,
         };
         let readings: Vec<Reading> = verdicts.iter().map(reading).collect();
-        counted(&Claim { readings: &["scheme", "buffer"], ..CLAIM }, &readings)
+        let axes = ["scheme", "buffer"].map(str::to_owned);
+        counted(&Claim { readings: axes.into(), ..CLAIM.clone() }, &readings)
     }
 
     #[test]

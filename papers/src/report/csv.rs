@@ -38,7 +38,7 @@ pub fn csv(outcome: &Outcome) -> String {
             writeln!(
                 text,
                 "{},{},{statistic},{count},{happened},{left_out},{},{},{},{},{},{}",
-                CsvText(quantity.name),
+                CsvText(&quantity.name),
                 quantity.unit.name(),
                 fields(estimate, quantity.unit),
                 fields(outcome.relative(cell, number), Unit::Plain),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sweep::Decimal;
+use results::Number;
 
 use crate::estimate::FEWEST_FOR_AN_INTERVAL;
 use crate::{Estimate, Statistic, Unit, Value};
@@ -55,17 +55,17 @@ pub fn with_unit(text: String, unit: Unit) -> String {
 }
 
 /// Formats a number of a claim, in the form of `Expected`.
-pub fn claimed(value: Decimal, unit: Unit) -> String {
+pub fn claimed(value: Number, unit: Unit) -> String {
     unit.of_claimed(value).to_string()
 }
 
 /// Formats a number with sign and one decimal place.
-pub fn difference(value: Decimal) -> String {
+pub fn difference(value: Number) -> String {
     let sign = if value.0 > 0 { "+" } else { "" };
     format!("{sign}{:.1}", Rounded(value))
 }
 
-/// Decimal places of an estimate's numbers: fewer for larger numbers.
+/// Number places of an estimate's numbers: fewer for larger numbers.
 struct Places {
     unit: Unit,
     places: usize,
@@ -78,7 +78,7 @@ impl Places {
         let size = |value: Value| unit.of(value.number()).0.abs();
         // A share of 0 is as exact as its interval.
         let size = if size(estimate.value) == 0 { size(high) } else { size(estimate.value) };
-        let places = match size / Decimal::ONE.0 {
+        let places = match size / Number::ONE.0 {
             0 => 3,
             1..10 => 2,
             10..1000 => 1,
@@ -87,7 +87,7 @@ impl Places {
         Self { unit, places }
     }
 
-    fn number(&self, number: Decimal) -> String {
+    fn number(&self, number: Number) -> String {
         format!("{:.*}", self.places, Rounded(self.unit.of(number)))
     }
 
@@ -114,19 +114,19 @@ impl Unit {
     }
 
     /// Converts a number to its displayed unit.
-    pub const fn of(self, value: Decimal) -> Decimal {
+    pub const fn of(self, value: Number) -> Number {
         match self {
             Self::Microseconds | Self::Gigabits | Self::Kilobytes => {
-                Decimal::ratio(value.0, 1000 * Decimal::ONE.0)
+                Number::ratio(value.0, 1000 * Number::ONE.0)
             }
-            Self::Milliseconds => Decimal::ratio(value.0, 1_000_000 * Decimal::ONE.0),
-            Self::Percent => Decimal(value.0 * 100),
+            Self::Milliseconds => Number::ratio(value.0, 1_000_000 * Number::ONE.0),
+            Self::Percent => Number(value.0 * 100),
             Self::Plain => value,
         }
     }
 
     /// Converts a number to the form of claims: percentages as fractions of 1, other numbers in their displayed unit.
-    pub const fn claimed(self, value: Decimal) -> Decimal {
+    pub const fn claimed(self, value: Number) -> Number {
         match self {
             Self::Percent => value,
             _ => self.of(value),
@@ -134,7 +134,7 @@ impl Unit {
     }
 
     /// Converts a number of a claim to its displayed unit.
-    pub const fn of_claimed(self, value: Decimal) -> Decimal {
+    pub const fn of_claimed(self, value: Number) -> Number {
         match self {
             Self::Percent => self.of(value),
             _ => value,
@@ -143,14 +143,14 @@ impl Unit {
 }
 
 /// A number that is formatted with the requested precision, rounded half away from zero.
-pub struct Rounded(pub Decimal);
+pub struct Rounded(pub Number);
 
 impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = f.precision().unwrap_or(6).min(6);
         let step = (places..6).fold(1, |step, _| step * 10);
         let magnitude = (self.0.0.abs() + step / 2) / step * step;
-        let text = Decimal(magnitude * self.0.0.signum()).to_string();
+        let text = Number(magnitude * self.0.0.signum()).to_string();
         f.write_str(&text)
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     use crate::{Onset, survival};
 
     fn mean(numbers: impl IntoIterator<Item = i32>) -> Estimate {
-        let numbers: Vec<Decimal> = numbers.into_iter().map(Decimal::whole).collect();
+        let numbers: Vec<Number> = numbers.into_iter().map(Number::whole).collect();
         Estimate::mean(&numbers).unwrap()
     }
 
@@ -180,7 +180,7 @@ mod tests {
     fn a_median_says_how_often_the_event_happened_and_that_it_was_not_reached() {
         let text = |happened: i32, runs: i32| {
             let onset = |number| {
-                let time = Decimal::whole(number * 1_000_000);
+                let time = Number::whole(number * 1_000_000);
                 if number <= happened { Onset::At(time) } else { Onset::After(time) }
             };
             let onsets: Vec<Onset> = (1..=runs).map(onset).collect();
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_share_has_its_interval_whatever_the_number_of_seeds() {
         let text = |truths: &[i32]| {
-            let truths: Vec<Decimal> = truths.iter().map(|truth| Decimal::whole(*truth)).collect();
+            let truths: Vec<Number> = truths.iter().map(|truth| Number::whole(*truth)).collect();
             estimate(Estimate::share(&truths).unwrap(), Statistic::Share, Unit::Percent)
         };
         assert_eq!(text(&[0, 0, 0, 0]), "0 [0, 49]");
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn numbers_have_fewer_places_the_larger_they_are() {
         let text = |micros: i128| {
-            let value = Decimal(micros);
+            let value = Number(micros);
             comparison(Estimate::mean(&[value]).unwrap(), Unit::Plain)
         };
         assert_eq!(text(123_456), "0.123");

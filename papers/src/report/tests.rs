@@ -1,19 +1,22 @@
 //! The report of an invented figure.
 
+use std::sync::LazyLock;
+
 use insta::assert_snapshot;
 use sweep::made_up::run;
 
 use super::{Call, csv, markdown, shown_axes};
-use crate::made_up::{FIGURE, onset, outcome};
+use crate::made_up::{onset, outcome, paper};
 use crate::{Outcome, Paper};
 
-static PAPER: Paper =
-    Paper { name: "paper", title: "A paper", files: &[], figures: &[FIGURE], check: "" };
+static PAPER: LazyLock<Paper> = LazyLock::new(|| paper(""));
 
-const CALL: Call<'_> = Call { paper: &PAPER, scale: None, seeds: None };
+fn call<'a>() -> Call<'a> {
+    Call { paper: &PAPER, scale: None, seeds: None }
+}
 
 fn report(outcome: Outcome) -> String {
-    markdown(&CALL, &[&PAPER.figures[0]], &[outcome])
+    markdown(&call(), &[&PAPER.figures[0]], &[outcome])
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn onsets_are_medians_and_say_how_often_they_happened() {
 fn a_report_names_the_command_and_what_did_not_run() {
     let none = outcome(&[const { None }; 6]);
     assert!(report(none).contains("| I | it is less | yes | each: at most 30 | not run |"));
-    let call = Call { scale: Some("small"), seeds: std::num::NonZeroU32::new(3), ..CALL };
+    let call = Call { scale: Some("small"), seeds: std::num::NonZeroU32::new(3), ..call() };
     let text = markdown(&call, &[&PAPER.figures[0]], &[]);
     assert!(text.contains("| not run |"), "{text}");
     assert!(text.contains("**Figures that have it are of the scale `small`"), "{text}");

@@ -32,6 +32,13 @@ fn a_figure_is_run_once_and_compared() {
     let again = reproduce(&["--scale", "small", "--tables"]);
     assert_eq!((again.code, again.stdout), (0, first.stdout));
     assert_eq!(again.stderr, "");
+    // The same tables are beside the report, in the form of the documents.
+    let tables = format!("{out}/tables");
+    let rendered = finish(&mut xoff(["reproduce", "dsh", "--render", &tables])).assert_code(0);
+    let rows: Vec<&str> = rendered.stdout.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 10 && report.contains(&rows[rows.len() - 10..].join("\n")), "{report}");
+    let none = finish(&mut xoff(["reproduce", "dsh", "fig15", "--render", &tables]));
+    assert!(none.stderr.contains("has no table of fig15"), "{}", none.stderr);
     let listed = reproduce(&["--list"]);
     assert!(listed.stdout.starts_with("fig14\t8 of 8 runs\t"), "{}", listed.stdout);
     // Its figures are sweeps.

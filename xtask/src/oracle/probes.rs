@@ -26,8 +26,6 @@ const OBSERVED: [&str; 10] = [
     "results.thresholds=true",
     "results.throughput={}",
 ];
-/// Papers whose figures ship.
-const PAPERS: [&str; 5] = ["bfc", "bshare", "dsh", "ofc", "spfc"];
 /// Committed files that the sources generate.
 const GENERATED: [&str; 1] = ["docs/results.md"];
 /// Lines of `summary.json` that depend on the machine.
@@ -55,9 +53,9 @@ pub fn take(xoff: &Path) -> Result<Record> {
         eprintln!("{scenario}");
         probes.results(scenario)?;
     }
-    for paper in PAPERS {
+    for paper in papers()? {
         eprintln!("{paper}");
-        probes.paper(paper)?;
+        probes.paper(&paper)?;
     }
     for file in GENERATED.into_iter().chain([ebpf::COMMITTED]) {
         let bytes = std::fs::read(workspace::root().join(file)).context(file)?;
@@ -66,7 +64,21 @@ pub fn take(xoff: &Path) -> Result<Record> {
     Ok(probes.record)
 }
 
-/// Shipped scenarios that are no sweeps, sorted.
+/// Papers whose figures ship, sorted.
+fn papers() -> Result<Vec<String>> {
+    let files = workspace::files()?;
+    let name = |file: &PathBuf| {
+        let folder = file.strip_prefix("scenarios").ok()?.parent()?;
+        let is_paper = file.file_name().is_some_and(|it| it == "paper.toml");
+        is_paper.then(|| folder.display().to_string())
+    };
+    let mut papers: Vec<String> = files.iter().filter_map(name).collect();
+    papers.sort();
+    ensure!(!papers.is_empty(), "no paper in `scenarios`");
+    Ok(papers)
+}
+
+/// Shipped scenarios that are no sweeps and no data of papers, sorted.
 fn scenarios() -> Result<Vec<String>> {
     let mut found = Vec::new();
     for file in workspace::files()? {
@@ -76,7 +88,9 @@ fn scenarios() -> Result<Vec<String>> {
         }
         let text = std::fs::read_to_string(workspace::root().join(&file))?;
         let table: toml::Table = text.parse().with_context(|| file.display().to_string())?;
-        if !table.contains_key("scenario") && !table.contains_key("axes") {
+        let is_other =
+            ["scenario", "axes", "quantities"].iter().any(|key| table.contains_key(*key));
+        if !is_other {
             found.push(file.display().to_string());
         }
     }

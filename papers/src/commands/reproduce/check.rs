@@ -38,7 +38,7 @@ pub(super) fn compare(
                 say(difference);
             }
         }
-        let (name, count) = (repeated.figure.name, repeated.rows.len());
+        let (name, count) = (&repeated.figure.name, repeated.rows.len());
         if differences.is_empty() {
             writeln!(text, "{name}: {count} numbers are as committed")
                 .expect("a String takes every write");
@@ -91,7 +91,7 @@ fn repeat(
     let interrupted = prepare(chosen.iter().map(|(_, _, run)| *run))?;
     let mut found = Vec::new();
     for (figure, plan, run) in chosen {
-        let folder = out(arguments).join(FOLDER).join(figure.name);
+        let folder = out(arguments).join(FOLDER).join(&figure.name);
         let folder = SweepFolder::claim(&folder, plan.sweep.text(), plan.format(), Claim::Alone)?;
         let scale = if figure.has_small { format!(" scale={SMALL}") } else { String::new() };
         let what = plan.sweep.describe(&run.choices, run.seed) + &scale;
