@@ -49,13 +49,14 @@ pub use device_queue::Staged;
 pub use exchange::{
     Arrival, ControlTransmission, Discarded, DroppedPacket, Due, Reaction, Transmission,
 };
-pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
+pub use observer::{Admitted, Departed, Observer};
+use orders::event_of;
 pub use pfc_sent::PfcSent;
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
 use states::States;
 use storms::Storms;
-pub use storms::{Storm, StormHistory, Traffic};
+pub use storms::{Storm, StormHistory};
 use timers::{Timer, Timers};
 
 /// Length of frames that the switch originates, bytes.
@@ -297,7 +298,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.queues.enqueue(egress_port as usize, queue, packet);
         let mut wake = [None, Some(egress)];
         for (order, built) in orders {
-            let event = ControlEvent::of(order);
+            let event = event_of(order);
             self.send_order(now, port, order, event, *built, observer)?;
             wake[0] = Some(port);
         }

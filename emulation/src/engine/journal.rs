@@ -1,12 +1,13 @@
 //! Notes of events in a part of the fabric during a window. The record receives them in the order of (time, node).
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{FlowList, Order, PauseLevel};
+use fabric_core::hop_control::{FlowList, Order, PauseEvent, PauseLevel};
+use fabric_core::port_state::{PortState, StateCause};
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
-use results::{PauseEvent, QueueKind, Record, TableRows};
+use results::{QueueKind, Record, TableRows};
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{ControlEvent, StateChange, Storm};
+use switch_user::switch::Storm;
 use topology::{NodeId, WireId};
 use units::{Bytes, Nanos, Picos};
 
@@ -92,10 +93,10 @@ pub enum Note {
         port: u16,
         /// The classes.
         classes: u8,
-        /// Pause, resume or renewal.
-        event: ControlEvent,
-        /// True if the port was a victim; `None` if ports have no states.
-        victim: Option<bool>,
+        /// The decision.
+        event: PauseEvent,
+        /// State of the port or queue; `None` if the scheme has no states.
+        state: Option<PortState>,
         /// Reason for the decision.
         reason: Reason,
     },
@@ -129,8 +130,8 @@ pub enum Note {
         port: u16,
         /// Priority of the ingress queue; `None` for a port.
         priority: Option<u8>,
-        /// Reason for the change.
-        change: StateChange,
+        /// Cause of the change.
+        cause: StateCause,
     },
     /// A pause of a queue arrived, and stops a flow.
     Held {
@@ -303,7 +304,7 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Journal {
     entries: Vec<Entry>,
-    /// Numbers of PFC frames by [`ControlEvent`]: PAUSE, renewals, RESUME.
+    /// Numbers of PFC frames by [`PauseEvent`]: PAUSE, renewals, RESUME.
     pub frames: ControlFrames,
 }
 
@@ -317,19 +318,19 @@ pub struct ControlFrames {
 
 impl ControlFrames {
     /// Counts a frame.
-    pub fn count(&mut self, event: ControlEvent) {
+    pub fn count(&mut self, event: PauseEvent) {
         match event {
-            ControlEvent::Pause => self.pauses += 1,
-            ControlEvent::Renewal => self.renewals += 1,
-            ControlEvent::Resume => self.resumes += 1,
+            PauseEvent::Pause => self.pauses += 1,
+            PauseEvent::Refresh => self.renewals += 1,
+            PauseEvent::Resume => self.resumes += 1,
         }
     }
 
     /// Adds the numbers to the record.
     pub fn tell(self, record: &mut Record) {
-        record.pause_frames(PauseEvent::Xoff, self.pauses);
-        record.pause_frames(PauseEvent::XoffRefresh, self.renewals);
-        record.pause_frames(PauseEvent::Xon, self.resumes);
+        record.pause_frames(PauseEvent::Pause, self.pauses);
+        record.pause_frames(PauseEvent::Refresh, self.renewals);
+        record.pause_frames(PauseEvent::Resume, self.resumes);
     }
 }
 

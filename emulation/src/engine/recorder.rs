@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use fabric_core::drop_reason::{self, DropReason};
-use fabric_core::hop_control::PauseLevel;
+use fabric_core::drop_reason::{DropClass, DropReason};
+use fabric_core::hop_control::PauseEvent;
 use fabric_core::lossy::state::ONE_QUEUE;
+use fabric_core::port_state::PortState;
 use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    BufferLevel, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
-    PortStateRow, QueuePauseRow, QueueRow, RateRow, Record, Recorded, ResultsError, StateCause,
-    StormTraffic, WatchdogRow, WireLogRecord,
+    BufferLevel, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow, HeldFlowRow,
+    LinkDelayRow, LossyQueueRow, PauseReceived, PauseRow, PortStateRow, QueuePauseRow, QueueRow,
+    RateRow, Record, Recorded, ResultsError, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
+use switch_user::switch::Storm;
 use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::Flow;
@@ -122,11 +122,11 @@ impl<'a> Recorder<'a> {
                 self.misdelivered.push(format!("flow {flow} completed, but {has}"));
                 Ok(())
             }
-            Note::Told { port, classes, event, victim, reason } => {
-                self.told(entry, port, classes, event, victim, reason)
+            Note::Told { port, classes, event, state, reason } => {
+                self.told(entry, port, classes, event, state, reason)
             }
-            Note::StateChanged { port, priority, change } => {
-                let row = port_state_row(time, node, port, priority, change);
+            Note::StateChanged { port, priority, cause } => {
+                let row = PortStateRow { time, node, port, priority, cause };
                 record.port_state(&row, certain_at(time))
             }
             Note::QueueTold { port, queue, paused, reason } => {
@@ -247,7 +247,6 @@ impl<'a> Recorder<'a> {
         let fabric = scenario.fabric();
         let Storm { port, priority, detected, restored, .. } = *storm;
         let action = scenario.switch.watchdog.map_or("", |watchdog| watchdog.action.name());
-        let traffic = |Traffic { packets, bytes }| StormTraffic { packets, bytes };
         let row = WatchdogRow {
             detected: detected.to_nanos(),
             restored: restored.map(Picos::to_nanos),
@@ -256,10 +255,10 @@ impl<'a> Recorder<'a> {
             peer: &fabric.node(fabric.peer(node, port).node).name,
             priority: priority.number(),
             action,
-            waiting: traffic(storm.waiting),
-            egress_dropped: traffic(storm.egress_dropped),
-            ingress_dropped: traffic(storm.ingress_dropped),
-            forwarded: traffic(storm.forwarded),
+            waiting: storm.waiting,
+            egress_dropped: storm.egress_dropped,
+            ingress_dropped: storm.ingress_dropped,
+            forwarded: storm.forwarded,
         };
         record.storm(&row, now.to_nanos())
     }
@@ -270,8 +269,8 @@ impl<'a> Recorder<'a> {
         entry: &Entry,
         port: u16,
         classes: u8,
-        event: ControlEvent,
-        victim: Option<bool>,
+        event: PauseEvent,
+        state: Option<PortState>,
         reason: Reason,
     ) -> Result<(), ResultsError> {
         let fabric = self.scenario.fabric();
@@ -284,13 +283,12 @@ impl<'a> Recorder<'a> {
                 peer: &fabric.node(peer.node).name,
                 peer_port: peer.port,
                 priority: priority.number(),
-                event: pause_event(event),
-                level: pause_level(reason.level),
+                event,
+                level: reason.level,
                 occupancy: Bytes(reason.occupancy),
                 threshold: Bytes(reason.threshold),
                 shared_free: Bytes(reason.shared_free),
-                state: victim
-                    .map(|victim| if victim { PortState::Victim } else { PortState::Normal }),
+                state,
             })?;
         }
         Ok(())
@@ -300,8 +298,7 @@ impl<'a> Recorder<'a> {
 impl Recorder<'_> {
     /// Counts lossless packets that a switch drops, except for drops that the scenario asks for.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
-        use drop_reason::DropClass::{Injected, Watchdog};
-        if matches!(reason.class(), Injected | Watchdog) {
+        if matches!(reason.class(), DropClass::Injected | DropClass::Watchdog) {
             return;
         }
         let is_lossless = |priority| self.scenario.switch.lossless.contains(priority);
@@ -345,22 +342,6 @@ fn rate_row<'a>(
     }
 }
 
-fn port_state_row(
-    time: Nanos,
-    node: &str,
-    port: u16,
-    priority: Option<u8>,
-    change: StateChange,
-) -> PortStateRow<'_> {
-    let cause = match change {
-        StateChange::Fast => StateCause::Fast,
-        StateChange::Resumed => StateCause::Resume,
-        StateChange::Slow => StateCause::Slow,
-        StateChange::Paused => StateCause::Pause,
-    };
-    PortStateRow { time, node, port, priority, cause }
-}
-
 fn link_delay_row<'a>(
     time: Nanos,
     (node, port): (&'a str, u16),
@@ -386,8 +367,7 @@ fn drop_row(
     reason: DropReason,
     length: u32,
 ) -> DropRow<'_> {
-    let (class, bytes) = (drop_class(reason), Bytes(length.into()));
-    DropRow { time, node, port, priority, reason: reason.name(), class, bytes }
+    DropRow { time, node, port, priority, bytes: Bytes(length.into()), reason }
 }
 
 fn lossy_queue_row<'a>(
@@ -424,33 +404,4 @@ fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
 /// Comment of a dropped frame in a capture.
 pub fn capture_comment(reason: DropReason) -> String {
     format!("dropped: {}", reason.name())
-}
-
-/// Cause of a drop, as named in results.
-pub fn drop_class(reason: DropReason) -> DropClass {
-    match reason.class() {
-        drop_reason::DropClass::Policy => DropClass::Policy,
-        drop_reason::DropClass::Frame => DropClass::Frame,
-        drop_reason::DropClass::Ignored => DropClass::Ignored,
-        drop_reason::DropClass::Substrate => DropClass::Substrate,
-        drop_reason::DropClass::Injected => DropClass::Injected,
-        drop_reason::DropClass::Watchdog => DropClass::Watchdog,
-    }
-}
-
-/// Level that decided, as named in results.
-pub(super) fn pause_level(level: PauseLevel) -> results::PauseLevel {
-    match level {
-        PauseLevel::Queue => results::PauseLevel::Queue,
-        PauseLevel::Port => results::PauseLevel::Port,
-    }
-}
-
-/// Kind of a control frame, as named in results.
-fn pause_event(event: ControlEvent) -> PauseEvent {
-    match event {
-        ControlEvent::Pause => PauseEvent::Xoff,
-        ControlEvent::Resume => PauseEvent::Xon,
-        ControlEvent::Renewal => PauseEvent::XoffRefresh,
-    }
 }

@@ -3,14 +3,15 @@
 use std::convert::Infallible;
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{FlowList, HopControl, LINE_RATE, Order};
+use fabric_core::hop_control::{FlowList, HopControl, LINE_RATE, Order, PauseEvent};
+use fabric_core::port_state::{PortState, StateCause};
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
 use results::{Measurements, Occupancy, PoolLevels, QueueLengths};
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, StateChange, Storm};
+use switch_user::switch::{Admitted, Departed, Observer, Storm};
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::{Bytes, Picos};
@@ -207,7 +208,7 @@ impl Observer for SwitchRecorder<'_> {
         Ok(())
     }
 
-    fn control_queued(&mut self, event: ControlEvent) {
+    fn control_queued(&mut self, event: PauseEvent) {
         self.journal.frames.count(event);
     }
 
@@ -217,10 +218,10 @@ impl Observer for SwitchRecorder<'_> {
         port: u16,
         order: &Order,
         classes: u8,
-        event: ControlEvent,
-        victim: Option<bool>,
+        event: PauseEvent,
+        state: Option<PortState>,
     ) -> Result<(), Infallible> {
-        let what = Note::Told { port, classes, event, victim, reason: order.into() };
+        let what = Note::Told { port, classes, event, state, reason: order.into() };
         self.journal.note(now, self.followed.node, what);
         Ok(())
     }
@@ -283,10 +284,10 @@ impl Observer for SwitchRecorder<'_> {
         now: Picos,
         port: u16,
         priority: Option<Priority>,
-        change: StateChange,
+        cause: StateCause,
     ) -> Result<(), Infallible> {
         let priority = priority.map(Priority::number);
-        self.journal.note(now, self.followed.node, Note::StateChanged { port, priority, change });
+        self.journal.note(now, self.followed.node, Note::StateChanged { port, priority, cause });
         Ok(())
     }
 

@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use std::fmt;
 
 use fabric_core::drop_reason::{DropClass, DropReason};
-use fabric_core::hop_control::Order;
+use fabric_core::hop_control::{Order, PauseEvent};
+use fabric_core::port_state::PortState;
 use serde::Serialize;
-use switch_user::switch::{ControlEvent, Observer, Switch};
+use switch_user::switch::{Observer, Switch};
 use units::Picos;
 
 use super::port::Port;
@@ -58,14 +59,14 @@ impl Observer for Counts {
         port: u16,
         _: &Order,
         classes: u8,
-        event: ControlEvent,
-        _: Option<bool>,
+        event: PauseEvent,
+        _: Option<PortState>,
     ) -> Result<(), Infallible> {
         let of_port = &mut self.ports[usize::from(port)];
         let counter = match event {
-            ControlEvent::Pause => &mut of_port.paused,
-            ControlEvent::Renewal => &mut of_port.renewed,
-            ControlEvent::Resume => &mut of_port.resumed,
+            PauseEvent::Pause => &mut of_port.paused,
+            PauseEvent::Refresh => &mut of_port.renewed,
+            PauseEvent::Resume => &mut of_port.resumed,
         };
         *counter += u64::from(classes.count_ones());
         Ok(())

@@ -1,7 +1,8 @@
 //! Trait by which a driver is notified of a switch's events.
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{FlowList, HopControl, Order};
+use fabric_core::hop_control::{FlowList, HopControl, Order, PauseEvent};
+use fabric_core::port_state::{PortState, StateCause};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use units::{Bytes, Picos};
@@ -9,44 +10,6 @@ use units::{Bytes, Picos};
 use super::Storm;
 use crate::link_delay::Measurement;
 use crate::tables::SwitchTables;
-
-/// Reason for a hop control frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlEvent {
-    /// A queue or port turned OFF.
-    Pause,
-    /// A queue or port turned ON.
-    Resume,
-    /// A pause continues and is renewed.
-    Renewal,
-}
-
-impl ControlEvent {
-    /// The event of an order that an arrival or a departure caused.
-    pub(super) fn of(order: &Order) -> Self {
-        if order.resumes { Self::Resume } else { Self::Pause }
-    }
-}
-
-/// Reason for the change of a port or ingress queue to victim or normal (SPFC, Fig. 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateChange {
-    /// Victim: enough bytes have departed in the period.
-    Fast,
-    /// Victim: the neighbour resumes, and enough bytes had departed.
-    Resumed,
-    /// Normal: too few bytes departed in a whole period.
-    Slow,
-    /// Normal: the port or queue has paused its neighbour.
-    Paused,
-}
-
-impl StateChange {
-    /// True if the state is now victim.
-    pub const fn to_victim(self) -> bool {
-        matches!(self, Self::Fast | Self::Resumed)
-    }
-}
 
 /// A packet that was buffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,18 +88,18 @@ pub trait Observer {
     }
 
     /// A hop control frame was queued.
-    fn control_queued(&mut self, _event: ControlEvent) {}
+    fn control_queued(&mut self, _event: PauseEvent) {}
 
-    /// A PFC frame for `classes` was queued at `port`, for the reasons in `order`. `victim`, if the
-    /// scheme has states, is true if the port or the ingress queue was a victim at that time.
+    /// A PFC frame for `classes` was queued at `port`, for the reasons in `order`. `state`, if the
+    /// scheme has states, is the state of the port or the ingress queue at that time.
     fn classes_told(
         &mut self,
         _now: Picos,
         _port: u16,
         _order: &Order,
         _classes: u8,
-        _event: ControlEvent,
-        _victim: Option<bool>,
+        _event: PauseEvent,
+        _state: Option<PortState>,
     ) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -189,7 +152,7 @@ pub trait Observer {
         _now: Picos,
         _port: u16,
         _priority: Option<Priority>,
-        _change: StateChange,
+        _change: StateCause,
     ) -> Result<(), Self::Error> {
         Ok(())
     }

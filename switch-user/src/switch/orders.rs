@@ -3,14 +3,14 @@
 //! An order of an arrival comes as a record with the frame that eBPF has built. An order of a departure is a plain
 //! value, whose frame is built when it is sent.
 
-use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseEvent, PauseLevel};
 use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::{Ingress, Scheme};
 use units::Picos;
 
 use super::port::ControlFrame;
 use super::timers::Timer;
-use super::{ControlEvent, Departed, Observer, Switch, superseded};
+use super::{Departed, Observer, Switch, superseded};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Handles a hop control frame that was received at `at` and that the pipeline has applied to the tables.
@@ -48,7 +48,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     ) -> Result<(), O::Error> {
         observer.pauses_tested(now, &self.tables, port);
         for (order, built) in orders {
-            self.send_order(now, port, order, ControlEvent::of(order), *built, observer)?;
+            self.send_order(now, port, order, event_of(order), *built, observer)?;
             if let HopControl::Classes(pauses) = order.control
                 && !self.states.is_empty()
             {
@@ -73,7 +73,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let class = priority.unwrap_or(Priority::of_bits(lossless.trailing_zeros()));
         let Some(order) = self.renewal(now, port, class, level, pause) else { return Ok(()) };
         observer.pauses_tested(now, &self.tables, port);
-        let event = if order.resumes { ControlEvent::Resume } else { ControlEvent::Renewal };
+        let event = if order.resumes { PauseEvent::Resume } else { PauseEvent::Refresh };
         self.send_order(now, port, &order, event, None, observer)?;
         if self.states.is_empty() {
             return Ok(());
@@ -123,7 +123,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     ) -> Result<(), O::Error> {
         let orders = std::mem::take(&mut self.orders);
         for order in &orders {
-            self.send_order(now, port, order, ControlEvent::of(order), None, observer)?;
+            self.send_order(now, port, order, event_of(order), None, observer)?;
         }
         self.orders = orders;
         self.orders.clear();
@@ -138,7 +138,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         now: Picos,
         port: u16,
         order: &Order,
-        event: ControlEvent,
+        event: PauseEvent,
         built: Option<F>,
         observer: &mut O,
     ) -> Result<(), O::Error> {
@@ -162,8 +162,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return self.tell_resume(now, port, order, &pauses, observer);
         }
         observer.control_queued(event);
-        let victim = self.was_victim(port, pauses.named, event);
-        observer.classes_told(now, port, order, pauses.named, event, victim)?;
+        let state = self.state_before(port, pauses.named, event);
+        observer.classes_told(now, port, order, pauses.named, event, state)?;
         let due = now + self.config.ports[usize::from(port)].refresh_period;
         match level {
             PauseLevel::Port => {
@@ -190,25 +190,26 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer: &mut O,
     ) -> Result<(), O::Error> {
         let resumes_any = pauses.resumed() != 0;
-        observer.control_queued(if resumes_any {
-            ControlEvent::Resume
-        } else {
-            ControlEvent::Renewal
-        });
-        let (classes, event) = (pauses.resumed(), ControlEvent::Resume);
-        let victim = self.was_victim(port, classes, event);
-        observer.classes_told(now, port, order, classes, event, victim)?;
+        observer.control_queued(if resumes_any { PauseEvent::Resume } else { PauseEvent::Refresh });
+        let (classes, event) = (pauses.resumed(), PauseEvent::Resume);
+        let state = self.state_before(port, classes, event);
+        observer.classes_told(now, port, order, classes, event, state)?;
         let due = now + self.config.ports[usize::from(port)].refresh_period;
         for class in priority::of_mask(pauses.paused()) {
             let pause = self.tables.ingress(port.into(), class).pauses.load();
             let renewed = self
                 .renewal(now, port, class, PauseLevel::Queue, pause)
                 .expect("its queue is OFF and its port is ON");
-            let (classes, event) = (class.bit(), ControlEvent::Renewal);
-            let victim = self.was_victim(port, classes, event);
-            observer.classes_told(now, port, &renewed, classes, event, victim)?;
+            let (classes, event) = (class.bit(), PauseEvent::Refresh);
+            let state = self.state_before(port, classes, event);
+            observer.classes_told(now, port, &renewed, classes, event, state)?;
             self.timers.set(due, Timer::PauseRefresh { port, priority: Some(class), pause });
         }
         Ok(())
     }
+}
+
+/// The decision of an order that an arrival or a departure caused.
+pub(super) fn event_of(order: &Order) -> PauseEvent {
+    if order.resumes { PauseEvent::Resume } else { PauseEvent::Pause }
 }

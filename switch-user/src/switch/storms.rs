@@ -14,7 +14,7 @@ use fabric_core::policy::StormAction;
 use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::Scheme;
 use fabric_core::tables::Tables;
-use fabric_core::watchdog as effect;
+use fabric_core::watchdog::{self as effect, Traffic};
 use units::Picos;
 
 use super::timers::Timer;
@@ -22,26 +22,6 @@ use super::{Departed, Discarded, DroppedPacket, Observer, Switch, port_number};
 use crate::tables::SwitchTables;
 use crate::traffic_manager::Selection;
 use crate::watchdog::{Change, Watchdog, WatchdogConfig};
-
-/// A number of packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Number of packets.
-    pub packets: u64,
-    /// Bytes of the packets.
-    pub bytes: u64,
-}
-
-impl Traffic {
-    fn add(&mut self, length: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(length);
-    }
-
-    fn since(self, earlier: Self) -> Self {
-        Self { packets: self.packets - earlier.packets, bytes: self.bytes - earlier.bytes }
-    }
-}
 
 /// A storm: a (port, priority) that the neighbour pauses without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

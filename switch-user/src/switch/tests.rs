@@ -11,12 +11,14 @@ mod verdicts;
 use fabric_core::cell::Sharing;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
-use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseEvent, PauseLevel};
 use fabric_core::map_abi::{self, FIRST_HOST_ADDRESS, address_to_u64, port_shift};
 use fabric_core::policy::{MarkingScheme, StormAction, ThresholdScheme};
+use fabric_core::port_state::{PortState, StateCause};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, one_per_priority};
 use fabric_core::scheme::{Room, SchemeSettings};
+use fabric_core::watchdog::Traffic;
 use units::{BitsPerSecond, Bytes, FrameTime, Nanos};
 
 use super::*;

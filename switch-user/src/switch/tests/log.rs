@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::hop_control::{HopControl, Order, PauseEvent};
+use fabric_core::port_state::{PortState, StateCause};
 use units::Bytes;
 
 use super::super::*;
@@ -24,20 +25,20 @@ pub(super) enum Told {
         port: u16,
         control: HopControl,
     },
-    Queued(ControlEvent),
+    Queued(PauseEvent),
     Classes {
         port: u16,
         classes: u8,
-        event: ControlEvent,
+        event: PauseEvent,
         pause: u32,
     },
     PauseRenewed(u16),
     /// Follows `Classes`, if the scheme has states.
-    Victim(bool),
+    Before(PortState),
     State {
         port: u16,
         priority: Option<Priority>,
-        change: StateChange,
+        change: StateCause,
     },
     Headroom {
         port: u16,
@@ -101,7 +102,7 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn control_queued(&mut self, event: ControlEvent) {
+    fn control_queued(&mut self, event: PauseEvent) {
         self.0.push(Told::Queued(event));
     }
 
@@ -111,11 +112,11 @@ impl Observer for Log {
         port: u16,
         order: &Order,
         classes: u8,
-        event: ControlEvent,
-        victim: Option<bool>,
+        event: PauseEvent,
+        state: Option<PortState>,
     ) -> Result<(), Infallible> {
         self.0.push(Told::Classes { port, classes, event, pause: order.pause });
-        self.0.extend(victim.map(Told::Victim));
+        self.0.extend(state.map(Told::Before));
         Ok(())
     }
 
@@ -124,7 +125,7 @@ impl Observer for Log {
         _now: Picos,
         port: u16,
         priority: Option<Priority>,
-        change: StateChange,
+        change: StateCause,
     ) -> Result<(), Infallible> {
         self.0.push(Told::State { port, priority, change });
         Ok(())

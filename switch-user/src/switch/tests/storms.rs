@@ -67,8 +67,8 @@ fn what_waits_is_dropped_and_whom_it_had_paused_is_resumed() {
     let dropped = Told::Dropped { port: IN, reason, priority: Some(CLASS), length: LENGTH };
     let left = departed([IN, OUT], LENGTH);
     let resumed =
-        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Resume, pause: 1 };
-    let queued = Told::Queued(ControlEvent::Resume);
+        Told::Classes { port: IN, classes: CLASS.bit(), event: PauseEvent::Resume, pause: 1 };
+    let queued = Told::Queued(PauseEvent::Resume);
     let now = Storm { egress_dropped: some(3), ..storm() };
     let told = [left, queued, resumed, dropped, left, dropped, left, dropped, Told::Detected(now)];
     assert_eq!(bench.told(), told, "it turns ON when two packets are left");
@@ -243,12 +243,12 @@ fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
     for _ in 0..12 {
         bench.packet(Picos(0), [IN, OUT], CLASS, 9000);
     }
-    assert_eq!(states(&mut bench), [(IN, StateChange::Fast), (IN, StateChange::Paused)]);
+    assert_eq!(states(&mut bench), [(IN, StateCause::Fast), (IN, StateCause::Pause)]);
     bench.paused(START, OUT, CLASS.bit(), u16::MAX);
     for look in 1..=3 {
         while bench.due(Picos(look * LOOK.0)).is_some() {}
     }
-    assert_eq!(states(&mut bench), [(IN, StateChange::Resumed)]);
+    assert_eq!(states(&mut bench), [(IN, StateCause::Resume)]);
     assert!(bench.deadlines().contains(&Picos(1_000_000)), "the end of the period");
 }
 
