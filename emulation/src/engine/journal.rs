@@ -1,62 +1,21 @@
 //! Notes of events in a part of the fabric during a window. The record receives them in the order of (time, node).
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{FlowList, Order, PauseEvent, PauseLevel};
-use fabric_core::port_state::{PortState, StateCause};
+use fabric_core::hop_control::PauseEvent;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{QueueKind, Record, TableRows};
-use switch_user::link_delay::Measurement;
-use switch_user::switch::Storm;
+use switch_user::switch::Event;
 use topology::{NodeId, WireId};
 use units::{Bytes, Nanos, Picos};
 
 use super::host_node::Completion;
 
-/// Reason for a message to a neighbour, as results have it.
-#[derive(Clone, Copy, Debug)]
-pub struct Reason {
-    /// Level whose occupancy decided.
-    pub level: PauseLevel,
-    /// The occupancy in bytes.
-    pub occupancy: u64,
-    /// The threshold in bytes.
-    pub threshold: u64,
-    /// Free bytes of the shared pool.
-    pub shared_free: u64,
-}
-
-impl From<&Order> for Reason {
-    fn from(order: &Order) -> Self {
-        Self {
-            level: order.level,
-            occupancy: order.occupancy_bytes,
-            threshold: order.threshold_bytes,
-            shared_free: order.shared_free_bytes,
-        }
-    }
-}
-
-/// A decision to pause or resume flows of a neighbour.
-#[derive(Clone, Debug)]
-pub struct FlowsTold {
-    /// The port at which the neighbour is.
-    pub port: u16,
-    /// Priority of the flows.
-    pub priority: u8,
-    /// True if they are paused.
-    pub paused: bool,
-    /// The flows.
-    pub flows: FlowList,
-    /// Bytes of the ingress queue.
-    pub occupancy: u64,
-    /// Threshold for this occupancy, bytes.
-    pub threshold: u64,
-}
-
-/// An event.
+/// An event of a node, or a sample.
 #[derive(Clone, Debug)]
 pub enum Note {
+    /// An event of a switch.
+    Switch(Event),
     /// Payload of a flow arrived in order.
     Delivered {
         /// The flow.
@@ -87,52 +46,6 @@ pub enum Note {
         /// Bytes sent.
         bytes: u64,
     },
-    /// A decision to pause or resume classes.
-    Told {
-        /// The port at which the neighbour is.
-        port: u16,
-        /// The classes.
-        classes: u8,
-        /// The decision.
-        event: PauseEvent,
-        /// State of the port or queue; `None` if the scheme has no states.
-        state: Option<PortState>,
-        /// Reason for the decision.
-        reason: Reason,
-    },
-    /// A decision to pause or resume a queue of a neighbour.
-    QueueTold {
-        /// The port at which the neighbour is.
-        port: u16,
-        /// The neighbour's queue.
-        queue: u8,
-        /// True if the queue is paused.
-        paused: bool,
-        /// Reason for the decision.
-        reason: Reason,
-    },
-    /// A decision on the rate of a neighbour.
-    RateTold {
-        /// The port at which the neighbour is.
-        port: u16,
-        /// The priority.
-        priority: u8,
-        /// The rate; 0 for the rate of the link.
-        kilobits_per_second: u32,
-        /// Reason for the decision.
-        reason: Reason,
-    },
-    /// A decision to pause or resume flows of a neighbour.
-    FlowsTold(Box<FlowsTold>),
-    /// A port, or an ingress queue, has become a victim or normal.
-    StateChanged {
-        /// The port.
-        port: u16,
-        /// Priority of the ingress queue; `None` for a port.
-        priority: Option<u8>,
-        /// Cause of the change.
-        cause: StateCause,
-    },
     /// A pause of a queue arrived, and stops a flow.
     Held {
         /// The port of the queue.
@@ -142,7 +55,7 @@ pub enum Note {
         /// The flow.
         flow: u32,
     },
-    /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is not after its
+    /// A host received a class of a PFC frame; the pause ends at `until`, which for a RESUME is not after its
     /// arrival.
     PauseReceived {
         /// The wire.
@@ -161,17 +74,6 @@ pub enum Note {
         /// The classes, a bit each.
         paused: u8,
     },
-    /// A switch dropped a frame.
-    Dropped {
-        /// Port at which it arrived.
-        port: u16,
-        /// Its priority, if it is a packet.
-        priority: Option<u8>,
-        /// Reason for the drop.
-        reason: DropReason,
-        /// Its length.
-        length: u32,
-    },
     /// A fault lost a frame.
     Lost {
         /// The wire.
@@ -184,25 +86,6 @@ pub enum Note {
         is_pause: bool,
         /// Place of the loss: at its arrival, if its FCS was wrong, or else on the wire.
         reason: DropReason,
-    },
-    /// A switch has detected a PFC storm. Boxed to keep notes short.
-    StormDetected(
-        #[cfg_attr(
-            not(feature = "kernel"),
-            expect(dead_code, reason = "live fabrics tell of it at once, runs when it is over")
-        )]
-        Box<Storm>,
-    ),
-    /// A PFC storm is over.
-    StormRestored(Box<Storm>),
-    /// A link was measured, or its measurement is out of date.
-    LinkDelay {
-        /// The port.
-        port: u16,
-        /// The headroom of its ingress queues.
-        headroom: Bytes,
-        /// Result of the measurement; `None` if it is out of date.
-        measured: Option<Measurement>,
     },
     /// Max occupancy of a switch between two samples, if it exceeds both samples.
     SampledPeak {

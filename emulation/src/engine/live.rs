@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use results::{DeadlineCount, FidelitySummary, ResultsError, RunEnd};
 use scenario::CaptureFilter;
+use switch_user::switch::Event;
 use topology::{HostId, WireId};
 use units::Picos;
 
@@ -412,7 +413,14 @@ impl<W: Wires> Engine<'_, W> {
                     pauses.receive(wire, priority, entry.at.to_nanos(), until);
                 }
             }
-            Note::StormDetected(ref storm) | Note::StormRestored(ref storm) => {
+            Note::Switch(Event::PauseReceived { port, priority, until, .. }) => {
+                if let Some(pauses) = &mut self.live.pauses {
+                    let wire = self.scenario.fabric().node(entry.node).ports[usize::from(port)];
+                    let (wire, priority) = (wire.reverse(), priority.number());
+                    pauses.receive(wire, priority, entry.at.to_nanos(), until);
+                }
+            }
+            Note::Switch(Event::StormDetected(ref storm) | Event::StormRestored(ref storm)) => {
                 self.tell_of_storm(entry, storm);
             }
             _ => {}

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::{DropClass, DropReason};
-use fabric_core::hop_control::PauseEvent;
+use fabric_core::hop_control::{HopControl, LINE_RATE};
 use fabric_core::lossy::state::ONE_QUEUE;
-use fabric_core::port_state::PortState;
-use fabric_core::priority;
+use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
@@ -15,14 +14,13 @@ use results::{
     RateRow, Record, Recorded, ResultsError, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
-use switch_user::link_delay::Measurement;
-use switch_user::switch::Storm;
+use switch_user::switch::{Event, Storm};
 use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::Flow;
 
 use super::LONGEST_WINDOW;
-use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
+use super::journal::{Entry, LossySample, Note, SampledCounter};
 use super::told_flows::ToldFlows;
 
 /// The instant that a run has completely processed when it has reached `time`: nodes may have run on to the end of
@@ -122,25 +120,7 @@ impl<'a> Recorder<'a> {
                 self.misdelivered.push(format!("flow {flow} completed, but {has}"));
                 Ok(())
             }
-            Note::Told { port, classes, event, state, reason } => {
-                self.told(entry, port, classes, event, state, reason)
-            }
-            Note::StateChanged { port, priority, cause } => {
-                let row = PortStateRow { time, node, port, priority, cause };
-                record.port_state(&row, certain_at(time))
-            }
-            Note::QueueTold { port, queue, paused, reason } => {
-                let told = (node, port, peer(port));
-                record.add(&queue_pause_row(time, told, queue, paused, reason))
-            }
-            Note::RateTold { port, priority, kilobits_per_second, reason } => {
-                let told = (node, port, peer(port));
-                record.add(&rate_row(time, told, priority, kilobits_per_second, reason))
-            }
-            Note::FlowsTold(ref told) => {
-                let rows = self.told_flows.tell(scenario, entry, told);
-                rows.iter().try_for_each(|row| record.add(row))
-            }
+            Note::Switch(ref event) => self.switch_event(entry, event),
             Note::SampledTables { port, rows } => {
                 record.flow_tables(&FlowTablesRow { time, node, port, rows });
                 Ok(())
@@ -151,21 +131,11 @@ impl<'a> Recorder<'a> {
             Note::PauseReceived { wire, priority, until, quanta } => {
                 self.pause_received(entry, wire, priority, (until, quanta))
             }
-            Note::Dropped { port, priority, reason, length } => {
-                self.count_drop(entry.node, priority, reason);
-                self.record.add(&drop_row(time, node, Some(port), priority, reason, length))
-            }
             Note::Lost { wire, priority, length, is_pause, reason } => {
                 if is_pause {
                     self.count_lost_pause(fabric.wire(wire).from);
                 }
                 self.lost(entry, wire, (priority, reason, length))
-            }
-            Note::StormDetected(_) => Ok(()),
-            Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
-            Note::LinkDelay { port, headroom, measured } => {
-                let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
-                record.add(&link_delay_row(time, (node, port), peer, headroom, measured))
             }
             Note::Sampled(ref counters) => {
                 counters.iter().try_for_each(|counter| record.add(&queue_row(time, node, counter)))
@@ -262,40 +232,94 @@ impl<'a> Recorder<'a> {
         };
         record.storm(&row, now.to_nanos())
     }
-
-    /// Records a decision to pause or resume classes.
-    fn told(
-        &mut self,
-        entry: &Entry,
-        port: u16,
-        classes: u8,
-        event: PauseEvent,
-        state: Option<PortState>,
-        reason: Reason,
-    ) -> Result<(), ResultsError> {
-        let fabric = self.scenario.fabric();
-        let peer = fabric.peer(entry.node, port);
-        for priority in priority::of_mask(classes) {
-            self.record.add(&PauseRow {
-                time: entry.at.to_nanos(),
-                node: &fabric.node(entry.node).name,
-                port,
-                peer: &fabric.node(peer.node).name,
-                peer_port: peer.port,
-                priority: priority.number(),
-                event,
-                level: reason.level,
-                occupancy: Bytes(reason.occupancy),
-                threshold: Bytes(reason.threshold),
-                shared_free: Bytes(reason.shared_free),
-                state,
-            })?;
-        }
-        Ok(())
-    }
 }
 
 impl Recorder<'_> {
+    /// Adds the rows of a switch's event.
+    fn switch_event(&mut self, entry: &Entry, event: &Event) -> Result<(), ResultsError> {
+        let fabric = self.scenario.fabric();
+        let (time, node) = (entry.at.to_nanos(), fabric.node(entry.node).name.as_str());
+        let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
+        match *event {
+            Event::Pause { port, classes, event, state, ref order } => priority::of_mask(classes)
+                .try_for_each(|priority| {
+                    self.record.add(&PauseRow {
+                        time,
+                        node,
+                        port,
+                        peer: peer(port),
+                        peer_port: fabric.peer(entry.node, port).port,
+                        priority: priority.number(),
+                        event,
+                        level: order.level,
+                        occupancy: Bytes(order.occupancy_bytes),
+                        threshold: Bytes(order.threshold_bytes),
+                        shared_free: Bytes(order.shared_free_bytes),
+                        state,
+                    })
+                }),
+            Event::Ordered { port, ref order } => match order.control {
+                HopControl::Queue { queue, paused } => self.record.add(&QueuePauseRow {
+                    time,
+                    node,
+                    port,
+                    peer: peer(port),
+                    queue: queue.number(),
+                    paused,
+                    length: Bytes(order.occupancy_bytes),
+                    threshold: Bytes(order.threshold_bytes),
+                }),
+                HopControl::Rate { priority, kilobits_per_second: rate } => {
+                    let limit = BitsPerSecond(u64::from(rate) * 1000);
+                    self.record.add(&RateRow {
+                        time,
+                        node,
+                        port,
+                        peer: peer(port),
+                        priority: priority.number(),
+                        rate: (rate != LINE_RATE).then_some(limit),
+                        occupancy: Bytes(order.occupancy_bytes),
+                        threshold: Bytes(order.threshold_bytes),
+                    })
+                }
+                HopControl::Flows { .. } => {
+                    let rows = self.told_flows.tell(self.scenario, entry, port, order);
+                    rows.iter().try_for_each(|row| self.record.add(row))
+                }
+                HopControl::Classes(_) | HopControl::Queues { .. } => Ok(()),
+            },
+            Event::PauseReceived { port, priority, until, quanta } => {
+                let wire = fabric.node(entry.node).ports[usize::from(port)].reverse();
+                self.pause_received(entry, wire, priority.number(), (until, quanta))
+            }
+            Event::Dropped { port, reason, priority, length } => {
+                let priority = priority.map(Priority::number);
+                self.count_drop(entry.node, priority, reason);
+                self.record.add(&drop_row(time, node, Some(port), priority, reason, length))
+            }
+            Event::StateChanged { port, priority, cause } => {
+                let priority = priority.map(Priority::number);
+                let row = PortStateRow { time, node, port, priority, cause };
+                self.record.port_state(&row, certain_at(time))
+            }
+            Event::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
+            Event::HeadroomChanged { port, headroom, measured } => self.record.add(&LinkDelayRow {
+                time,
+                node,
+                port,
+                peer: peer(port),
+                link_delay: measured.map(|measured| measured.link_delay()),
+                response: measured.map(|measured| measured.response),
+                headroom,
+            }),
+            Event::Admitted(_)
+            | Event::Departed(_)
+            | Event::PfcQueued(_)
+            | Event::PausesTested { .. }
+            | Event::StormDetected(_) => Ok(()),
+        }
+    }
+
     /// Counts lossless packets that a switch drops, except for drops that the scenario asks for.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
         if matches!(reason.class(), DropClass::Injected | DropClass::Watchdog) {
@@ -308,50 +332,6 @@ impl Recorder<'_> {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
     }
-}
-
-fn queue_pause_row<'a>(
-    time: Nanos,
-    (node, port, peer): (&'a str, u16, &'a str),
-    queue: u8,
-    paused: bool,
-    reason: Reason,
-) -> QueuePauseRow<'a> {
-    let (length, threshold) = (Bytes(reason.occupancy), Bytes(reason.threshold));
-    QueuePauseRow { time, node, port, peer, queue, paused, length, threshold }
-}
-
-/// Row of a rate; 0 kbit/s stands for the rate of the link.
-fn rate_row<'a>(
-    time: Nanos,
-    (node, port, peer): (&'a str, u16, &'a str),
-    priority: u8,
-    kilobits_per_second: u32,
-    reason: Reason,
-) -> RateRow<'a> {
-    let rate = u64::from(kilobits_per_second) * 1000;
-    RateRow {
-        time,
-        node,
-        port,
-        peer,
-        priority,
-        rate: (rate != 0).then_some(BitsPerSecond(rate)),
-        occupancy: Bytes(reason.occupancy),
-        threshold: Bytes(reason.threshold),
-    }
-}
-
-fn link_delay_row<'a>(
-    time: Nanos,
-    (node, port): (&'a str, u16),
-    peer: &'a str,
-    headroom: Bytes,
-    measured: Option<Measurement>,
-) -> LinkDelayRow<'a> {
-    let link_delay = measured.map(|measured| measured.link_delay());
-    let response = measured.map(|measured| measured.response);
-    LinkDelayRow { time, node, port, peer, link_delay, response, headroom }
 }
 
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {

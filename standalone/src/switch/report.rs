@@ -1,14 +1,13 @@
 //! Reports of a switch, as text and as JSON.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fmt;
 
 use fabric_core::drop_reason::{DropClass, DropReason};
-use fabric_core::hop_control::{Order, PauseEvent};
-use fabric_core::port_state::PortState;
+use fabric_core::hop_control::PauseEvent;
 use serde::Serialize;
-use switch_user::switch::{Observer, Switch};
+use switch_user::switch::{Event, Observer, Switch};
+use switch_user::tables::SwitchTables;
 use units::Picos;
 
 use super::port::Port;
@@ -51,17 +50,8 @@ impl Counts {
 }
 
 impl Observer for Counts {
-    type Error = Infallible;
-
-    fn classes_told(
-        &mut self,
-        _: Picos,
-        port: u16,
-        _: &Order,
-        classes: u8,
-        event: PauseEvent,
-        _: Option<PortState>,
-    ) -> Result<(), Infallible> {
+    fn event(&mut self, _: Picos, _: &SwitchTables, event: Event) {
+        let Event::Pause { port, classes, event, .. } = event else { return };
         let of_port = &mut self.ports[usize::from(port)];
         let counter = match event {
             PauseEvent::Pause => &mut of_port.paused,
@@ -69,7 +59,6 @@ impl Observer for Counts {
             PauseEvent::Resume => &mut of_port.resumed,
         };
         *counter += u64::from(classes.count_ones());
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use fabric_core::scheme::{IngressState, Scheme};
 use units::Picos;
 
 use super::timers::{Timer, Timers};
-use super::{Observer, Switch};
+use super::{Event, Observer, Switch};
 
 /// States that were reported to the observer.
 #[derive(Debug, Default)]
@@ -98,13 +98,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        let Some(state) = self.state(port, priority) else { return Ok(()) };
+    ) {
+        let Some(state) = self.state(port, priority) else { return };
         let Known { victim, paused, waits } = self.states.known[self.states.place(port, priority)];
         if (state.victim, state.paused) == (victim, paused) && waits >= victim {
-            return Ok(());
+            return;
         }
-        self.note_state(now, port, priority, &state, observer)
+        self.note_state(now, port, priority, &state, observer);
     }
 
     #[cold]
@@ -115,7 +115,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         priority: Priority,
         state: &IngressState,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         let place = self.states.place(port, priority);
         let known = &mut self.states.known[place];
         let before = std::mem::replace(
@@ -127,15 +127,16 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             self.timers.set_period_end(port, priority, state);
         }
         if state.victim == before.victim {
-            return Ok(());
+            return;
         }
-        let change = match *state {
+        let cause = match *state {
             IngressState { victim: true, .. } if before.paused => StateCause::Resume,
             IngressState { victim: true, .. } => StateCause::Fast,
             IngressState { paused: true, victim_before_pause: true, .. } => StateCause::Pause,
             _ => StateCause::Slow,
         };
-        observer.state_changed(now, port, self.states.priority(priority), change)
+        let priority = self.states.priority(priority);
+        observer.event(now, &self.tables, Event::StateChanged { port, priority, cause });
     }
 
     /// Handles the end of a victim's period.
@@ -145,11 +146,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         S::tick(&self.tables, self.config.policy, port.into(), priority, now.to_nanos());
         let place = self.states.place(port, priority);
         self.states.known[place].waits = false;
-        self.look_at_state(now, port, priority, observer)
+        self.look_at_state(now, port, priority, observer);
     }
 }
 

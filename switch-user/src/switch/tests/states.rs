@@ -20,9 +20,9 @@ fn bench(per: Per) -> Bench {
 
 impl Bench {
     /// Returns the new events about states, and about the pauses that belong to states.
-    fn told_of_states(&mut self) -> Vec<Told> {
+    fn told_of_states(&mut self) -> Vec<Event> {
         let mut told = self.told();
-        told.retain(|it| matches!(it, Told::Before(_) | Told::State { .. } | Told::Classes { .. }));
+        told.retain(|it| matches!(it, Event::StateChanged { .. } | Event::Pause { .. }));
         told
     }
 
@@ -35,12 +35,16 @@ impl Bench {
     }
 }
 
-const fn changed(priority: Option<Priority>, change: StateCause) -> Told {
-    Told::State { port: IN, priority, change }
+const fn changed(priority: Option<Priority>, cause: StateCause) -> Event {
+    Event::StateChanged { port: IN, priority, cause }
 }
 
-const fn pauses(event: PauseEvent) -> Told {
-    Told::Classes { port: IN, classes: CLASS.bit(), event, pause: 1 }
+/// Decision number `pause` about [`CLASS`] at a port that was in `state`.
+fn decided_in(state: PortState, event: PauseEvent, pause: u32) -> Event {
+    let Event::Pause { port, classes, order, .. } = decided(IN, CLASS.bit(), event, pause) else {
+        unreachable!("it is a pause")
+    };
+    Event::Pause { port, classes, event, state: Some(state), order }
 }
 
 #[test]
@@ -78,33 +82,21 @@ fn an_arrival_at_the_end_of_a_period_tells_it() {
 fn a_pause_tells_what_the_port_was_and_a_resume_what_it_is() {
     let mut bench = bench(Per::Port);
     bench.burst(Picos(0));
-    let told = bench.told_of_states();
-    assert_eq!(
-        told,
-        [pauses(PauseEvent::Pause), Told::Before(PortState::Normal)],
-        "it stays normal"
-    );
+    let paused = decided_in(PortState::Normal, PauseEvent::Pause, 1);
+    assert_eq!(bench.told_of_states(), [paused], "it stays normal");
     while bench.sends(Picos(0), OUT).is_some() {}
-    let [resume, victim, change] = bench.told_of_states()[..] else { panic!("three") };
-    assert_eq!(resume, pauses(PauseEvent::Resume));
     // One packet has left when it resumes, and the second makes it a victim.
-    assert_eq!(
-        [victim, change],
-        [Told::Before(PortState::Normal), changed(None, StateCause::Fast)]
-    );
+    let resumed = decided_in(PortState::Normal, PauseEvent::Resume, 1);
+    assert_eq!(bench.told_of_states(), [resumed, changed(None, StateCause::Fast)]);
 
     for _ in 0..12 {
         bench.packet(Picos(10), [IN, OUT], CLASS, LARGE);
     }
-    let told = bench.told_of_states();
-    let pause =
-        Told::Classes { port: IN, classes: CLASS.bit(), event: PauseEvent::Pause, pause: 2 };
-    assert_eq!(told, [pause, Told::Before(PortState::Victim), changed(None, StateCause::Pause)]);
+    let paused = decided_in(PortState::Victim, PauseEvent::Pause, 2);
+    assert_eq!(bench.told_of_states(), [paused, changed(None, StateCause::Pause)]);
     while bench.sends(Picos(20), OUT).is_some() {}
-    let resume =
-        Told::Classes { port: IN, classes: CLASS.bit(), event: PauseEvent::Resume, pause: 2 };
-    let told = bench.told_of_states();
-    assert_eq!(told, [resume, Told::Before(PortState::Victim), changed(None, StateCause::Resume)]);
+    let resumed = decided_in(PortState::Victim, PauseEvent::Resume, 2);
+    assert_eq!(bench.told_of_states(), [resumed, changed(None, StateCause::Resume)]);
 }
 
 /// Other packets have made room: the queue resumes when its PAUSE is due for renewal, in a period with enough
@@ -147,6 +139,6 @@ fn queues_with_states_of_their_own_are_told_by_priority() {
 fn schemes_without_states_tell_of_none() {
     let mut bench = Bench::new();
     bench.burst(Picos(0));
-    assert_eq!(bench.told_of_states(), [pauses(PauseEvent::Pause)]);
+    assert_eq!(bench.told_of_states(), [decided(IN, CLASS.bit(), PauseEvent::Pause, 1)]);
     assert_eq!((bench.switch.states(), bench.switch.state(IN, CLASS)), (None, None));
 }
