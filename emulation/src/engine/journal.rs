@@ -3,39 +3,25 @@
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::PauseEvent;
 use fabric_core::scheme::FlowUse;
-use host_agent::SenderState;
+use host_agent::HostEvent;
 use results::{QueueKind, Record, TableRows};
 use switch_user::switch::Event;
 use topology::{NodeId, WireId};
 use units::{Bytes, Nanos, Picos};
-
-use super::host_node::Completion;
 
 /// An event of a node, or a sample.
 #[derive(Clone, Debug)]
 pub enum Note {
     /// An event of a switch.
     Switch(Event),
+    /// An event of a host.
+    Host(HostEvent),
     /// Payload of a flow arrived in order.
     Delivered {
         /// The flow.
         flow: u32,
         /// Number of bytes.
         bytes: u64,
-    },
-    /// The last ACK of a flow arrived at its sender.
-    Completed {
-        /// The flow.
-        flow: u32,
-        /// Result of the flow.
-        completion: Completion,
-    },
-    /// The state of a traced flow's sender has changed.
-    SenderChanged {
-        /// The flow.
-        flow: u32,
-        /// The new state. Boxed to keep notes short.
-        state: Box<SenderState>,
     },
     /// A flow's receiver has not received the bytes that its sender sent.
     Misdelivered {
@@ -54,18 +40,6 @@ pub enum Note {
         queue: u8,
         /// The flow.
         flow: u32,
-    },
-    /// A host received a class of a PFC frame; the pause ends at `until`, which for a RESUME is not after its
-    /// arrival.
-    PauseReceived {
-        /// The wire.
-        wire: WireId,
-        /// The class.
-        priority: u8,
-        /// Instant at which the pause ends.
-        until: Nanos,
-        /// Pause time in the frame, quanta; `None` if a watchdog ended the pause without a frame.
-        quanta: Option<u16>,
     },
     /// The classes that a watched wire's sender must not send have changed.
     PausesChanged {
@@ -187,7 +161,7 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Journal {
     entries: Vec<Entry>,
-    /// Numbers of PFC frames by [`PauseEvent`]: PAUSE, renewals, RESUME.
+    /// Numbers of PFC frames.
     pub frames: ControlFrames,
 }
 
@@ -195,7 +169,7 @@ pub struct Journal {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlFrames {
     pauses: u64,
-    renewals: u64,
+    refreshes: u64,
     resumes: u64,
 }
 
@@ -204,7 +178,7 @@ impl ControlFrames {
     pub fn count(&mut self, event: PauseEvent) {
         match event {
             PauseEvent::Pause => self.pauses += 1,
-            PauseEvent::Refresh => self.renewals += 1,
+            PauseEvent::Refresh => self.refreshes += 1,
             PauseEvent::Resume => self.resumes += 1,
         }
     }
@@ -212,7 +186,7 @@ impl ControlFrames {
     /// Adds the numbers to the record.
     pub fn tell(self, record: &mut Record) {
         record.pause_frames(PauseEvent::Pause, self.pauses);
-        record.pause_frames(PauseEvent::Refresh, self.renewals);
+        record.pause_frames(PauseEvent::Refresh, self.refreshes);
         record.pause_frames(PauseEvent::Resume, self.resumes);
     }
 }

@@ -7,7 +7,7 @@ use fabric_core::hop_control::{HopControl, LINE_RATE};
 use fabric_core::lossy::state::ONE_QUEUE;
 use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::FlowUse;
-use host_agent::SenderState;
+use host_agent::{HostEvent, SenderState};
 use results::{
     BufferLevel, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow, HeldFlowRow,
     LinkDelayRow, LossyQueueRow, PauseReceived, PauseRow, PortStateRow, QueuePauseRow, QueueRow,
@@ -112,24 +112,19 @@ impl<'a> Recorder<'a> {
         let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
         match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
-            Note::SenderChanged { flow, ref state } => {
-                record.flow_trace(&flow_trace_row(time, flow, state))
-            }
             Note::Misdelivered { flow, delivered, bytes } => {
                 let has = format!("its receiver has {delivered} of {bytes} bytes");
                 self.misdelivered.push(format!("flow {flow} completed, but {has}"));
                 Ok(())
             }
             Note::Switch(ref event) => self.switch_event(entry, event),
+            Note::Host(ref event) => self.host_event(entry, event),
             Note::SampledTables { port, rows } => {
                 record.flow_tables(&FlowTablesRow { time, node, port, rows });
                 Ok(())
             }
             Note::Held { port, queue, flow } => {
                 record.add(&HeldFlowRow { time, node, port, by: peer(port), queue, flow })
-            }
-            Note::PauseReceived { wire, priority, until, quanta } => {
-                self.pause_received(entry, wire, priority, (until, quanta))
             }
             Note::Lost { wire, priority, length, is_pause, reason } => {
                 if is_pause {
@@ -158,29 +153,27 @@ impl<'a> Recorder<'a> {
                 let comment = dropped.map(capture_comment);
                 record.capture(interface, time, bytes, comment.as_deref())
             }
-            Note::Completed { .. } | Note::PausesChanged { .. } => {
-                unreachable!("the engine acts on it")
-            }
+            Note::PausesChanged { .. } => unreachable!("the engine acts on it"),
         }
     }
 
-    /// Records a class of a PFC frame that has crossed a wire, or a watchdog's end of a pause there.
+    /// Records a received class of a PFC frame, or a watchdog's end of a pause.
     fn pause_received(
         &mut self,
         entry: &Entry,
-        wire: WireId,
-        priority: u8,
+        port: u16,
+        priority: Priority,
         (until, quanta): (Nanos, Option<u16>),
     ) -> Result<(), ResultsError> {
         let (fabric, time) = (self.scenario.fabric(), entry.at.to_nanos());
-        let wire = fabric.wire(wire);
+        let wire = fabric.wire(fabric.node(entry.node).ports[usize::from(port)].reverse());
         let response = self.scenario.pause_response_ns(wire.to, wire.rate);
         self.record.pause_received(&PauseReceived {
             time,
             node: &fabric.node(entry.node).name,
             port: wire.to_port,
             by: &fabric.node(wire.from).name,
-            priority,
+            priority: priority.number(),
             binds: Nanos(time.0 + response.0),
             until,
             quanta,
@@ -289,8 +282,7 @@ impl Recorder<'_> {
                 HopControl::Classes(_) | HopControl::Queues { .. } => Ok(()),
             },
             Event::PauseReceived { port, priority, until, quanta } => {
-                let wire = fabric.node(entry.node).ports[usize::from(port)].reverse();
-                self.pause_received(entry, wire, priority.number(), (until, quanta))
+                self.pause_received(entry, port, priority, (until, quanta))
             }
             Event::Dropped { port, reason, priority, length } => {
                 let priority = priority.map(Priority::number);
@@ -317,6 +309,30 @@ impl Recorder<'_> {
             | Event::PfcQueued(_)
             | Event::PausesTested { .. }
             | Event::StormDetected(_) => Ok(()),
+        }
+    }
+
+    /// Adds the rows of a host's event.
+    fn host_event(&mut self, entry: &Entry, event: &HostEvent) -> Result<(), ResultsError> {
+        match *event {
+            HostEvent::SenderChanged { flow, at, ref state } => {
+                let SenderState { rate, window, congestion_millionths, round_trip, outstanding } =
+                    **state;
+                self.record.flow_trace(&FlowTraceRow {
+                    time: at.to_nanos(),
+                    flow,
+                    rate,
+                    window,
+                    round_trip: round_trip.map(Picos::to_nanos_ceil),
+                    congestion_millionths,
+                    outstanding,
+                })
+            }
+            HostEvent::PauseReceived { priority, until, quanta, .. } => {
+                self.pause_received(entry, 0, priority, (until, Some(quanta)))
+            }
+            HostEvent::FlowDelivered { .. } => Ok(()),
+            HostEvent::FlowCompleted { .. } => unreachable!("the engine acts on it"),
         }
     }
 
@@ -373,12 +389,6 @@ fn lossy_queue_row<'a>(
 fn flow_queues_row<'a>(time: Nanos, node: &'a str, port: u16, of: &FlowUse) -> FlowQueuesRow<'a> {
     let FlowUse { flows, queues, paused, pausing, activations, collisions } = *of;
     FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions }
-}
-
-fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
-    let SenderState { rate, window, congestion_millionths, round_trip, outstanding } = *state;
-    let round_trip = round_trip.map(Picos::to_nanos_ceil);
-    FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
 }
 
 /// Comment of a dropped frame in a capture.

@@ -2,7 +2,7 @@
 //!
 //! The effect on arrivals and PFC frames is in `fabric_core::watchdog`. Waiting packets are dropped by
 //! `Scheme::discard`, so that every scheme gives back its counts. A new fact about a storm goes into `Storm` here,
-//! `WatchdogRow` in `results/src/watchdog.rs`, and `StormView` and `StormEvent` in `emulation/src/live/view.rs`.
+//! `WatchdogRow` in `results/src/tables/incidents.rs`, and `StormView` and `StormEvent` in `emulation/src/live/view.rs`.
 
 use std::collections::BTreeMap;
 
