@@ -322,7 +322,7 @@ fn a_record_follows_what_it_was_asked_to_follow() {
     assert_eq!(read("qlen.txt"), "time: 0\n2 1 1\n2 2 1\ntime: 1000\n2 1 3\n2 2 1 0 2\n");
     assert_eq!(read("pfc.txt"), "7 1 0 1 1\n");
     assert_eq!(read("link_delay.csv").lines().nth(1), Some("7,s0,0,h0,900,,9000"));
-    assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,x,policy,64"));
+    assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,lossy-threshold,policy,64"));
     assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue,0"));
     assert_eq!(read("distributions.csv").lines().nth(1), Some("queues-off,3,40,1.000000"));
 }
