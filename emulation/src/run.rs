@@ -426,7 +426,6 @@ mod tests {
     use fabric_core::drop_reason::DropReason;
 
     use super::*;
-    use crate::engine::recorder::drop_class;
     use std::sync::atomic::AtomicBool;
 
     const STAR: &str = "[datapath]\nkind = \"memory\"\n[topology]\nkind = \"star\"\nhosts = 2
@@ -490,6 +489,6 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
     }
 
     fn drop_frame(run: &mut Outcome, reason: DropReason) {
-        run.report.summary.drops.add(reason.name(), drop_class(reason), 1);
+        run.report.summary.drops.add(reason, 1);
     }
 }

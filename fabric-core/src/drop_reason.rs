@@ -137,6 +137,20 @@ impl fmt::Display for DropReason {
     }
 }
 
+impl DropClass {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Frame => "frame",
+            Self::Ignored => "ignored",
+            Self::Substrate => "substrate",
+            Self::Injected => "injected",
+            Self::Watchdog => "watchdog",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

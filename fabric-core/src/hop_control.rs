@@ -311,6 +311,38 @@ pub fn next_pause<S: Sharing>(pauses: &Cell32) -> u32 {
     pauses.add::<S>(1)
 }
 
+impl PauseLevel {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Port => "port",
+        }
+    }
+}
+
+/// Decision of a switch about packets of a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseEvent {
+    /// An ingress queue or port turned OFF: a PAUSE is due.
+    Pause,
+    /// The queue or port is still OFF: its PAUSE is repeated before it expires.
+    Refresh,
+    /// The queue or port turned ON: a RESUME is due.
+    Resume,
+}
+
+impl PauseEvent {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pause => "xoff",
+            Self::Refresh => "xoff-refresh",
+            Self::Resume => "xon",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

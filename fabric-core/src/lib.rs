@@ -75,6 +75,7 @@ pub mod map_abi;
 pub mod marking;
 pub mod pause_state;
 pub mod policy;
+pub mod port_state;
 pub mod priority;
 pub mod queue;
 pub mod reception;

@@ -90,5 +90,28 @@ fn count<T: Tables>(packets: &Cell64, bytes: &Cell64, length: u64) {
     bytes.add::<T>(length);
 }
 
+/// A number of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Number of packets.
+    pub packets: u64,
+    /// Bytes of the packets.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// Adds a packet.
+    pub fn add(&mut self, length: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(length);
+    }
+
+    /// Packets that were added since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self { packets: self.packets - earlier.packets, bytes: self.bytes - earlier.bytes }
+    }
+}
+
 #[cfg(test)]
 mod tests;

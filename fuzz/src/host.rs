@@ -342,6 +342,7 @@ fn take_events(host: &mut Host, offered: u64, delays: bool) {
                 assert!(delays || timer.is_none(), "a finished flow has no timer");
             }
             HostEvent::SenderChanged { .. } => unreachable!("no flow is traced"),
+            HostEvent::PauseReceived { .. } => {}
             HostEvent::FlowDelivered { qp, bytes, .. } => {
                 assert_eq!((qp, bytes), (RECEIVING, BYTES));
                 assert!(offered >= bytes);

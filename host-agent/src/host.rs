@@ -401,7 +401,7 @@ impl Host {
         let sending = self.senders.occupant(slot);
         if let Some(state) = sending.end.poll_trace(now) {
             let flow = sending.end.request().flow;
-            self.events.push_back(HostEvent::SenderChanged { flow, at: now, state });
+            self.events.push_back(HostEvent::SenderChanged { flow, at: now, state: state.into() });
         }
     }
 

@@ -215,11 +215,11 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
+    use fabric_core::drop_reason::DropReason;
     use units::Bytes;
 
     use super::*;
     use crate::csv::line;
-    use crate::drop::DropClass;
 
     #[test]
     fn a_counter_has_its_name_and_one_that_is_zero_no_row() {
@@ -238,16 +238,9 @@ mod tests {
         for (until, quanta) in [(900, Some(9)), (950, Some(9)), (500, Some(0)), (400, None)] {
             counters.receive(&pause(500, until, quanta));
         }
-        let (time, bytes, class) = (Nanos(1), Bytes(64), DropClass::Policy);
-        let drop = DropRow {
-            time,
-            node: "h1",
-            port: Some(0),
-            priority: Some(3),
-            reason: "x",
-            class,
-            bytes,
-        };
+        let (time, bytes) = (Nanos(1), Bytes(64));
+        let reason = DropReason::LossyThreshold;
+        let drop = DropRow { time, node: "h1", port: Some(0), priority: Some(3), reason, bytes };
         counters.discard(&drop);
         counters.discard(&DropRow { priority: None, ..drop });
         let queue = QueueCounters { headroom_watermark: 7, ..QueueCounters::default() };

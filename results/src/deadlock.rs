@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display};
 
+use fabric_core::hop_control::PauseLevel;
 use serde::{Deserialize, Serialize};
 
-use super::pause::PauseLevel;
 use super::tables::DeadlockRow;
 
 /// A paused egress queue of a cycle.

@@ -1,39 +1,9 @@
-//! Origins of drops, and drops in `summary.json`.
+//! Drops in `summary.json`.
 
 use std::collections::BTreeMap;
 
+use fabric_core::drop_reason::{DropClass, DropReason};
 use serde::{Deserialize, Serialize};
-
-/// Origin of a drop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropClass {
-    /// The switch's buffer policy.
-    Policy,
-    /// The frame itself: malformed, or not for this switch.
-    Frame,
-    /// Not a loss: a control frame that is consumed without effect.
-    Ignored,
-    /// The machine below the emulation.
-    Substrate,
-    /// A fault of the scenario.
-    Injected,
-    /// The watchdog of a switch, which acts on a PFC storm.
-    Watchdog,
-}
-
-impl DropClass {
-    /// Name in `drops.csv`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Frame => "frame",
-            Self::Ignored => "ignored",
-            Self::Substrate => "substrate",
-            Self::Injected => "injected",
-            Self::Watchdog => "watchdog",
-        }
-    }
-}
 
 /// Dropped frames, by reason and by origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,12 +27,12 @@ pub struct DropTotals {
 
 impl DropTotals {
     /// Adds `frames` of one reason; zero frames leave no entry.
-    pub fn add(&mut self, reason: &str, class: DropClass, frames: u64) {
+    pub fn add(&mut self, reason: DropReason, frames: u64) {
         if frames == 0 {
             return;
         }
-        *self.by_reason.entry(reason.to_owned()).or_default() += frames;
-        *match class {
+        *self.by_reason.entry(reason.name().to_owned()).or_default() += frames;
+        *match reason.class() {
             DropClass::Policy => &mut self.policy,
             DropClass::Frame => &mut self.frame,
             DropClass::Ignored => &mut self.ignored,
@@ -94,8 +64,7 @@ mod tests {
             node: "leaf0->h0",
             port: None,
             priority: None,
-            reason: "substrate-loss",
-            class: DropClass::Substrate,
+            reason: DropReason::SubstrateLoss,
             bytes: Bytes(64),
         };
         assert_eq!(line(&row), "5,leaf0->h0,,,substrate-loss,substrate,64\n");
@@ -104,27 +73,27 @@ mod tests {
     #[test]
     fn ignored_frames_are_not_lost() {
         let mut drops = DropTotals::default();
-        drops.add("global-pause", DropClass::Ignored, 5);
+        drops.add(DropReason::GlobalPause, 5);
         assert_eq!(drops.lost(), 0);
-        drops.add("injected-loss", DropClass::Injected, 1);
+        drops.add(DropReason::InjectedLoss, 1);
         assert_eq!(drops.lost(), 1);
     }
 
     #[test]
     fn all_frames_that_went_no_further_but_the_ignored_are_lost() {
         let mut drops = DropTotals::default();
-        for (frames, class) in [
-            (1, DropClass::Policy),
-            (20, DropClass::Frame),
-            (300, DropClass::Ignored),
-            (4000, DropClass::Substrate),
-            (50_000, DropClass::Injected),
-            (600_000, DropClass::Watchdog),
+        for (frames, reason) in [
+            (1, DropReason::HeadroomExhausted),
+            (20, DropReason::NoRoute),
+            (300, DropReason::GlobalPause),
+            (4000, DropReason::RingFull),
+            (50_000, DropReason::LinkDown),
+            (600_000, DropReason::WatchdogEgress),
         ] {
-            drops.add("some-reason", class, frames);
-            drops.add("some-reason", class, frames);
+            drops.add(reason, frames);
+            drops.add(reason, frames);
         }
-        assert_eq!(drops.by_reason["some-reason"], 2 * 654_321);
+        assert_eq!(drops.by_reason.values().sum::<u64>(), 2 * 654_321);
         let DropTotals { policy, frame, ignored, substrate, injected, watchdog, .. } = drops;
         assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
         assert_eq!((watchdog, drops.lost()), (Some(1_200_000), 1_308_042));

@@ -4,7 +4,8 @@
 //! samples, pool levels, drops, frames. The record streams rows into a [`ResultsFolder`] (if the user named one). It
 //! keeps the data for the [`Summary`], the tables of the whole run and the [`RunReport`] in memory that does not grow
 //! with the facts, and returns all of them at the end. This crate does not know the scenario, the topology, the switch
-//! or the engine; of this project's crates it depends only on units. It reads no clock.
+//! or the engine; of this project's crates it uses units, and the enums of
+//! fabric-core whose names are values of columns. It reads no clock.
 
 mod active_flows;
 mod buffer_series;
@@ -38,7 +39,6 @@ mod metrics;
 mod number;
 mod occupancy;
 mod parquet;
-mod pause;
 mod pause_intervals;
 mod pause_time;
 mod paused_peer;
@@ -75,7 +75,7 @@ pub use csv::Text as CsvText;
 pub use deadlock::{DeadlockMember, DeadlockTotals, WaitCause};
 pub use distribution::Distribution;
 pub use documentation::{columns_markdown, section};
-pub use drop::{DropClass, DropTotals};
+pub use drop::DropTotals;
 pub use error::ResultsError;
 pub use fault::FaultTotals;
 pub use fct_by_size::GroupTimes;
@@ -95,12 +95,11 @@ pub use measurements::{Measure, Measurements};
 pub use metrics::{Metrics, Sample};
 pub use number::Number;
 pub use occupancy::{Occupancy, OccupancySummary, PoolLevels};
-pub use pause::{PauseEvent, PauseLevel};
 pub use pause_intervals::{Ordered, PauseTotal, PausedByLevel};
 pub use pause_time::PauseReceived;
 pub use paused_peer::PausedPeer;
 pub use port_queues::{MeanQueue, PortQueues};
-pub use port_state::{PortState, PortStateTotals, StateCause};
+pub use port_state::PortStateTotals;
 pub use queue::QueueKind;
 pub use queue_pause::QueuePauseTotals;
 pub use record::{Record, RecordOptions, Recorded, RunDescription};
@@ -118,6 +117,6 @@ pub use table_reader::{TableError, TableReader, table_path};
 pub use tables::*;
 pub use throughput::ThroughputMeter;
 pub use unfinished::{Keeper, appoint};
-pub use watchdog::{StormTraffic, WatchdogTotals};
+pub use watchdog::WatchdogTotals;
 pub use window::{Window, WindowSummary};
 pub use wire_log::{LoggedKind, NO_FLOW, NO_PRIORITY, WIRE_LOG_FILE, WireLogRecord, read_wire_log};

@@ -1,9 +1,9 @@
 //! Pauses counted and timed.
 
+use fabric_core::hop_control::{PauseEvent, PauseLevel};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use super::pause::{PauseEvent, PauseLevel};
 use super::window::Window;
 
 /// Pauses of one sender in one priority, as they were decided or as they were in effect.
@@ -83,12 +83,12 @@ impl PauseMeter {
     ) -> Option<PauseLevel> {
         let total = &mut self.ordered.total;
         match event {
-            PauseEvent::Xoff => {
+            PauseEvent::Pause => {
                 total.pauses += 1;
                 self.since.get_or_insert(time);
             }
-            PauseEvent::XoffRefresh => total.refreshes += 1,
-            PauseEvent::Xon => {
+            PauseEvent::Refresh => total.refreshes += 1,
+            PauseEvent::Resume => {
                 total.resumes += 1;
                 self.close(time, window);
             }
@@ -142,7 +142,7 @@ impl PauseTotal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use PauseEvent::{Xoff, XoffRefresh, Xon};
+    use PauseEvent::{Pause, Refresh, Resume};
 
     /// The total as (pauses, refreshes, resumes, paused, longest).
     fn total(events: &[(u64, PauseEvent)], end: u64) -> (u64, u64, u64, u64, u64) {
@@ -158,13 +158,13 @@ mod tests {
 
     #[test]
     fn intervals_end_with_resume_or_run() {
-        let events = [(10, Xoff), (15, XoffRefresh), (30, Xon), (90, Xoff)];
+        let events = [(10, Pause), (15, Refresh), (30, Resume), (90, Pause)];
         assert_eq!(total(&events, 100), (2, 1, 1, 30, 20));
     }
 
     #[test]
     fn a_second_pause_extends_and_a_stray_resume_only_counts() {
-        assert_eq!(total(&[(0, Xon), (10, Xoff), (20, Xoff)], 40), (2, 0, 1, 30, 30));
+        assert_eq!(total(&[(0, Resume), (10, Pause), (20, Pause)], 40), (2, 0, 1, 30, 30));
     }
 
     /// A queue's pause from 10, taken over by its port from 20 to 50, then its own again until 60.
@@ -174,11 +174,11 @@ mod tests {
         let mut meter = PauseMeter::default();
         let window = Some(Window { from: Nanos(15), to: Nanos(55) });
         let taken_over = [
-            (10, Xoff, Queue),
-            (20, Xoff, Port),
-            (40, XoffRefresh, Port),
-            (50, XoffRefresh, Queue),
-            (60, Xon, Queue),
+            (10, Pause, Queue),
+            (20, Pause, Port),
+            (40, Refresh, Port),
+            (50, Refresh, Queue),
+            (60, Resume, Queue),
         ]
         .map(|(time, event, level)| meter.record(Nanos(time), event, level, window));
         assert_eq!(taken_over, [None, Some(Queue), None, Some(Port), None]);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fabric_core::hop_control::PauseLevel;
 use units::Nanos;
 
-use super::pause::PauseLevel;
 use super::pause_intervals::{PauseMeter, PauseTotal};
 use super::tables::{PauseRow, PauseTimeRow};
 use super::window::Window;
@@ -147,11 +147,11 @@ impl PauseTimes {
 
 #[cfg(test)]
 mod tests {
+    use fabric_core::hop_control::PauseEvent;
     use units::Bytes;
 
     use super::*;
     use crate::csv::line;
-    use crate::pause::PauseEvent;
 
     const RESPONSE: u64 = 10;
 
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn what_was_ordered_and_never_arrived_has_a_row() {
         let orders =
-            [(50, PauseEvent::Xoff), (80, PauseEvent::XoffRefresh), (250, PauseEvent::Xon)];
+            [(50, PauseEvent::Pause), (80, PauseEvent::Refresh), (250, PauseEvent::Resume)];
         assert_eq!(rows(&[], &orders, 1000), "h1,0,3,leaf0,0,0,0.000000,0,1,200\n");
         assert_eq!(rows(&[(260, 260)], &orders[..1], 300), "h1,0,3,leaf0,0,0,0.000000,0,1,250\n");
     }

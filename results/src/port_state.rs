@@ -2,64 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use fabric_core::hop_control::PauseEvent;
+use fabric_core::port_state::{PortState, StateCause};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::error::ResultsError;
-use super::pause::PauseEvent;
 use super::tables::{PauseRow, PortStateRow};
-
-/// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PortState {
-    /// Many packets depart from it: it suffers from congestion elsewhere.
-    Victim,
-    /// Few packets depart from it.
-    Normal,
-}
-
-impl PortState {
-    /// Name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Victim => "victim",
-            Self::Normal => "normal",
-        }
-    }
-}
-
-/// Cause of a change of state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateCause {
-    /// Enough has departed in the period.
-    Fast,
-    /// Enough had departed in the period, and the neighbour resumes.
-    Resume,
-    /// A period has ended in which not enough departed.
-    Slow,
-    /// The neighbour was paused.
-    Pause,
-}
-
-impl StateCause {
-    /// Name in `port_states.csv`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Resume => "resume",
-            Self::Slow => "slow",
-            Self::Pause => "pause",
-        }
-    }
-
-    /// The state that it leads to.
-    pub const fn state(self) -> PortState {
-        match self {
-            Self::Fast | Self::Resume => PortState::Victim,
-            Self::Slow | Self::Pause => PortState::Normal,
-        }
-    }
-}
 
 /// Times and durations of ports as victims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,8 +95,8 @@ impl PortStates {
 
     pub(super) fn pause(&mut self, row: &PauseRow) {
         match (row.event, row.state) {
-            (PauseEvent::Xoff, Some(PortState::Victim)) => self.totals.pauses_of_victims += 1,
-            (PauseEvent::Xoff, Some(PortState::Normal)) => self.totals.pauses_of_normal += 1,
+            (PauseEvent::Pause, Some(PortState::Victim)) => self.totals.pauses_of_victims += 1,
+            (PauseEvent::Pause, Some(PortState::Normal)) => self.totals.pauses_of_normal += 1,
             _ => {}
         }
     }

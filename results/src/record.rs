@@ -7,6 +7,7 @@ mod worst_flows;
 
 use std::collections::BTreeMap;
 
+use fabric_core::hop_control::PauseEvent;
 use units::{Bytes, Nanos, Picos};
 
 use super::active_flows::ActiveFlowsMeter;
@@ -21,7 +22,6 @@ use super::folder::ResultsFolder;
 use super::hpcc::{FlowStart, HpccFiles, QueueLengths};
 use super::link_delay::LinkDelayRange;
 use super::occupancy::{Occupancy, OccupancySummary, OccupancyTotals};
-use super::pause::PauseEvent;
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimes};
 use super::paused_peer::PausedPeer;
@@ -177,12 +177,12 @@ impl Record {
     /// Counts PFC frames. One frame may carry the decisions for several classes.
     pub fn pause_frames(&mut self, event: PauseEvent, frames: u64) {
         match event {
-            PauseEvent::Xoff => self.pause_frames += frames,
-            PauseEvent::XoffRefresh => {
+            PauseEvent::Pause => self.pause_frames += frames,
+            PauseEvent::Refresh => {
                 self.pause_frames += frames;
                 self.refresh_frames += frames;
             }
-            PauseEvent::Xon => self.resume_frames += frames,
+            PauseEvent::Resume => self.resume_frames += frames,
         }
     }
 

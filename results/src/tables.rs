@@ -1,10 +1,11 @@
 //! Every table that a run may write, declared once: the type of its rows, its file, and its columns.
 
+use fabric_core::drop_reason::DropClass;
+use fabric_core::hop_control::{PauseEvent, PauseLevel};
+use fabric_core::port_state::{PortState, StateCause};
+
 use super::column::Column;
-use super::drop::DropClass;
 use super::measurements::Measure;
-use super::pause::{PauseEvent, PauseLevel};
-use super::port_state::{PortState, StateCause};
 use super::queue::QueueKind;
 use super::row::{Row, Value};
 

@@ -5,15 +5,6 @@ use units::Nanos;
 
 use super::tables::WatchdogRow;
 
-/// Some packets of a storm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StormTraffic {
-    /// Number of packets.
-    pub packets: u64,
-    /// Bytes of these packets.
-    pub bytes: u64,
-}
-
 /// Totals of all storms of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogTotals {
@@ -54,11 +45,13 @@ impl WatchdogTotals {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use fabric_core::watchdog::Traffic;
+
     use super::*;
     use crate::csv::line;
 
-    pub const fn traffic(packets: u64) -> StormTraffic {
-        StormTraffic { packets, bytes: 1000 * packets }
+    pub const fn traffic(packets: u64) -> Traffic {
+        Traffic { packets, bytes: 1000 * packets }
     }
 
     pub fn row() -> WatchdogRow<'static> {

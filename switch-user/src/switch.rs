@@ -11,9 +11,9 @@
 
 mod config;
 mod device_queue;
+mod event;
 mod exchange;
 mod links;
-mod observer;
 mod orders;
 mod pfc_sent;
 mod port;
@@ -46,16 +46,17 @@ use crate::traffic_manager::{Scheduler, TrafficManager, Waiting};
 pub use config::SwitchConfig;
 use device_queue::DeviceQueues;
 pub use device_queue::Staged;
+pub use event::{Admitted, Departed, Event, Observer};
 pub use exchange::{
     Arrival, ControlTransmission, Discarded, DroppedPacket, Due, Reaction, Transmission,
 };
-pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
+use orders::event_of;
 pub use pfc_sent::PfcSent;
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
 use states::States;
 use storms::Storms;
-pub use storms::{Storm, StormHistory, Traffic};
+pub use storms::{Storm, StormHistory};
 use timers::{Timer, Timers};
 
 /// Length of frames that the switch originates, bytes.
@@ -250,31 +251,33 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         arrival: &Arrival<'_, F>,
         observer: &mut O,
-    ) -> Result<Reaction, O::Error> {
+    ) -> Reaction {
         let Arrival { frame, length, orders, .. } = *arrival;
         match arrival.outcome {
             Outcome::Queued(queued) => {
-                let wake = self.on_queued(now, port, (frame, length), *queued, orders, observer)?;
-                Ok(Reaction { keeps_frame: true, pauses_changed: false, wake })
+                let wake = self.on_queued(now, port, (frame, length), *queued, orders, observer);
+                Reaction { keeps_frame: true, pauses_changed: false, wake }
             }
             Outcome::ControlReceived(control) => {
-                self.receive_control(now, arrival.at, port, *control, observer)?;
+                self.receive_control(now, arrival.at, port, *control, observer);
                 let wake = [Some(port), None];
-                Ok(Reaction { keeps_frame: false, pauses_changed: true, wake })
+                Reaction { keeps_frame: false, pauses_changed: true, wake }
             }
             Outcome::LinkDelayReceived => {
                 if let Some(message) = arrival.link_delay {
-                    self.receive_link_delay(now, port, message, observer)?;
+                    self.receive_link_delay(now, port, message, observer);
                 }
-                Ok(Reaction { wake: [Some(port), None], ..Reaction::default() })
+                Reaction { wake: [Some(port), None], ..Reaction::default() }
             }
             Outcome::Dropped(reason) => {
-                observer.dropped(now, port, *reason, arrival.priority, length)?;
+                let (reason, priority) = (*reason, arrival.priority);
+                let dropped = Event::Dropped { port, reason, priority, length };
+                observer.event(now, &self.tables, dropped);
                 if orders.is_empty() {
-                    return Ok(Reaction::default());
+                    return Reaction::default();
                 }
-                self.on_refused(now, port, orders, observer)?;
-                Ok(Reaction { wake: [Some(port), None], ..Reaction::default() })
+                self.on_refused(now, port, orders, observer);
+                Reaction { wake: [Some(port), None], ..Reaction::default() }
             }
         }
     }
@@ -289,23 +292,24 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         queued: Queued,
         orders: &[(Order, Option<F>)],
         observer: &mut O,
-    ) -> Result<[Option<u16>; 2], O::Error> {
+    ) -> [Option<u16>; 2] {
         let Queued { slot, egress_port, queue, .. } = queued;
         let egress = port_number(egress_port);
-        observer.admitted(now, &self.tables, Admitted { port, egress, slot, length })?;
+        let admitted = Admitted { port, egress, slot, length };
+        observer.event(now, &self.tables, Event::Admitted(admitted));
         let packet = Waiting::new(slot, frame, length, self.rank(slot));
         self.queues.enqueue(egress_port as usize, queue, packet);
         let mut wake = [None, Some(egress)];
         for (order, built) in orders {
-            let event = ControlEvent::of(order);
-            self.send_order(now, port, order, event, *built, observer)?;
+            let event = event_of(order);
+            self.send_order(now, port, order, event, *built, observer);
             wake[0] = Some(port);
         }
         if !self.states.is_empty() {
             let priority = self.priority(slot);
-            self.look_at_state(now, port, priority, observer)?;
+            self.look_at_state(now, port, priority, observer);
         }
-        Ok(wake)
+        wake
     }
 
     /// Returns a waiting hop control or link delay frame, which a port that is free at `now` sends
@@ -327,30 +331,26 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     }
 
     /// Runs the next timer that is due at `now`. Returns `None` if no timer is due.
-    pub fn handle_deadline<O: Observer>(
-        &mut self,
-        now: Picos,
-        observer: &mut O,
-    ) -> Result<Option<Due>, O::Error> {
+    pub fn handle_deadline<O: Observer>(&mut self, now: Picos, observer: &mut O) -> Option<Due> {
         match self.timers.pop(now) {
-            None => Ok(None),
-            Some(Timer::PauseExpiry { port }) => Ok(Some(Due { port, pauses_changed: true })),
-            Some(Timer::Reopening { port }) => Ok(Some(Due { port, pauses_changed: false })),
+            None => None,
+            Some(Timer::PauseExpiry { port }) => Some(Due { port, pauses_changed: true }),
+            Some(Timer::Reopening { port }) => Some(Due { port, pauses_changed: false }),
             Some(Timer::PauseRefresh { port, priority, pause }) => {
-                self.refresh(now, port, priority, pause, observer)?;
-                Ok(Some(Due { port, pauses_changed: false }))
+                self.refresh(now, port, priority, pause, observer);
+                Some(Due { port, pauses_changed: false })
             }
             Some(Timer::PeriodEnd { port, priority }) => {
-                self.end_period(now, port, priority, observer)?;
-                Ok(Some(Due { port, pauses_changed: false }))
+                self.end_period(now, port, priority, observer);
+                Some(Due { port, pauses_changed: false })
             }
             Some(Timer::WatchdogLook) => {
                 self.look_for_storms(now);
                 self.handle_deadline(now, observer)
             }
             Some(Timer::Storm { port, priority, change }) => {
-                self.storm_changes(now, port, priority, change, observer)?;
-                Ok(Some(Due { port, pauses_changed: true }))
+                self.storm_changes(now, port, priority, change, observer);
+                Some(Due { port, pauses_changed: true })
             }
         }
     }

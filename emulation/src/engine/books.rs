@@ -25,7 +25,6 @@ use super::faults::FaultTally;
 use super::host_node::HostNode;
 use super::link_tally::{LinkCount, LinkTally};
 use super::part::Part;
-use super::recorder::drop_class;
 use super::switch_node::SwitchNode;
 use super::told_flows::sentence;
 use super::transmitter::{Receiver, Transmitter};
@@ -347,7 +346,7 @@ impl<W: Wires> Engine<'_, W> {
                 DropReason::SubstrateLoss => substrate_losses,
                 _ => self.tables().map(|(_, tables)| tables.dropped(*reason)).sum(),
             };
-            drops.add(reason.name(), drop_class(*reason), frames);
+            drops.add(*reason, frames);
         }
         drops
     }

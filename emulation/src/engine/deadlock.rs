@@ -25,7 +25,6 @@ use topology::{Fabric, NodeKind, Racks, WireId, cycles};
 use units::{Nanos, Picos};
 
 use super::agenda::Task;
-use super::recorder::pause_level;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
 use crate::datapath::Wires;
@@ -324,7 +323,7 @@ impl<W: Wires> Engine<'_, W> {
             .map(|(lane, &level)| DeadlockMember {
                 wire: &self.scenario.fabric().wire(WireId(lane.wire)).name,
                 priority: lane.class,
-                cause: WaitCause::Class(pause_level(level)),
+                cause: WaitCause::Class(level),
             })
             .collect();
         self.recorder.add(&DeadlockRow {

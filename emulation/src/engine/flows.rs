@@ -7,7 +7,7 @@ use topology::{HostId, NodeKind};
 use units::Picos;
 use workload::Flow;
 
-use super::host_node::{Command, Completion};
+use super::host_node::Command;
 use super::part::Window;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
@@ -97,24 +97,25 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn complete_flow(
         &mut self,
         number: u32,
-        completion: Completion,
+        at: Picos,
+        counts: SenderCounts,
     ) -> Result<(), RunError> {
         let flow = self.active.remove(&number).expect("a flow that completes has started");
         let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
         // Closed in a later window, so that the order of nodes in this window does not matter.
         let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
-        self.command(flow.destination, completion.at + self.lookahead, close);
+        self.command(flow.destination, at + self.lookahead, close);
         self.flows_completed += 1;
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
         let congested = self.recorder.is_congested(&flow);
-        let row = flow_row(self.scenario, &flow, Some(completion.at), completion.counts);
+        let row = flow_row(self.scenario, &flow, Some(at), counts);
         let row = FlowRow { congested, ..row };
         #[cfg(feature = "kernel")]
         self.tell_waiter(&row);
         self.recorder.add(&row)?;
         self.prune_told_flows();
         if self.scenario.results.explain {
-            let logged = WireLogRecord::of_flow(number, flow.start, Some(completion.at));
+            let logged = WireLogRecord::of_flow(number, flow.start, Some(at));
             self.recorder.wires(std::iter::once(&logged))?;
         }
         Ok(())

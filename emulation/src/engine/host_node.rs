@@ -8,8 +8,7 @@ use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority;
 use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
-use fabric_core::wire::pfc::quantum_duration;
-use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest, SenderCounts};
+use host_agent::{FlowRequest, Host, ResponderRequest};
 use scenario::{CaptureFilter, Scenario};
 use switch_user::switch::PfcSent;
 use topology::{HostId, NodeId, WireId};
@@ -26,15 +25,6 @@ use crate::datapath::{DatapathError, FrameStore, HostArrival, Wires};
 use crate::host_settings::HostSettings;
 use crate::partition::Partition;
 use crate::queue_pairs;
-
-/// End of a flow.
-#[derive(Clone, Copy, Debug)]
-pub struct Completion {
-    /// Arrival of the last ACK.
-    pub at: Picos,
-    /// Counters of the sender.
-    pub counts: SenderCounts,
-}
 
 /// A command to a host about its flows and PFC storms.
 #[derive(Clone, Copy, Debug)]
@@ -343,10 +333,10 @@ impl HostNode {
             HostArrival::HopControl(control) => {
                 let before = self.follows_held.then(|| self.host.paused_queues());
                 self.host.handle_hop_control(now, control);
+                self.take_events(core);
                 if let Some(before) = before {
                     self.note_held(core, now, before);
                 }
-                self.note_pauses(core, now, control);
             }
         }
         core.frames.discard(frame);
@@ -370,19 +360,6 @@ impl HostNode {
                 let what = Note::Held { port: 0, queue: queue.number(), flow };
                 core.journal.note(now, self.node, what);
             }
-        }
-    }
-
-    /// Notes the pauses in a received PFC frame.
-    fn note_pauses<W: Wires>(&self, core: &mut Core<W>, now: Picos, control: &HopControl) {
-        let HopControl::Classes(pauses) = control else { return };
-        for class in priority::of_mask(pauses.named) {
-            let quanta = pauses.quanta[class.index()];
-            let until = now + quantum_duration(self.inward.timing.rate, quanta);
-            let (priority, until) = (class.number(), until.to_nanos());
-            let quanta = Some(quanta);
-            let what = Note::PauseReceived { wire: self.inward.wire, priority, until, quanta };
-            core.journal.note(now, self.node, what);
         }
     }
 
@@ -481,17 +458,7 @@ impl HostNode {
     #[inline(never)]
     fn note_events<W: Wires>(&mut self, core: &mut Core<W>) {
         while let Some(event) = self.host.poll_event() {
-            match event {
-                HostEvent::FlowCompleted { flow, at, counts } => {
-                    let completion = Completion { at, counts };
-                    core.journal.note(at, self.node, Note::Completed { flow, completion });
-                }
-                HostEvent::SenderChanged { flow, at, state } => {
-                    let state = Box::new(state);
-                    core.journal.note(at, self.node, Note::SenderChanged { flow, state });
-                }
-                HostEvent::FlowDelivered { .. } => {}
-            }
+            core.journal.note(event.at(), self.node, Note::Host(event));
         }
     }
 }

@@ -1,81 +1,27 @@
 //! Notes of events in a part of the fabric during a window. The record receives them in the order of (time, node).
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{FlowList, Order, PauseLevel};
+use fabric_core::hop_control::PauseEvent;
 use fabric_core::scheme::FlowUse;
-use host_agent::SenderState;
-use results::{PauseEvent, QueueKind, Record, TableRows};
-use switch_user::link_delay::Measurement;
-use switch_user::switch::{ControlEvent, StateChange, Storm};
+use host_agent::HostEvent;
+use results::{QueueKind, Record, TableRows};
+use switch_user::switch::Event;
 use topology::{NodeId, WireId};
 use units::{Bytes, Nanos, Picos};
 
-use super::host_node::Completion;
-
-/// Reason for a message to a neighbour, as results have it.
-#[derive(Clone, Copy, Debug)]
-pub struct Reason {
-    /// Level whose occupancy decided.
-    pub level: PauseLevel,
-    /// The occupancy in bytes.
-    pub occupancy: u64,
-    /// The threshold in bytes.
-    pub threshold: u64,
-    /// Free bytes of the shared pool.
-    pub shared_free: u64,
-}
-
-impl From<&Order> for Reason {
-    fn from(order: &Order) -> Self {
-        Self {
-            level: order.level,
-            occupancy: order.occupancy_bytes,
-            threshold: order.threshold_bytes,
-            shared_free: order.shared_free_bytes,
-        }
-    }
-}
-
-/// A decision to pause or resume flows of a neighbour.
-#[derive(Clone, Debug)]
-pub struct FlowsTold {
-    /// The port at which the neighbour is.
-    pub port: u16,
-    /// Priority of the flows.
-    pub priority: u8,
-    /// True if they are paused.
-    pub paused: bool,
-    /// The flows.
-    pub flows: FlowList,
-    /// Bytes of the ingress queue.
-    pub occupancy: u64,
-    /// Threshold for this occupancy, bytes.
-    pub threshold: u64,
-}
-
-/// An event.
+/// An event of a node, or a sample.
 #[derive(Clone, Debug)]
 pub enum Note {
+    /// An event of a switch.
+    Switch(Event),
+    /// An event of a host.
+    Host(HostEvent),
     /// Payload of a flow arrived in order.
     Delivered {
         /// The flow.
         flow: u32,
         /// Number of bytes.
         bytes: u64,
-    },
-    /// The last ACK of a flow arrived at its sender.
-    Completed {
-        /// The flow.
-        flow: u32,
-        /// Result of the flow.
-        completion: Completion,
-    },
-    /// The state of a traced flow's sender has changed.
-    SenderChanged {
-        /// The flow.
-        flow: u32,
-        /// The new state. Boxed to keep notes short.
-        state: Box<SenderState>,
     },
     /// A flow's receiver has not received the bytes that its sender sent.
     Misdelivered {
@@ -86,52 +32,6 @@ pub enum Note {
         /// Bytes sent.
         bytes: u64,
     },
-    /// A decision to pause or resume classes.
-    Told {
-        /// The port at which the neighbour is.
-        port: u16,
-        /// The classes.
-        classes: u8,
-        /// Pause, resume or renewal.
-        event: ControlEvent,
-        /// True if the port was a victim; `None` if ports have no states.
-        victim: Option<bool>,
-        /// Reason for the decision.
-        reason: Reason,
-    },
-    /// A decision to pause or resume a queue of a neighbour.
-    QueueTold {
-        /// The port at which the neighbour is.
-        port: u16,
-        /// The neighbour's queue.
-        queue: u8,
-        /// True if the queue is paused.
-        paused: bool,
-        /// Reason for the decision.
-        reason: Reason,
-    },
-    /// A decision on the rate of a neighbour.
-    RateTold {
-        /// The port at which the neighbour is.
-        port: u16,
-        /// The priority.
-        priority: u8,
-        /// The rate; 0 for the rate of the link.
-        kilobits_per_second: u32,
-        /// Reason for the decision.
-        reason: Reason,
-    },
-    /// A decision to pause or resume flows of a neighbour.
-    FlowsTold(Box<FlowsTold>),
-    /// A port, or an ingress queue, has become a victim or normal.
-    StateChanged {
-        /// The port.
-        port: u16,
-        /// Priority of the ingress queue; `None` for a port.
-        priority: Option<u8>,
-        /// Reason for the change.
-        change: StateChange,
-    },
     /// A pause of a queue arrived, and stops a flow.
     Held {
         /// The port of the queue.
@@ -141,35 +41,12 @@ pub enum Note {
         /// The flow.
         flow: u32,
     },
-    /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is not after its
-    /// arrival.
-    PauseReceived {
-        /// The wire.
-        wire: WireId,
-        /// The class.
-        priority: u8,
-        /// Instant at which the pause ends.
-        until: Nanos,
-        /// Pause time in the frame, quanta; `None` if a watchdog ended the pause without a frame.
-        quanta: Option<u16>,
-    },
     /// The classes that a watched wire's sender must not send have changed.
     PausesChanged {
         /// The wire.
         wire: u32,
         /// The classes, a bit each.
         paused: u8,
-    },
-    /// A switch dropped a frame.
-    Dropped {
-        /// Port at which it arrived.
-        port: u16,
-        /// Its priority, if it is a packet.
-        priority: Option<u8>,
-        /// Reason for the drop.
-        reason: DropReason,
-        /// Its length.
-        length: u32,
     },
     /// A fault lost a frame.
     Lost {
@@ -183,25 +60,6 @@ pub enum Note {
         is_pause: bool,
         /// Place of the loss: at its arrival, if its FCS was wrong, or else on the wire.
         reason: DropReason,
-    },
-    /// A switch has detected a PFC storm. Boxed to keep notes short.
-    StormDetected(
-        #[cfg_attr(
-            not(feature = "kernel"),
-            expect(dead_code, reason = "live fabrics tell of it at once, runs when it is over")
-        )]
-        Box<Storm>,
-    ),
-    /// A PFC storm is over.
-    StormRestored(Box<Storm>),
-    /// A link was measured, or its measurement is out of date.
-    LinkDelay {
-        /// The port.
-        port: u16,
-        /// The headroom of its ingress queues.
-        headroom: Bytes,
-        /// Result of the measurement; `None` if it is out of date.
-        measured: Option<Measurement>,
     },
     /// Max occupancy of a switch between two samples, if it exceeds both samples.
     SampledPeak {
@@ -303,7 +161,7 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Journal {
     entries: Vec<Entry>,
-    /// Numbers of PFC frames by [`ControlEvent`]: PAUSE, renewals, RESUME.
+    /// Numbers of PFC frames.
     pub frames: ControlFrames,
 }
 
@@ -311,25 +169,25 @@ pub struct Journal {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlFrames {
     pauses: u64,
-    renewals: u64,
+    refreshes: u64,
     resumes: u64,
 }
 
 impl ControlFrames {
     /// Counts a frame.
-    pub fn count(&mut self, event: ControlEvent) {
+    pub fn count(&mut self, event: PauseEvent) {
         match event {
-            ControlEvent::Pause => self.pauses += 1,
-            ControlEvent::Renewal => self.renewals += 1,
-            ControlEvent::Resume => self.resumes += 1,
+            PauseEvent::Pause => self.pauses += 1,
+            PauseEvent::Refresh => self.refreshes += 1,
+            PauseEvent::Resume => self.resumes += 1,
         }
     }
 
     /// Adds the numbers to the record.
     pub fn tell(self, record: &mut Record) {
-        record.pause_frames(PauseEvent::Xoff, self.pauses);
-        record.pause_frames(PauseEvent::XoffRefresh, self.renewals);
-        record.pause_frames(PauseEvent::Xon, self.resumes);
+        record.pause_frames(PauseEvent::Pause, self.pauses);
+        record.pause_frames(PauseEvent::Refresh, self.refreshes);
+        record.pause_frames(PauseEvent::Resume, self.resumes);
     }
 }
 

@@ -16,10 +16,13 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
+use fabric_core::priority::Priority;
+use host_agent::HostEvent;
 use results::{DeadlineCount, FidelitySummary, ResultsError, RunEnd};
 use scenario::CaptureFilter;
+use switch_user::switch::Event;
 use topology::{HostId, WireId};
-use units::Picos;
+use units::{Nanos, Picos};
 
 use super::agenda::Task;
 use super::crew::Crew;
@@ -407,17 +410,25 @@ impl<W: Wires> Engine<'_, W> {
                 self.live.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
                 return true;
             }
-            Note::PauseReceived { wire, priority, until, .. } => {
-                if let Some(pauses) = &mut self.live.pauses {
-                    pauses.receive(wire, priority, entry.at.to_nanos(), until);
-                }
+            Note::Host(HostEvent::PauseReceived { priority, until, .. }) => {
+                self.follow_pause(entry, 0, priority, until);
             }
-            Note::StormDetected(ref storm) | Note::StormRestored(ref storm) => {
+            Note::Switch(Event::PauseReceived { port, priority, until, .. }) => {
+                self.follow_pause(entry, port, priority, until);
+            }
+            Note::Switch(Event::StormDetected(ref storm) | Event::StormRestored(ref storm)) => {
                 self.tell_of_storm(entry, storm);
             }
             _ => {}
         }
         false
+    }
+
+    fn follow_pause(&mut self, entry: &Entry, port: u16, priority: Priority, until: Nanos) {
+        if let Some(pauses) = &mut self.live.pauses {
+            let wire = self.scenario.fabric().node(entry.node).ports[usize::from(port)].reverse();
+            pauses.receive(wire, priority.number(), entry.at.to_nanos(), until);
+        }
     }
 
     /// True if a periodic task of the whole fabric, due now, rests because nothing that it reads can change before

@@ -1,5 +1,7 @@
 //! Transfer of the parts' notes of a window to the record.
 
+use host_agent::HostEvent;
+
 use super::journal::Note;
 use super::{Engine, RunError, Task};
 use crate::datapath::Wires;
@@ -16,7 +18,9 @@ impl<W: Wires> Engine<'_, W> {
         }
         for entry in entries.drain(..) {
             match entry.what {
-                Note::Completed { flow, completion } => self.complete_flow(flow, completion)?,
+                Note::Host(HostEvent::FlowCompleted { flow, at, counts }) => {
+                    self.complete_flow(flow, at, counts)?;
+                }
                 Note::PausesChanged { wire, paused } => {
                     let task = Task::PausesChanged { wire, paused, at: entry.at };
                     self.agenda.schedule(entry.at + self.lookahead, task);

@@ -2,27 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use fabric_core::drop_reason::{self, DropReason};
-use fabric_core::hop_control::PauseLevel;
+use fabric_core::drop_reason::{DropClass, DropReason};
+use fabric_core::hop_control::{HopControl, LINE_RATE};
 use fabric_core::lossy::state::ONE_QUEUE;
-use fabric_core::priority;
+use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::FlowUse;
-use host_agent::SenderState;
+use host_agent::{HostEvent, SenderState};
 use results::{
-    BufferLevel, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow,
-    HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseEvent, PauseReceived, PauseRow, PortState,
-    PortStateRow, QueuePauseRow, QueueRow, RateRow, Record, Recorded, ResultsError, StateCause,
-    StormTraffic, WatchdogRow, WireLogRecord,
+    BufferLevel, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow, HeldFlowRow,
+    LinkDelayRow, LossyQueueRow, PauseReceived, PauseRow, PortStateRow, QueuePauseRow, QueueRow,
+    RateRow, Record, Recorded, ResultsError, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
-use switch_user::link_delay::Measurement;
-use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
+use switch_user::switch::{Event, Storm};
 use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::Flow;
 
 use super::LONGEST_WINDOW;
-use super::journal::{Entry, LossySample, Note, Reason, SampledCounter};
+use super::journal::{Entry, LossySample, Note, SampledCounter};
 use super::told_flows::ToldFlows;
 
 /// The instant that a run has completely processed when it has reached `time`: nodes may have run on to the end of
@@ -114,33 +112,13 @@ impl<'a> Recorder<'a> {
         let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
         match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
-            Note::SenderChanged { flow, ref state } => {
-                record.flow_trace(&flow_trace_row(time, flow, state))
-            }
             Note::Misdelivered { flow, delivered, bytes } => {
                 let has = format!("its receiver has {delivered} of {bytes} bytes");
                 self.misdelivered.push(format!("flow {flow} completed, but {has}"));
                 Ok(())
             }
-            Note::Told { port, classes, event, victim, reason } => {
-                self.told(entry, port, classes, event, victim, reason)
-            }
-            Note::StateChanged { port, priority, change } => {
-                let row = port_state_row(time, node, port, priority, change);
-                record.port_state(&row, certain_at(time))
-            }
-            Note::QueueTold { port, queue, paused, reason } => {
-                let told = (node, port, peer(port));
-                record.add(&queue_pause_row(time, told, queue, paused, reason))
-            }
-            Note::RateTold { port, priority, kilobits_per_second, reason } => {
-                let told = (node, port, peer(port));
-                record.add(&rate_row(time, told, priority, kilobits_per_second, reason))
-            }
-            Note::FlowsTold(ref told) => {
-                let rows = self.told_flows.tell(scenario, entry, told);
-                rows.iter().try_for_each(|row| record.add(row))
-            }
+            Note::Switch(ref event) => self.switch_event(entry, event),
+            Note::Host(ref event) => self.host_event(entry, event),
             Note::SampledTables { port, rows } => {
                 record.flow_tables(&FlowTablesRow { time, node, port, rows });
                 Ok(())
@@ -148,24 +126,11 @@ impl<'a> Recorder<'a> {
             Note::Held { port, queue, flow } => {
                 record.add(&HeldFlowRow { time, node, port, by: peer(port), queue, flow })
             }
-            Note::PauseReceived { wire, priority, until, quanta } => {
-                self.pause_received(entry, wire, priority, (until, quanta))
-            }
-            Note::Dropped { port, priority, reason, length } => {
-                self.count_drop(entry.node, priority, reason);
-                self.record.add(&drop_row(time, node, Some(port), priority, reason, length))
-            }
             Note::Lost { wire, priority, length, is_pause, reason } => {
                 if is_pause {
                     self.count_lost_pause(fabric.wire(wire).from);
                 }
                 self.lost(entry, wire, (priority, reason, length))
-            }
-            Note::StormDetected(_) => Ok(()),
-            Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
-            Note::LinkDelay { port, headroom, measured } => {
-                let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
-                record.add(&link_delay_row(time, (node, port), peer, headroom, measured))
             }
             Note::Sampled(ref counters) => {
                 counters.iter().try_for_each(|counter| record.add(&queue_row(time, node, counter)))
@@ -188,29 +153,27 @@ impl<'a> Recorder<'a> {
                 let comment = dropped.map(capture_comment);
                 record.capture(interface, time, bytes, comment.as_deref())
             }
-            Note::Completed { .. } | Note::PausesChanged { .. } => {
-                unreachable!("the engine acts on it")
-            }
+            Note::PausesChanged { .. } => unreachable!("the engine acts on it"),
         }
     }
 
-    /// Records a class of a PFC frame that has crossed a wire, or a watchdog's end of a pause there.
+    /// Records a received class of a PFC frame, or a watchdog's end of a pause.
     fn pause_received(
         &mut self,
         entry: &Entry,
-        wire: WireId,
-        priority: u8,
+        port: u16,
+        priority: Priority,
         (until, quanta): (Nanos, Option<u16>),
     ) -> Result<(), ResultsError> {
         let (fabric, time) = (self.scenario.fabric(), entry.at.to_nanos());
-        let wire = fabric.wire(wire);
+        let wire = fabric.wire(fabric.node(entry.node).ports[usize::from(port)].reverse());
         let response = self.scenario.pause_response_ns(wire.to, wire.rate);
         self.record.pause_received(&PauseReceived {
             time,
             node: &fabric.node(entry.node).name,
             port: wire.to_port,
             by: &fabric.node(wire.from).name,
-            priority,
+            priority: priority.number(),
             binds: Nanos(time.0 + response.0),
             until,
             quanta,
@@ -247,7 +210,6 @@ impl<'a> Recorder<'a> {
         let fabric = scenario.fabric();
         let Storm { port, priority, detected, restored, .. } = *storm;
         let action = scenario.switch.watchdog.map_or("", |watchdog| watchdog.action.name());
-        let traffic = |Traffic { packets, bytes }| StormTraffic { packets, bytes };
         let row = WatchdogRow {
             detected: detected.to_nanos(),
             restored: restored.map(Picos::to_nanos),
@@ -256,52 +218,127 @@ impl<'a> Recorder<'a> {
             peer: &fabric.node(fabric.peer(node, port).node).name,
             priority: priority.number(),
             action,
-            waiting: traffic(storm.waiting),
-            egress_dropped: traffic(storm.egress_dropped),
-            ingress_dropped: traffic(storm.ingress_dropped),
-            forwarded: traffic(storm.forwarded),
+            waiting: storm.waiting,
+            egress_dropped: storm.egress_dropped,
+            ingress_dropped: storm.ingress_dropped,
+            forwarded: storm.forwarded,
         };
         record.storm(&row, now.to_nanos())
-    }
-
-    /// Records a decision to pause or resume classes.
-    fn told(
-        &mut self,
-        entry: &Entry,
-        port: u16,
-        classes: u8,
-        event: ControlEvent,
-        victim: Option<bool>,
-        reason: Reason,
-    ) -> Result<(), ResultsError> {
-        let fabric = self.scenario.fabric();
-        let peer = fabric.peer(entry.node, port);
-        for priority in priority::of_mask(classes) {
-            self.record.add(&PauseRow {
-                time: entry.at.to_nanos(),
-                node: &fabric.node(entry.node).name,
-                port,
-                peer: &fabric.node(peer.node).name,
-                peer_port: peer.port,
-                priority: priority.number(),
-                event: pause_event(event),
-                level: pause_level(reason.level),
-                occupancy: Bytes(reason.occupancy),
-                threshold: Bytes(reason.threshold),
-                shared_free: Bytes(reason.shared_free),
-                state: victim
-                    .map(|victim| if victim { PortState::Victim } else { PortState::Normal }),
-            })?;
-        }
-        Ok(())
     }
 }
 
 impl Recorder<'_> {
+    /// Adds the rows of a switch's event.
+    fn switch_event(&mut self, entry: &Entry, event: &Event) -> Result<(), ResultsError> {
+        let fabric = self.scenario.fabric();
+        let (time, node) = (entry.at.to_nanos(), fabric.node(entry.node).name.as_str());
+        let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
+        match *event {
+            Event::Pause { port, classes, event, state, ref order } => priority::of_mask(classes)
+                .try_for_each(|priority| {
+                    self.record.add(&PauseRow {
+                        time,
+                        node,
+                        port,
+                        peer: peer(port),
+                        peer_port: fabric.peer(entry.node, port).port,
+                        priority: priority.number(),
+                        event,
+                        level: order.level,
+                        occupancy: Bytes(order.occupancy_bytes),
+                        threshold: Bytes(order.threshold_bytes),
+                        shared_free: Bytes(order.shared_free_bytes),
+                        state,
+                    })
+                }),
+            Event::Ordered { port, ref order } => match order.control {
+                HopControl::Queue { queue, paused } => self.record.add(&QueuePauseRow {
+                    time,
+                    node,
+                    port,
+                    peer: peer(port),
+                    queue: queue.number(),
+                    paused,
+                    length: Bytes(order.occupancy_bytes),
+                    threshold: Bytes(order.threshold_bytes),
+                }),
+                HopControl::Rate { priority, kilobits_per_second: rate } => {
+                    let limit = BitsPerSecond(u64::from(rate) * 1000);
+                    self.record.add(&RateRow {
+                        time,
+                        node,
+                        port,
+                        peer: peer(port),
+                        priority: priority.number(),
+                        rate: (rate != LINE_RATE).then_some(limit),
+                        occupancy: Bytes(order.occupancy_bytes),
+                        threshold: Bytes(order.threshold_bytes),
+                    })
+                }
+                HopControl::Flows { .. } => {
+                    let rows = self.told_flows.tell(self.scenario, entry, port, order);
+                    rows.iter().try_for_each(|row| self.record.add(row))
+                }
+                HopControl::Classes(_) | HopControl::Queues { .. } => Ok(()),
+            },
+            Event::PauseReceived { port, priority, until, quanta } => {
+                self.pause_received(entry, port, priority, (until, quanta))
+            }
+            Event::Dropped { port, reason, priority, length } => {
+                let priority = priority.map(Priority::number);
+                self.count_drop(entry.node, priority, reason);
+                self.record.add(&drop_row(time, node, Some(port), priority, reason, length))
+            }
+            Event::StateChanged { port, priority, cause } => {
+                let priority = priority.map(Priority::number);
+                let row = PortStateRow { time, node, port, priority, cause };
+                self.record.port_state(&row, certain_at(time))
+            }
+            Event::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
+            Event::HeadroomChanged { port, headroom, measured } => self.record.add(&LinkDelayRow {
+                time,
+                node,
+                port,
+                peer: peer(port),
+                link_delay: measured.map(|measured| measured.link_delay()),
+                response: measured.map(|measured| measured.response),
+                headroom,
+            }),
+            Event::Admitted(_)
+            | Event::Departed(_)
+            | Event::PfcQueued(_)
+            | Event::PausesTested { .. }
+            | Event::StormDetected(_) => Ok(()),
+        }
+    }
+
+    /// Adds the rows of a host's event.
+    fn host_event(&mut self, entry: &Entry, event: &HostEvent) -> Result<(), ResultsError> {
+        match *event {
+            HostEvent::SenderChanged { flow, at, ref state } => {
+                let SenderState { rate, window, congestion_millionths, round_trip, outstanding } =
+                    **state;
+                self.record.flow_trace(&FlowTraceRow {
+                    time: at.to_nanos(),
+                    flow,
+                    rate,
+                    window,
+                    round_trip: round_trip.map(Picos::to_nanos_ceil),
+                    congestion_millionths,
+                    outstanding,
+                })
+            }
+            HostEvent::PauseReceived { priority, until, quanta, .. } => {
+                self.pause_received(entry, 0, priority, (until, Some(quanta)))
+            }
+            HostEvent::FlowDelivered { .. } => Ok(()),
+            HostEvent::FlowCompleted { .. } => unreachable!("the engine acts on it"),
+        }
+    }
+
     /// Counts lossless packets that a switch drops, except for drops that the scenario asks for.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
-        use drop_reason::DropClass::{Injected, Watchdog};
-        if matches!(reason.class(), Injected | Watchdog) {
+        if matches!(reason.class(), DropClass::Injected | DropClass::Watchdog) {
             return;
         }
         let is_lossless = |priority| self.scenario.switch.lossless.contains(priority);
@@ -311,66 +348,6 @@ impl Recorder<'_> {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
     }
-}
-
-fn queue_pause_row<'a>(
-    time: Nanos,
-    (node, port, peer): (&'a str, u16, &'a str),
-    queue: u8,
-    paused: bool,
-    reason: Reason,
-) -> QueuePauseRow<'a> {
-    let (length, threshold) = (Bytes(reason.occupancy), Bytes(reason.threshold));
-    QueuePauseRow { time, node, port, peer, queue, paused, length, threshold }
-}
-
-/// Row of a rate; 0 kbit/s stands for the rate of the link.
-fn rate_row<'a>(
-    time: Nanos,
-    (node, port, peer): (&'a str, u16, &'a str),
-    priority: u8,
-    kilobits_per_second: u32,
-    reason: Reason,
-) -> RateRow<'a> {
-    let rate = u64::from(kilobits_per_second) * 1000;
-    RateRow {
-        time,
-        node,
-        port,
-        peer,
-        priority,
-        rate: (rate != 0).then_some(BitsPerSecond(rate)),
-        occupancy: Bytes(reason.occupancy),
-        threshold: Bytes(reason.threshold),
-    }
-}
-
-fn port_state_row(
-    time: Nanos,
-    node: &str,
-    port: u16,
-    priority: Option<u8>,
-    change: StateChange,
-) -> PortStateRow<'_> {
-    let cause = match change {
-        StateChange::Fast => StateCause::Fast,
-        StateChange::Resumed => StateCause::Resume,
-        StateChange::Slow => StateCause::Slow,
-        StateChange::Paused => StateCause::Pause,
-    };
-    PortStateRow { time, node, port, priority, cause }
-}
-
-fn link_delay_row<'a>(
-    time: Nanos,
-    (node, port): (&'a str, u16),
-    peer: &'a str,
-    headroom: Bytes,
-    measured: Option<Measurement>,
-) -> LinkDelayRow<'a> {
-    let link_delay = measured.map(|measured| measured.link_delay());
-    let response = measured.map(|measured| measured.response);
-    LinkDelayRow { time, node, port, peer, link_delay, response, headroom }
 }
 
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {
@@ -386,8 +363,7 @@ fn drop_row(
     reason: DropReason,
     length: u32,
 ) -> DropRow<'_> {
-    let (class, bytes) = (drop_class(reason), Bytes(length.into()));
-    DropRow { time, node, port, priority, reason: reason.name(), class, bytes }
+    DropRow { time, node, port, priority, bytes: Bytes(length.into()), reason }
 }
 
 fn lossy_queue_row<'a>(
@@ -415,42 +391,7 @@ fn flow_queues_row<'a>(time: Nanos, node: &'a str, port: u16, of: &FlowUse) -> F
     FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions }
 }
 
-fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
-    let SenderState { rate, window, congestion_millionths, round_trip, outstanding } = *state;
-    let round_trip = round_trip.map(Picos::to_nanos_ceil);
-    FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
-}
-
 /// Comment of a dropped frame in a capture.
 pub fn capture_comment(reason: DropReason) -> String {
     format!("dropped: {}", reason.name())
-}
-
-/// Cause of a drop, as named in results.
-pub fn drop_class(reason: DropReason) -> DropClass {
-    match reason.class() {
-        drop_reason::DropClass::Policy => DropClass::Policy,
-        drop_reason::DropClass::Frame => DropClass::Frame,
-        drop_reason::DropClass::Ignored => DropClass::Ignored,
-        drop_reason::DropClass::Substrate => DropClass::Substrate,
-        drop_reason::DropClass::Injected => DropClass::Injected,
-        drop_reason::DropClass::Watchdog => DropClass::Watchdog,
-    }
-}
-
-/// Level that decided, as named in results.
-pub(super) fn pause_level(level: PauseLevel) -> results::PauseLevel {
-    match level {
-        PauseLevel::Queue => results::PauseLevel::Queue,
-        PauseLevel::Port => results::PauseLevel::Port,
-    }
-}
-
-/// Kind of a control frame, as named in results.
-fn pause_event(event: ControlEvent) -> PauseEvent {
-    match event {
-        ControlEvent::Pause => PauseEvent::Xoff,
-        ControlEvent::Resume => PauseEvent::Xon,
-        ControlEvent::Renewal => PauseEvent::XoffRefresh,
-    }
 }

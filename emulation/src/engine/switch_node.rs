@@ -195,9 +195,8 @@ impl SwitchNode {
             return Ok(());
         };
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-        let Ok(wake) =
+        let [first, second] =
             self.switch.on_queued(now, port, packet, queued, &core.orders, &mut observer);
-        let [first, second] = wake;
         if let Some(port) = first {
             self.take_discarded(core, now);
             self.kick(core, now, port);
@@ -258,7 +257,7 @@ impl SwitchNode {
             return self.send_staged(core, now, port);
         }
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-        let Ok(sent) = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
+        let sent = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
         let has_news = self.switch.has_news();
         if let Some(Transmission { frame, length, queue, mark, more }) = sent {
             if mark {
@@ -310,7 +309,7 @@ impl SwitchNode {
     fn fill_device_queue<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         loop {
             let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-            let Ok(staged) = self.switch.poll_staged::<W, _>(now, port, &mut observer);
+            let staged = self.switch.poll_staged::<W, _>(now, port, &mut observer);
             let Some(Transmission { frame, length, queue, mark, .. }) = staged else { break };
             if mark {
                 core.frames.mark(frame);
@@ -383,7 +382,7 @@ impl SwitchNode {
     #[cold]
     fn handle_deadline<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-        let Ok(due) = self.switch.handle_deadline(now, &mut observer);
+        let due = self.switch.handle_deadline(now, &mut observer);
         let Some(Due { port, pauses_changed }) = due else { return };
         self.take_discarded(core, now);
         if pauses_changed {
@@ -399,7 +398,7 @@ impl SwitchNode {
     pub fn measure_links<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
             let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-            let Ok(()) = self.switch.measure_link(now, port, &mut observer);
+            self.switch.measure_link(now, port, &mut observer);
             self.kick(core, now, port);
         }
     }

@@ -1,22 +1,15 @@
 //! Records events in a switch: notes for the record, pool levels, and measurements that a scenario asks for.
 
-use std::convert::Infallible;
-
-use fabric_core::drop_reason::DropReason;
-use fabric_core::hop_control::{FlowList, HopControl, LINE_RATE, Order};
-use fabric_core::priority::{self, Priority};
-use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
 use results::{Measurements, Occupancy, PoolLevels, QueueLengths};
 use scenario::Scenario;
-use switch_user::link_delay::Measurement;
-use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, StateChange, Storm};
+use switch_user::switch::{Admitted, Departed, Event, Observer};
 use switch_user::tables::SwitchTables;
-use topology::{NodeId, SwitchId, WireId};
-use units::{Bytes, Picos};
+use topology::{NodeId, SwitchId};
+use units::Picos;
 
 use super::headroom_study::{HeadroomStudy, Passage};
-use super::journal::{FlowsTold, Journal, Note};
+use super::journal::{Journal, Note};
 use super::queue_tally::QueueTally;
 use crate::hpcc_options::queue_sampling;
 use crate::switch_settings;
@@ -35,8 +28,6 @@ pub struct Followed {
     pub study: Option<Box<HeadroomStudy>>,
     /// Queue lengths of its ports, for files in the format of HPCC's simulator.
     pub lengths: Option<Box<QueueLengths>>,
-    /// The arriving wire of each port.
-    wires: Box<[WireId]>,
 }
 
 impl Followed {
@@ -52,7 +43,6 @@ impl Followed {
         let queues = results.queue_counters.then(queues);
         let sampling = queue_sampling(scenario);
         let lengths = sampling.map(|sampling| QueueLengths::new(ports, sampling).into());
-        let wires = &scenario.fabric().switch(switch).ports;
         Self {
             node: scenario.fabric().switch_node(switch),
             packets: occupancy.is_some()
@@ -63,7 +53,6 @@ impl Followed {
             queues,
             study,
             lengths,
-            wires: wires.iter().map(|wire| wire.reverse()).collect(),
         }
     }
 }
@@ -140,193 +129,38 @@ impl SwitchRecorder<'_> {
         }
         self.waiting(now, packet.port, -i64::from(packet.length));
     }
-}
 
-impl Observer for SwitchRecorder<'_> {
-    type Error = Infallible;
-
-    #[inline(always)]
-    fn admitted(
-        &mut self,
-        now: Picos,
-        tables: &SwitchTables,
-        packet: Admitted,
-    ) -> Result<(), Infallible> {
-        if self.followed.packets {
-            // The copy is made here only: a reference to `packet` itself would keep every packet out of registers.
-            self.follow_admitted(now, tables, &{ packet });
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn departed(
-        &mut self,
-        now: Picos,
-        tables: &SwitchTables,
-        packet: Departed,
-    ) -> Result<(), Infallible> {
-        if self.followed.packets {
-            self.follow_departed(now, tables, &{ packet });
-        }
-        Ok(())
-    }
-
-    fn dropped(
-        &mut self,
-        now: Picos,
-        port: u16,
-        reason: DropReason,
-        priority: Option<Priority>,
-        length: u32,
-    ) -> Result<(), Infallible> {
-        let priority = priority.map(Priority::number);
-        self.journal.note(
-            now,
-            self.followed.node,
-            Note::Dropped { port, priority, reason, length },
-        );
-        Ok(())
-    }
-
-    fn control_received(
-        &mut self,
-        now: Picos,
-        tables: &SwitchTables,
-        port: u16,
-        control: &HopControl,
-    ) -> Result<(), Infallible> {
-        let HopControl::Classes(pauses) = control else { return Ok(()) };
-        let wire = self.followed.wires[usize::from(port)];
-        for class in priority::of_mask(pauses.named) {
-            let until = tables.pause_expiry(port.into(), class);
-            let (priority, quanta) = (class.number(), Some(pauses.quanta[class.index()]));
-            let what = Note::PauseReceived { wire, priority, until, quanta };
-            self.journal.note(now, self.followed.node, what);
-        }
-        Ok(())
-    }
-
-    fn control_queued(&mut self, event: ControlEvent) {
-        self.journal.frames.count(event);
-    }
-
-    fn classes_told(
-        &mut self,
-        now: Picos,
-        port: u16,
-        order: &Order,
-        classes: u8,
-        event: ControlEvent,
-        victim: Option<bool>,
-    ) -> Result<(), Infallible> {
-        let what = Note::Told { port, classes, event, victim, reason: order.into() };
-        self.journal.note(now, self.followed.node, what);
-        Ok(())
-    }
-
-    fn queue_told(
-        &mut self,
-        now: Picos,
-        port: u16,
-        order: &Order,
-        queue: QueueId,
-        paused: bool,
-    ) -> Result<(), Infallible> {
-        let (queue, reason) = (queue.number(), order.into());
-        self.journal.note(now, self.followed.node, Note::QueueTold { port, queue, paused, reason });
-        Ok(())
-    }
-
-    fn rate_told(
-        &mut self,
-        now: Picos,
-        port: u16,
-        order: &Order,
-        priority: Priority,
-        kilobits_per_second: u32,
-    ) -> Result<(), Infallible> {
-        let told = if kilobits_per_second == LINE_RATE { 0 } else { kilobits_per_second };
-        let what = Note::RateTold {
-            port,
-            priority: priority.number(),
-            kilobits_per_second: told,
-            reason: order.into(),
-        };
-        self.journal.note(now, self.followed.node, what);
-        Ok(())
-    }
-
-    fn flows_told(
-        &mut self,
-        now: Picos,
-        port: u16,
-        order: &Order,
-        priority: Priority,
-        flows: &FlowList,
-        paused: bool,
-    ) -> Result<(), Infallible> {
-        let told = FlowsTold {
-            port,
-            priority: priority.number(),
-            paused,
-            flows: *flows,
-            occupancy: order.occupancy_bytes,
-            threshold: order.threshold_bytes,
-        };
-        self.journal.note(now, self.followed.node, Note::FlowsTold(Box::new(told)));
-        Ok(())
-    }
-
-    fn state_changed(
-        &mut self,
-        now: Picos,
-        port: u16,
-        priority: Option<Priority>,
-        change: StateChange,
-    ) -> Result<(), Infallible> {
-        let priority = priority.map(Priority::number);
-        self.journal.note(now, self.followed.node, Note::StateChanged { port, priority, change });
-        Ok(())
-    }
-
-    fn pauses_tested(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
+    fn follow_test(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             study.observe_test(now, tables, port, measured);
         }
     }
 
-    fn pause_ignored(
-        &mut self,
-        now: Picos,
-        port: u16,
-        priority: Priority,
-    ) -> Result<(), Infallible> {
-        // For followers of pauses, the pause ends here.
-        let (wire, priority) = (self.followed.wires[usize::from(port)], priority.number());
-        let what = Note::PauseReceived { wire, priority, until: now.to_nanos(), quanta: None };
-        self.journal.note(now, self.followed.node, what);
-        Ok(())
+    #[inline(never)]
+    fn note(&mut self, now: Picos, event: Event) {
+        self.journal.note(now, self.followed.node, Note::Switch(event));
     }
+}
 
-    fn storm_detected(&mut self, now: Picos, storm: &Storm) -> Result<(), Infallible> {
-        self.journal.note(now, self.followed.node, Note::StormDetected(Box::new(*storm)));
-        Ok(())
-    }
-
-    fn storm_restored(&mut self, now: Picos, storm: &Storm) -> Result<(), Infallible> {
-        self.journal.note(now, self.followed.node, Note::StormRestored(Box::new(*storm)));
-        Ok(())
-    }
-
-    fn headroom_changed(
-        &mut self,
-        now: Picos,
-        port: u16,
-        headroom: Bytes,
-        measured: Option<Measurement>,
-    ) -> Result<(), Infallible> {
-        self.journal.note(now, self.followed.node, Note::LinkDelay { port, headroom, measured });
-        Ok(())
+impl Observer for SwitchRecorder<'_> {
+    #[inline(always)]
+    fn event(&mut self, now: Picos, tables: &SwitchTables, event: Event) {
+        match event {
+            Event::Admitted(packet) => {
+                if self.followed.packets {
+                    // The copy is made here only: a reference to `packet` itself would keep every packet out of
+                    // registers.
+                    self.follow_admitted(now, tables, &{ packet });
+                }
+            }
+            Event::Departed(packet) => {
+                if self.followed.packets {
+                    self.follow_departed(now, tables, &{ packet });
+                }
+            }
+            Event::PausesTested { port } => self.follow_test(now, tables, port),
+            Event::PfcQueued(event) => self.journal.frames.count(event),
+            event => self.note(now, event),
+        }
     }
 }

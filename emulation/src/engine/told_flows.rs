@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::priority::Priority;
 use fabric_core::scheme::ofc::Options;
 use fabric_core::scheme::ofc::state::{self, FlowTable, PAUSED, RESUMES_NEXT};
@@ -13,7 +14,7 @@ use units::{Bytes, Picos};
 use workload::Flow;
 
 use super::Engine;
-use super::journal::{Entry, FlowsTold};
+use super::journal::Entry;
 use crate::datapath::Wires;
 
 /// An ingress port of a switch, and a priority.
@@ -72,9 +73,13 @@ impl ToldFlows {
         &mut self,
         scenario: &'a Scenario,
         entry: &Entry,
-        told: &FlowsTold,
+        port: u16,
+        order: &Order,
     ) -> Vec<FlowPauseRow<'a>> {
-        let FlowsTold { port, priority, paused, ref flows, occupancy, threshold } = *told;
+        let HopControl::Flows { priority, paused, ref flows } = order.control else {
+            return Vec::new();
+        };
+        let priority = priority.number();
         let fabric = scenario.fabric();
         let (at, node) = (entry.at, entry.node);
         let mut rows = Vec::new();
@@ -98,8 +103,8 @@ impl ToldFlows {
                 name,
                 flow: self.flows.get(&name).copied(),
                 paused,
-                occupancy: Bytes(occupancy),
-                threshold: Bytes(threshold),
+                occupancy: Bytes(order.occupancy_bytes),
+                threshold: Bytes(order.threshold_bytes),
             });
         }
         rows

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fabric_core::watchdog::Traffic;
 use results::{Lateness, counted, span};
 use serde::{Deserialize, Serialize};
-use switch_user::switch::Traffic;
 use units::Nanos;
 
 use super::clock::Fidelity;

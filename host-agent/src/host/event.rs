@@ -1,6 +1,7 @@
-//! Events of a host's flows.
+//! Events of a host.
 
-use units::Picos;
+use fabric_core::priority::Priority;
+use units::{Nanos, Picos};
 
 use crate::flow_trace::SenderState;
 use crate::responder::ResponderRequest;
@@ -15,7 +16,7 @@ pub struct SenderCounts {
 }
 
 /// An event on a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostEvent {
     /// The last byte of a flow that this host sends is acknowledged; its queue pair is gone.
     FlowCompleted {
@@ -33,8 +34,8 @@ pub enum HostEvent {
         flow: u32,
         /// Instant of the change.
         at: Picos,
-        /// The new state.
-        state: SenderState,
+        /// The new state. Boxed to keep events short.
+        state: Box<SenderState>,
     },
     /// The last byte of a flow that this host receives has arrived in order.
     FlowDelivered {
@@ -45,9 +46,30 @@ pub enum HostEvent {
         /// Arrival of the last packet.
         at: Picos,
     },
+    /// A class of a PFC frame was received.
+    PauseReceived {
+        /// The class.
+        priority: Priority,
+        /// Arrival of the frame.
+        at: Picos,
+        /// End of the pause. For a RESUME not after the arrival.
+        until: Nanos,
+        /// Pause time in the frame, quanta.
+        quanta: u16,
+    },
 }
 
 impl HostEvent {
+    /// Instant of the event.
+    pub const fn at(&self) -> Picos {
+        match self {
+            Self::FlowCompleted { at, .. }
+            | Self::SenderChanged { at, .. }
+            | Self::FlowDelivered { at, .. }
+            | Self::PauseReceived { at, .. } => *at,
+        }
+    }
+
     /// The last byte of a flow has arrived at `now`.
     pub(super) const fn delivered(now: Picos, request: &ResponderRequest) -> Self {
         let ResponderRequest { qp, bytes, .. } = *request;

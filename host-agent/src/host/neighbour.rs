@@ -2,12 +2,14 @@
 
 use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::map_abi::PRIORITIES;
+use fabric_core::priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
+use fabric_core::wire::pfc::quantum_duration;
 use units::Picos;
 
-use super::{Host, HostConfig};
+use super::{Host, HostConfig, HostEvent};
 use crate::pause::PauseOutcome;
 
 /// Length of a link delay frame.
@@ -26,7 +28,7 @@ impl Host {
                     PauseOutcome::Resumed => counters.resumes_received += 1,
                     PauseOutcome::Nothing => counters.pauses_without_class += 1,
                 }
-                return;
+                return self.report_pauses(now, &pauses);
             }
             HopControl::Queue { queue, paused } => {
                 let queue = QueueSet::of(queue);
@@ -55,6 +57,15 @@ impl Host {
             PauseOutcome::Paused => counters.queue_pauses_received += 1,
             PauseOutcome::Resumed => counters.queue_resumes_received += 1,
             PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
+        }
+    }
+
+    /// Queues an event for each class of a received PFC frame.
+    fn report_pauses(&mut self, now: Picos, pauses: &ClassPauses) {
+        for priority in priority::of_mask(pauses.named) {
+            let quanta = pauses.quanta[priority.index()];
+            let until = (now + quantum_duration(self.config.link_rate, quanta)).to_nanos();
+            self.events.push_back(HostEvent::PauseReceived { priority, at: now, until, quanta });
         }
     }
 

@@ -31,7 +31,7 @@ fn traced(transport: Transport, marks: u64) -> Testbed {
 /// Traced states with their instants.
 fn trace(testbed: &Testbed) -> Vec<(Picos, SenderState)> {
     let told = |event: &HostEvent| match *event {
-        HostEvent::SenderChanged { flow: FLOW, at, state } => Some((at, state)),
+        HostEvent::SenderChanged { flow: FLOW, at, ref state } => Some((at, **state)),
         _ => None,
     };
     testbed.events.iter().filter_map(told).collect()

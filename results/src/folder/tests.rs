@@ -1,9 +1,11 @@
+use fabric_core::drop_reason::DropReason;
+use fabric_core::hop_control::{PauseEvent, PauseLevel};
+use fabric_core::port_state::{PortState, StateCause};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::*;
 use crate::hpcc::{HpccNode, QueueSampling};
 use crate::occupancy::Occupancy;
-use crate::pause::PauseEvent;
 use crate::table_reader::TableReader;
 use crate::tables::{
     DeadlockRow, DropRow, EgressQueueRow, FaultRow, FlowQueuesRow, FlowRow, FlowTraceRow,
@@ -75,11 +77,11 @@ fn pause(time: Nanos, event: PauseEvent) -> PauseRow<'static> {
         peer_port: 0,
         priority: 3,
         event,
-        level: crate::pause::PauseLevel::Queue,
+        level: PauseLevel::Queue,
         occupancy: Bytes(9),
         threshold: Bytes(8),
         shared_free: Bytes(7),
-        state: Some(crate::port_state::PortState::Normal),
+        state: Some(PortState::Normal),
     }
 }
 
@@ -95,7 +97,7 @@ fn run_with(folder: &Path, options: &ResultsOptions) -> ResultFiles {
         let bytes = Bytes(u64::from(step / 10));
         let (port, priority) = (Some(0), Some(3));
         results.write(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
-        let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
+        let event = if step % 2 == 0 { PauseEvent::Pause } else { PauseEvent::Resume };
         results.write(&pause(time, event)).unwrap();
         results.capture(0, time, &[step.to_le_bytes()[0]; 64], None).unwrap();
         results.write(&flow(step)).unwrap();
@@ -154,14 +156,13 @@ fn a_row_of_each_kind_is_in_its_file() {
     let mut results = ResultsFolder::create(temp.path(), &options()).unwrap();
     results.write(&flow(41)).unwrap();
     results.hpcc().unwrap().flow(&flow(41)).unwrap();
-    results.write(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
+    results.write(&pause(Nanos(42), PauseEvent::Pause)).unwrap();
     let (time, node, bytes) = (Nanos(43), "s0", Bytes(9));
     let kind = crate::QueueKind::Buffer;
     let (port, priority) = (None, None);
     results.write(&QueueRow { time, node, kind, port, priority, bytes }).unwrap();
-    let (time, reason) = (Nanos(44), "headroom-exhausted");
-    let class = crate::drop::DropClass::Policy;
-    results.write(&DropRow { time, node, port, priority, reason, class, bytes }).unwrap();
+    let (time, reason) = (Nanos(44), DropReason::HeadroomExhausted);
+    results.write(&DropRow { time, node, port, priority, reason, bytes }).unwrap();
     let (confirmed, end, members) = (None, Some(Nanos(47)), &[]);
     let circle = DeadlockRow {
         circle: 45,
@@ -199,7 +200,7 @@ fn a_row_of_each_kind_is_in_its_file() {
     results.write(&row).unwrap();
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
     results.write(&held).unwrap();
-    let (time, priority, cause) = (Nanos(70), Some(3), crate::StateCause::Pause);
+    let (time, priority, cause) = (Nanos(70), Some(3), StateCause::Pause);
     results.write(&PortStateRow { time, node, port, priority, cause }).unwrap();
     results.write(&crate::watchdog::tests::row()).unwrap();
     for row in Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO) {
@@ -259,7 +260,7 @@ fn what_is_left_out_is_not_there() {
         .retain(|table| !["flows", "queues", "flow_trace", "links", "faults"].contains(table));
     let mut results = ResultsFolder::create(temp.path(), &options).unwrap();
     results.write(&flow(41)).unwrap();
-    results.write(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
+    results.write(&pause(Nanos(42), PauseEvent::Pause)).unwrap();
     results.close_hpcc().unwrap();
     let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap().files;
     let has = |name: &str| files.iter().any(|(file, _)| *file == name);

@@ -1,9 +1,10 @@
 //! Rows that the engine adds to a record, and what the record computes of them.
 
+use fabric_core::hop_control::PauseEvent;
+
 use super::Record;
 use crate::error::ResultsError;
 use crate::link_delay::LinkDelayRange;
-use crate::pause::PauseEvent;
 use crate::queue::QueueKind;
 use crate::report::ReportedDeadlock;
 use crate::row::Row;
@@ -47,7 +48,7 @@ impl Recorded for PauseRow<'_> {
             states.pause(self);
         }
         let (Some(level), Some(folder)) = (taken_over, &mut record.folder) else { return Ok(()) };
-        folder.write(&PauseRow { event: PauseEvent::Xon, level, ..*self })
+        folder.write(&PauseRow { event: PauseEvent::Resume, level, ..*self })
     }
 }
 

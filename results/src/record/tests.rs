@@ -1,3 +1,5 @@
+use fabric_core::drop_reason::DropReason;
+use fabric_core::hop_control::PauseLevel;
 use units::BitsPerSecond;
 
 use super::*;
@@ -12,7 +14,7 @@ use crate::slowdown::Slowdown;
 use crate::tables::{
     DeadlockRow, DropRow, FlowRow, FlowTraceRow, LinkDelayRow, PauseRow, QueueRow, TABLES,
 };
-use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
+use crate::{CaptureWire, DropTotals, Style};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -117,10 +119,10 @@ fn run(folder: Option<&Path>) -> RunReport {
             .unwrap();
     }
     for row in [
-        pause(100, PauseEvent::Xoff),
-        pause(200, PauseEvent::XoffRefresh),
-        pause(350, PauseEvent::Xon),
-        pause(900, PauseEvent::Xoff),
+        pause(100, PauseEvent::Pause),
+        pause(200, PauseEvent::Refresh),
+        pause(350, PauseEvent::Resume),
+        pause(900, PauseEvent::Pause),
     ] {
         record.pause_frames(row.event, 1);
         record.add(&row).unwrap();
@@ -141,7 +143,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         lossless: vec![3],
     };
     let mut drops = DropTotals::default();
-    drops.add("global-pause", DropClass::Ignored, 1);
+    drops.add(DropReason::GlobalPause, 1);
     let scenario = "incast".into();
     let counted = Summary { scenario, emulated_ns: 1_000, drops, ..Summary::default() };
     record.finish(Picos(1_000_000), description, counted).unwrap()
@@ -305,8 +307,9 @@ fn a_record_follows_what_it_was_asked_to_follow() {
             let row = LinkDelayRow { time, node, port, peer, link_delay, response, headroom };
             record.add(&row).unwrap();
         }
-        let (port, priority, class, bytes) = (None, None, DropClass::Policy, Bytes(64));
-        let row = DropRow { time, node: "s0", port, priority, reason: "x", class, bytes };
+        let (port, priority, bytes) = (None, None, Bytes(64));
+        let reason = DropReason::LossyThreshold;
+        let row = DropRow { time, node: "s0", port, priority, reason, bytes };
         record.add(&row).unwrap();
         record.add(&circle(9, 5, None)).unwrap();
         let mut measured = Measurements::default();
@@ -319,7 +322,7 @@ fn a_record_follows_what_it_was_asked_to_follow() {
     assert_eq!(read("qlen.txt"), "time: 0\n2 1 1\n2 2 1\ntime: 1000\n2 1 3\n2 2 1 0 2\n");
     assert_eq!(read("pfc.txt"), "7 1 0 1 1\n");
     assert_eq!(read("link_delay.csv").lines().nth(1), Some("7,s0,0,h0,900,,9000"));
-    assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,x,policy,64"));
+    assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,lossy-threshold,policy,64"));
     assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue,0"));
     assert_eq!(read("distributions.csv").lines().nth(1), Some("queues-off,3,40,1.000000"));
 }
@@ -401,7 +404,7 @@ fn storms_are_summed_up_where_there_is_a_watchdog() {
             record.storm(&crate::watchdog::tests::row(), Nanos(1500)).unwrap();
         }
         let mut counted = Summary::default();
-        counted.drops.add("watchdog-egress", DropClass::Watchdog, 2);
+        counted.drops.add(DropReason::WatchdogEgress, 2);
         let description = RunDescription {
             scenario_toml: "",
             manifest: &Manifest::default(),

@@ -1,8 +1,9 @@
+use fabric_core::drop_reason::DropReason;
+
 use super::losses::told;
 use super::*;
 use crate::buffer_series::BufferLevel;
 use crate::deadlock::DeadlockTotals;
-use crate::drop::DropClass;
 use crate::fault::FaultTotals;
 use crate::fct_by_size::GroupTimes;
 use crate::flow_statistics::FctSummary;
@@ -210,9 +211,9 @@ fn a_lossless_incast() {
 fn a_run_that_went_wrong() {
     let mut report = report();
     report.summary.flows_completed = 3;
-    report.summary.drops.add("headroom-exhausted", DropClass::Policy, 1_234);
-    report.summary.drops.add("ring-full", DropClass::Substrate, 1);
-    report.summary.drops.add("global-pause", DropClass::Ignored, 7);
+    report.summary.drops.add(DropReason::HeadroomExhausted, 1_234);
+    report.summary.drops.add(DropReason::RingFull, 1);
+    report.summary.drops.add(DropReason::GlobalPause, 7);
     report.summary.books =
         vec!["leaf0: the shared pool holds 1048 B after the fabric drained".into()];
     report.worst_flows[0].fct = None;
@@ -363,14 +364,14 @@ fn a_deadlock_says_who_waits_for_whom() {
 #[test]
 fn each_class_of_loss_is_named() {
     let mut report = report();
-    for (frames, class) in [
-        (1, DropClass::Policy),
-        (20, DropClass::Frame),
-        (300, DropClass::Substrate),
-        (4000, DropClass::Injected),
-        (50_000, DropClass::Ignored),
+    for (frames, reason) in [
+        (1, DropReason::HeadroomExhausted),
+        (20, DropReason::NoRoute),
+        (300, DropReason::RingFull),
+        (4000, DropReason::LinkDown),
+        (50_000, DropReason::GlobalPause),
     ] {
-        report.summary.drops.add("some-reason", class, frames);
+        report.summary.drops.add(reason, frames);
     }
     let text = report.render(Style::plain());
     let losses = "\n50,000 control frames without effect, which are no loss\n\

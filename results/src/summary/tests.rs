@@ -1,12 +1,13 @@
+use fabric_core::drop_reason::DropReason;
+
 use super::*;
-use crate::drop::DropClass;
 use crate::fidelity::Lateness;
 use crate::slowdown::Slowdown;
 
 fn summary() -> Summary {
     let mut drops = DropTotals::default();
-    drops.add("headroom-exhausted", DropClass::Policy, 2);
-    drops.add("ring-full", DropClass::Substrate, 0);
+    drops.add(DropReason::HeadroomExhausted, 2);
+    drops.add(DropReason::RingFull, 0);
     Summary {
         scenario: "incast".into(),
         seed: 1,

@@ -1,10 +1,10 @@
 //! Tables about drops, storms, faults and deadlocks.
 
+use fabric_core::drop_reason::{DropClass, DropReason};
+use fabric_core::watchdog::Traffic;
 use units::{Bytes, Nanos};
 
 use crate::deadlock::DeadlockMember;
-use crate::drop::DropClass;
-use crate::watchdog::StormTraffic;
 
 tables! {
     /// One row per frame that went no further.
@@ -19,13 +19,15 @@ tables! {
         /// Priority; empty where it was not known.
         pub priority: Option<u8>,
         /// Name of the reason.
-        pub reason: &'a str,
+        reason: &'static str = |row| row.reason.name(),
         /// `policy` (the buffer's rules), `frame` (malformed, or not for this switch), `ignored` (a control frame
         /// without effect: not a loss), `substrate` (the machine below the emulation), `injected` (a fault the scenario
         /// asked for) or `watchdog` (`switch.watchdog`, in a PFC storm).
-        pub class: DropClass,
+        class: DropClass = |row| row.reason.class(),
         /// Frame length, FCS not counted.
         pub bytes: Bytes,
+        /// Reason of the drop.
+        pub reason: DropReason as _,
     }
 
     /// Only with `switch.watchdog`. One row per PFC storm that a switch has detected, in the order in which they were
@@ -65,13 +67,13 @@ tables! {
         /// Their bytes.
         forwarded_bytes: u64 = |row| row.forwarded.bytes,
         /// Packets that waited at the detection.
-        pub waiting: StormTraffic as _,
+        pub waiting: Traffic as _,
         /// Packets dropped that were to leave by the port.
-        pub egress_dropped: StormTraffic as _,
+        pub egress_dropped: Traffic as _,
         /// Packets dropped that came in by the port.
-        pub ingress_dropped: StormTraffic as _,
+        pub ingress_dropped: Traffic as _,
         /// Packets sent in spite of the storm.
-        pub forwarded: StormTraffic as _,
+        pub forwarded: Traffic as _,
     }
 
     /// Only with `[[faults]]`. What each fault has done: one row per wire that it is on.

@@ -1,11 +1,11 @@
 //! Tables about pauses of priorities.
 
+use fabric_core::hop_control::{PauseEvent, PauseLevel};
+use fabric_core::port_state::{PortState, StateCause};
 use units::{Bytes, Nanos};
 
 use crate::column::Column;
-use crate::pause::{PauseEvent, PauseLevel};
 use crate::pause_intervals::{Ordered, PauseTotal};
-use crate::port_state::{PortState, StateCause};
 use crate::row::{Row, Sometimes};
 use crate::share::Share;
 

@@ -1,9 +1,11 @@
 //! Headers and lines of tables.
 
+use std::path::Path;
+
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::*;
-use crate::csv::line;
+use crate::csv::{CsvTable, line};
 
 #[test]
 fn the_first_columns_are_what_readers_rely_on() {
@@ -182,4 +184,33 @@ fn frames_without_a_priority_have_an_empty_field() {
     assert_eq!(line(&row), "h0->leaf0,h0,leaf0,3,2,2116,2164,0.173120,1,0,0,1\n");
     let control = LinkPriorityRow { priority: None, ..row };
     assert!(line(&control).starts_with("h0->leaf0,h0,leaf0,,2,"));
+}
+
+#[test]
+fn a_pause_says_who_whom_and_why() {
+    let row = PauseRow {
+        time: Nanos(12_345),
+        node: "leaf0",
+        port: 4,
+        peer: "spine1",
+        peer_port: 2,
+        priority: 3,
+        event: PauseEvent::Refresh,
+        level: PauseLevel::Port,
+        occupancy: Bytes(200_000),
+        threshold: Bytes(190_000),
+        shared_free: Bytes(380_000),
+        state: Some(PortState::Victim),
+    };
+    let shown = "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000,port";
+    assert_eq!(line(&row), format!("{shown},victim\n"));
+    let mut out = Vec::new();
+    let columns = PauseRow::columns(false).iter().copied();
+    let mut table = CsvTable::new(&mut out, Path::new("pauses.csv"), columns).unwrap();
+    table.row(&PauseRow { state: None, ..row }).unwrap();
+    table.finish().unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().nth(1), Some(shown));
+    let names = |has_states| PauseRow::columns(has_states).iter().map(|column| column.name);
+    assert_eq!((names(true).next_back(), names(false).next_back()), (Some("state"), Some("level")));
 }

@@ -115,7 +115,7 @@ impl Driver {
         if counting.is_due(now, || (0..self.counts.ports()).all(|port| switch.is_idle(port))) {
             switch.update_lossy(now);
         }
-        while let Ok(Some(_)) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
+        while let Some(_) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
         for port in 0..self.counts.ports() {
             self.serve(now, port);
         }
@@ -161,7 +161,7 @@ impl Driver {
             link_delay: link_delay.as_ref(),
             priority: None,
         };
-        let Ok(reaction) = self.parts.switch.on_arrival(now, port, &arrival, &mut self.counts);
+        let reaction = self.parts.switch.on_arrival(now, port, &arrival, &mut self.counts);
         if !reaction.keeps_frame {
             self.frames.remove(frame);
         }
@@ -204,7 +204,7 @@ impl Driver {
                 continue;
             }
             let sent = switch.poll_transmit::<WithEbpf, _>(now, number, &mut self.counts);
-            let Ok(Some(Transmission { frame, length, mark, .. })) = sent else {
+            let Some(Transmission { frame, length, mark, .. }) = sent else {
                 return port.pace.rest();
             };
             if mark {

@@ -1,13 +1,13 @@
 //! Reports of a switch, as text and as JSON.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fmt;
 
 use fabric_core::drop_reason::{DropClass, DropReason};
-use fabric_core::hop_control::Order;
+use fabric_core::hop_control::PauseEvent;
 use serde::Serialize;
-use switch_user::switch::{ControlEvent, Observer, Switch};
+use switch_user::switch::{Event, Observer, Switch};
+use switch_user::tables::SwitchTables;
 use units::Picos;
 
 use super::port::Port;
@@ -50,25 +50,15 @@ impl Counts {
 }
 
 impl Observer for Counts {
-    type Error = Infallible;
-
-    fn classes_told(
-        &mut self,
-        _: Picos,
-        port: u16,
-        _: &Order,
-        classes: u8,
-        event: ControlEvent,
-        _: Option<bool>,
-    ) -> Result<(), Infallible> {
+    fn event(&mut self, _: Picos, _: &SwitchTables, event: Event) {
+        let Event::Pause { port, classes, event, .. } = event else { return };
         let of_port = &mut self.ports[usize::from(port)];
         let counter = match event {
-            ControlEvent::Pause => &mut of_port.paused,
-            ControlEvent::Renewal => &mut of_port.renewed,
-            ControlEvent::Resume => &mut of_port.resumed,
+            PauseEvent::Pause => &mut of_port.paused,
+            PauseEvent::Refresh => &mut of_port.renewed,
+            PauseEvent::Resume => &mut of_port.resumed,
         };
         *counter += u64::from(classes.count_ones());
-        Ok(())
     }
 }
 

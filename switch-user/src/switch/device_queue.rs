@@ -63,20 +63,20 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         now: Picos,
         port: u16,
         observer: &mut O,
-    ) -> Result<Option<Transmission<F>>, O::Error> {
+    ) -> Option<Transmission<F>> {
         let number = usize::from(port);
         let has_room = |device: &DeviceQueues<F>| device.ports[number].len() < device.room;
         if !self.device_queues.as_deref().is_some_and(has_room) {
-            return Ok(None);
+            return None;
         }
-        let sent = self.poll_transmit::<D, O>(now, port, observer)?;
+        let sent = self.poll_transmit::<D, O>(now, port, observer);
         // All priorities are lossy here. A control frame would have to precede the packets in the FIFO.
         debug_assert!(self.woken.is_empty(), "port {port}: a departure has orders for a neighbour");
         if let (Some(device), Some(sent)) = (&mut self.device_queues, &sent) {
             let Transmission { frame, length, .. } = *sent;
             device.ports[number].push_back(Staged { frame, length });
         }
-        Ok(sent)
+        sent
     }
 
     /// Returns the packet of the FIFO that a free port sends next. Then the FIFO has room for another one.

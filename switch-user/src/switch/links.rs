@@ -5,18 +5,13 @@ use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::Kind;
 use units::Picos;
 
-use super::{Observer, PortConfig, Switch};
+use super::{Event, Observer, PortConfig, Switch};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Sends a link delay request to the neighbour of a port, if links are measured.
-    pub fn measure_link<O: Observer>(
-        &mut self,
-        now: Picos,
-        port: u16,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    pub fn measure_link<O: Observer>(&mut self, now: Picos, port: u16, observer: &mut O) {
         if !self.config.measures_links {
-            return Ok(());
+            return;
         }
         let PortConfig { address, headroom, .. } = self.config.ports[usize::from(port)];
         let meter = self.ports.meter(port);
@@ -24,10 +19,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let out_of_date = meter.is_out_of_date();
         self.ports.push_link_delay(port, request);
         if out_of_date {
-            let set = self.tables.set_headroom(port.into(), headroom);
-            observer.headroom_changed(now, port, set, None)?;
+            let headroom = self.tables.set_headroom(port.into(), headroom);
+            let event = Event::HeadroomChanged { port, headroom, measured: None };
+            observer.event(now, &self.tables, event);
         }
-        Ok(())
     }
 
     pub(super) fn receive_link_delay<O: Observer>(
@@ -36,21 +31,21 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         message: &LinkDelayFrame,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         let PortConfig { address, rate, response, .. } = self.config.ports[usize::from(port)];
         if message.kind == Kind::Request {
             let answer = message.answer(address, now.to_nanos(), response);
             self.ports.push_link_delay(port, answer);
-            return Ok(());
+            return;
         }
         if !self.config.measures_links {
-            return Ok(());
+            return;
         }
         if let Some(measured) = self.ports.meter(port).receive(message, now.to_nanos()) {
             let wanted = measured.headroom(rate, &self.config.frames);
-            let set = self.tables.set_headroom(port.into(), wanted);
-            observer.headroom_changed(now, port, set, Some(measured))?;
+            let headroom = self.tables.set_headroom(port.into(), wanted);
+            let event = Event::HeadroomChanged { port, headroom, measured: Some(measured) };
+            observer.event(now, &self.tables, event);
         }
-        Ok(())
     }
 }

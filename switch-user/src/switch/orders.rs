@@ -3,14 +3,14 @@
 //! An order of an arrival comes as a record with the frame that eBPF has built. An order of a departure is a plain
 //! value, whose frame is built when it is sent.
 
-use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseEvent, PauseLevel};
 use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::{Ingress, Scheme};
 use units::Picos;
 
 use super::port::ControlFrame;
 use super::timers::Timer;
-use super::{ControlEvent, Departed, Observer, Switch, superseded};
+use super::{Departed, Event, Observer, Switch, superseded};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Handles a hop control frame that was received at `at` and that the pipeline has applied to the tables.
@@ -21,11 +21,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         control: HopControl,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        observer.control_received(now, &self.tables, port, &control)?;
+    ) {
         if let HopControl::Classes(pauses) = control {
-            for class in priority::of_mask(pauses.named) {
-                let until = self.tables.pause_expiry(port.into(), class);
+            for priority in priority::of_mask(pauses.named) {
+                let until = self.tables.pause_expiry(port.into(), priority);
+                let quanta = Some(pauses.quanta[priority.index()]);
+                let received = Event::PauseReceived { port, priority, until, quanta };
+                observer.event(now, &self.tables, received);
                 if until > now.to_nanos() {
                     self.timers.set(Picos::from_nanos(until), Timer::PauseExpiry { port });
                 }
@@ -34,7 +36,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 self.hear_of_pauses(now, at, port, &pauses);
             }
         }
-        Ok(())
     }
 
     /// Sends the hop control frames due at the ingress port of a packet that found no room.
@@ -45,18 +46,17 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         orders: &[(Order, Option<F>)],
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        observer.pauses_tested(now, &self.tables, port);
+    ) {
+        observer.event(now, &self.tables, Event::PausesTested { port });
         for (order, built) in orders {
-            self.send_order(now, port, order, ControlEvent::of(order), *built, observer)?;
+            self.send_order(now, port, order, event_of(order), *built, observer);
             if let HopControl::Classes(pauses) = order.control
                 && !self.states.is_empty()
             {
                 let class = Priority::of_bits(pauses.named.trailing_zeros());
-                self.look_at_state(now, port, class, observer)?;
+                self.look_at_state(now, port, class, observer);
             }
         }
-        Ok(())
     }
 
     /// Renews a pause that would otherwise expire during the congestion.
@@ -67,18 +67,17 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         priority: Option<Priority>,
         pause: u32,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         let level = if priority.is_some() { PauseLevel::Queue } else { PauseLevel::Port };
         let lossless = self.tables.settings().lossless_classes;
         let class = priority.unwrap_or(Priority::of_bits(lossless.trailing_zeros()));
-        let Some(order) = self.renewal(now, port, class, level, pause) else { return Ok(()) };
-        observer.pauses_tested(now, &self.tables, port);
-        let event = if order.resumes { ControlEvent::Resume } else { ControlEvent::Renewal };
-        self.send_order(now, port, &order, event, None, observer)?;
-        if self.states.is_empty() {
-            return Ok(());
+        let Some(order) = self.renewal(now, port, class, level, pause) else { return };
+        observer.event(now, &self.tables, Event::PausesTested { port });
+        let event = if order.resumes { PauseEvent::Resume } else { PauseEvent::Refresh };
+        self.send_order(now, port, &order, event, None, observer);
+        if !self.states.is_empty() {
+            self.look_at_state(now, port, class, observer);
         }
-        self.look_at_state(now, port, class, observer)
     }
 
     fn renewal(
@@ -96,39 +95,27 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// Handles a packet that has released its buffer, sent or dropped: sends the hop control frames
     /// due, and reports changes of its ingress port's state.
     #[inline(always)]
-    pub(super) fn has_left<O: Observer>(
-        &mut self,
-        now: Picos,
-        packet: Departed,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
-        observer.departed(now, &self.tables, packet)?;
+    pub(super) fn has_left<O: Observer>(&mut self, now: Picos, packet: Departed, observer: &mut O) {
+        observer.event(now, &self.tables, Event::Departed(packet));
         let Departed { ingress, priority, .. } = packet;
         if !self.orders.is_empty() {
-            self.send_orders(now, ingress, observer)?;
+            self.send_orders(now, ingress, observer);
         }
         if !self.states.is_empty() {
-            self.look_at_state(now, ingress, priority, observer)?;
+            self.look_at_state(now, ingress, priority, observer);
         }
-        Ok(())
     }
 
     /// Sends the hop control frames that are due after a departure at its ingress port.
     #[cold]
-    fn send_orders<O: Observer>(
-        &mut self,
-        now: Picos,
-        port: u16,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    fn send_orders<O: Observer>(&mut self, now: Picos, port: u16, observer: &mut O) {
         let orders = std::mem::take(&mut self.orders);
         for order in &orders {
-            self.send_order(now, port, order, ControlEvent::of(order), None, observer)?;
+            self.send_order(now, port, order, event_of(order), None, observer);
         }
         self.orders = orders;
         self.orders.clear();
         self.woken.push_back(port);
-        Ok(())
     }
 
     /// Queues a hop control frame, notifies the observer, and sets the timers that renew its pauses.
@@ -138,32 +125,26 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         now: Picos,
         port: u16,
         order: &Order,
-        event: ControlEvent,
+        event: PauseEvent,
         built: Option<F>,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         let Order { control, level, pause, resumes, .. } = *order;
         let frame = ControlFrame { control, built };
         self.ports.push_control(port, frame, &mut superseded(&mut self.discarded));
         let pauses = match control {
             HopControl::Classes(pauses) => pauses,
-            HopControl::Queue { queue, paused } => {
-                return observer.queue_told(now, port, order, queue, paused);
+            HopControl::Queues { .. } => return,
+            HopControl::Queue { .. } | HopControl::Flows { .. } | HopControl::Rate { .. } => {
+                let ordered = Event::Ordered { port, order: *order };
+                return observer.event(now, &self.tables, ordered);
             }
-            HopControl::Flows { priority, paused, ref flows } => {
-                return observer.flows_told(now, port, order, priority, flows, paused);
-            }
-            HopControl::Rate { priority, kilobits_per_second } => {
-                return observer.rate_told(now, port, order, priority, kilobits_per_second);
-            }
-            HopControl::Queues { .. } => return Ok(()),
         };
         if resumes {
-            return self.tell_resume(now, port, order, &pauses, observer);
+            return self.send_resume(now, port, order, &pauses, observer);
         }
-        observer.control_queued(event);
-        let victim = self.was_victim(port, pauses.named, event);
-        observer.classes_told(now, port, order, pauses.named, event, victim)?;
+        observer.event(now, &self.tables, Event::PfcQueued(event));
+        self.report_pause(now, port, order, (pauses.named, event), observer);
         let due = now + self.config.ports[usize::from(port)].refresh_period;
         match level {
             PauseLevel::Port => {
@@ -176,39 +157,49 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Notifies the observer of a RESUME. A port's RESUME also renews the pauses of classes whose
     /// queues are OFF, because the port's pause no longer covers them.
-    fn tell_resume<O: Observer>(
+    fn send_resume<O: Observer>(
         &mut self,
         now: Picos,
         port: u16,
         order: &Order,
         pauses: &ClassPauses,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        let resumes_any = pauses.resumed() != 0;
-        observer.control_queued(if resumes_any {
-            ControlEvent::Resume
-        } else {
-            ControlEvent::Renewal
-        });
-        let (classes, event) = (pauses.resumed(), ControlEvent::Resume);
-        let victim = self.was_victim(port, classes, event);
-        observer.classes_told(now, port, order, classes, event, victim)?;
+    ) {
+        let resumed = pauses.resumed();
+        let queued = if resumed == 0 { PauseEvent::Refresh } else { PauseEvent::Resume };
+        observer.event(now, &self.tables, Event::PfcQueued(queued));
+        self.report_pause(now, port, order, (resumed, PauseEvent::Resume), observer);
         let due = now + self.config.ports[usize::from(port)].refresh_period;
         for class in priority::of_mask(pauses.paused()) {
             let pause = self.tables.ingress(port.into(), class).pauses.load();
             let renewed = self
                 .renewal(now, port, class, PauseLevel::Queue, pause)
                 .expect("its queue is OFF and its port is ON");
-            let (classes, event) = (class.bit(), ControlEvent::Renewal);
-            let victim = self.was_victim(port, classes, event);
-            observer.classes_told(now, port, &renewed, classes, event, victim)?;
+            self.report_pause(now, port, &renewed, (class.bit(), PauseEvent::Refresh), observer);
             self.timers.set(due, Timer::PauseRefresh { port, priority: Some(class), pause });
         }
-        Ok(())
     }
+
+    /// Notifies the observer of a decision about classes.
+    fn report_pause<O: Observer>(
+        &self,
+        now: Picos,
+        port: u16,
+        order: &Order,
+        (classes, event): (u8, PauseEvent),
+        observer: &mut O,
+    ) {
+        let state = self.state_before(port, classes, event);
+        let pause = Event::Pause { port, classes, event, state, order: *order };
+        observer.event(now, &self.tables, pause);
+    }
+}
+
+/// The decision of an order that an arrival or a departure caused.
+pub(super) fn event_of(order: &Order) -> PauseEvent {
+    if order.resumes { PauseEvent::Resume } else { PauseEvent::Pause }
 }

@@ -10,7 +10,9 @@ use fabric_core::scheme::Scheme;
 use units::{Nanos, Picos};
 
 use super::timers::Timer;
-use super::{Departed, Discarded, DroppedPacket, Observer, Switch, Transmission, port_number};
+use super::{
+    Departed, Discarded, DroppedPacket, Event, Observer, Switch, Transmission, port_number,
+};
 use crate::traffic_manager::{Selection, Waiting};
 
 /// Result of a port's turn.
@@ -35,19 +37,16 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         now: Picos,
         port: u16,
         observer: &mut O,
-    ) -> Result<Option<Transmission<F>>, O::Error> {
-        let served = self.serve::<D, _>(now, port, observer)?;
+    ) -> Option<Transmission<F>> {
+        let served = self.serve::<D, _>(now, port, observer);
         // Keeps the result in registers: if `serve_on` returned for this function, both would write
         // their fields to memory, and the caller would read them as a whole too early.
         let sent = match served {
             Served::Sent(transmission) => transmission,
-            Served::Nothing => return Ok(None),
-            other => match self.serve_on::<D, _>(now, port, other, observer)? {
-                Some(transmission) => transmission,
-                None => return Ok(None),
-            },
+            Served::Nothing => return None,
+            other => self.serve_on::<D, _>(now, port, other, observer)?,
         };
-        Ok(Some(sent))
+        Some(sent)
     }
 
     /// Serves further packets after one that was not sent, until one is sent. A separate function,
@@ -60,12 +59,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         mut served: Served<F>,
         observer: &mut O,
-    ) -> Result<Option<Transmission<F>>, O::Error> {
+    ) -> Option<Transmission<F>> {
         let mut requeued = 0;
         loop {
             match served {
-                Served::Sent(transmission) => return Ok(Some(transmission)),
-                Served::Nothing => return Ok(None),
+                Served::Sent(transmission) => return Some(transmission),
+                Served::Nothing => return None,
                 Served::Dropped => {}
                 Served::Requeued => {
                     requeued += 1;
@@ -75,7 +74,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     );
                 }
             }
-            served = self.serve::<D, _>(now, port, observer)?;
+            served = self.serve::<D, _>(now, port, observer);
         }
     }
 
@@ -86,13 +85,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         now: Picos,
         port: u16,
         observer: &mut O,
-    ) -> Result<Served<F>, O::Error> {
+    ) -> Served<F> {
         let number = usize::from(port);
         let nanos = now.to_nanos();
         let paused = self.paused(port.into(), nanos);
         let Some(selection) = self.queues.select(number, paused) else {
             self.wait_for_reopening(nanos, port);
-            return Ok(Served::Nothing);
+            return Served::Nothing;
         };
         let Selection { slot, frame, length, queue } = selection;
         let (policy, orders) = (&self.config.policy, &mut self.orders);
@@ -112,28 +111,30 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 self.queues.refund(number, queue, length);
                 let packet = Waiting::new(slot, frame, length, self.rank(slot));
                 self.queues.enqueue(number, other, packet);
-                return Ok(Served::Requeued);
+                return Served::Requeued;
             }
         };
         let ingress = port_number(ingress_port);
-        self.has_left(now, Departed { port, queue, ingress, priority, length }, observer)?;
+        self.has_left(now, Departed { port, queue, ingress, priority, length }, observer);
         let mark = match marked {
             Ok(mark) => mark,
             Err(reason) => {
                 self.queues.refund(number, queue, length);
-                observer.dropped(now, ingress, reason, Some(priority), length)?;
+                let priority = Some(priority);
+                let event = Event::Dropped { port: ingress, reason, priority, length };
+                observer.event(now, &self.tables, event);
                 let dropped = Some(DroppedPacket { ingress, egress: port, reason });
                 self.discarded.push_back(Discarded { frame, dropped });
                 // The dropped packet may have caused a RESUME at this port; the RESUME goes first.
                 let resumes = !self.ports.is_idle(port);
-                return Ok(if resumes { Served::Nothing } else { Served::Dropped });
+                return if resumes { Served::Nothing } else { Served::Dropped };
             }
         };
         if self.config.policy.storm_action() == StormAction::Forward {
             self.count_forwarded(now, port, priority, length);
         }
         let more = !self.is_idle(port);
-        Ok(Served::Sent(Transmission { frame, length, queue, mark, more }))
+        Served::Sent(Transmission { frame, length, queue, mark, more })
     }
 
     /// Max number of moves of packets in one poll: each packet once to every queue of its port.

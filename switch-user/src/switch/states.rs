@@ -4,15 +4,16 @@
 //! needs the instant of a change: each victim has a timer for it. `results/src/port_state.rs` has the rows. A change of
 //! SPFC's circuit also changes the model in `fabric-core/src/scheme/spfc/tests/properties.rs`.
 
-use fabric_core::hop_control::PauseLevel;
+use fabric_core::hop_control::{PauseEvent, PauseLevel};
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::policy::Policy;
+use fabric_core::port_state::{PortState, StateCause};
 use fabric_core::priority::Priority;
 use fabric_core::scheme::{IngressState, Scheme};
 use units::Picos;
 
 use super::timers::{Timer, Timers};
-use super::{ControlEvent, Observer, StateChange, Switch};
+use super::{Event, Observer, Switch};
 
 /// States that were reported to the observer.
 #[derive(Debug, Default)]
@@ -71,14 +72,21 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.states.level
     }
 
-    /// Returns true if a port, or its queue of the first of `classes`, was a victim when it decided to send them to its
+    /// Returns the state of a port, or of its queue of the first of `classes`, when it decided to send them to its
     /// neighbour. `None` if the scheme has no states. A PAUSE has changed the state since.
-    pub(super) fn was_victim(&self, port: u16, classes: u8, event: ControlEvent) -> Option<bool> {
+    pub(super) fn state_before(
+        &self,
+        port: u16,
+        classes: u8,
+        event: PauseEvent,
+    ) -> Option<PortState> {
         if self.states.is_empty() {
             return None;
         }
         let state = self.state(port, Priority::of_bits(classes.trailing_zeros()))?;
-        Some(if event == ControlEvent::Pause { state.victim_before_pause } else { state.victim })
+        let IngressState { victim, victim_before_pause, .. } = state;
+        let victim = if event == PauseEvent::Pause { victim_before_pause } else { victim };
+        Some(if victim { PortState::Victim } else { PortState::Normal })
     }
 
     /// Reports the state of an ingress queue, or of its port, to the observer if the last event has
@@ -90,13 +98,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        let Some(state) = self.state(port, priority) else { return Ok(()) };
+    ) {
+        let Some(state) = self.state(port, priority) else { return };
         let Known { victim, paused, waits } = self.states.known[self.states.place(port, priority)];
         if (state.victim, state.paused) == (victim, paused) && waits >= victim {
-            return Ok(());
+            return;
         }
-        self.note_state(now, port, priority, &state, observer)
+        self.note_state(now, port, priority, &state, observer);
     }
 
     #[cold]
@@ -107,7 +115,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         priority: Priority,
         state: &IngressState,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         let place = self.states.place(port, priority);
         let known = &mut self.states.known[place];
         let before = std::mem::replace(
@@ -119,15 +127,16 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             self.timers.set_period_end(port, priority, state);
         }
         if state.victim == before.victim {
-            return Ok(());
+            return;
         }
-        let change = match *state {
-            IngressState { victim: true, .. } if before.paused => StateChange::Resumed,
-            IngressState { victim: true, .. } => StateChange::Fast,
-            IngressState { paused: true, victim_before_pause: true, .. } => StateChange::Paused,
-            _ => StateChange::Slow,
+        let cause = match *state {
+            IngressState { victim: true, .. } if before.paused => StateCause::Resume,
+            IngressState { victim: true, .. } => StateCause::Fast,
+            IngressState { paused: true, victim_before_pause: true, .. } => StateCause::Pause,
+            _ => StateCause::Slow,
         };
-        observer.state_changed(now, port, self.states.priority(priority), change)
+        let priority = self.states.priority(priority);
+        observer.event(now, &self.tables, Event::StateChanged { port, priority, cause });
     }
 
     /// Handles the end of a victim's period.
@@ -137,11 +146,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         S::tick(&self.tables, self.config.policy, port.into(), priority, now.to_nanos());
         let place = self.states.place(port, priority);
         self.states.known[place].waits = false;
-        self.look_at_state(now, port, priority, observer)
+        self.look_at_state(now, port, priority, observer);
     }
 }
 

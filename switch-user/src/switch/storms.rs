@@ -2,7 +2,7 @@
 //!
 //! The effect on arrivals and PFC frames is in `fabric_core::watchdog`. Waiting packets are dropped by
 //! `Scheme::discard`, so that every scheme gives back its counts. A new fact about a storm goes into `Storm` here,
-//! `WatchdogRow` in `results/src/watchdog.rs`, and `StormView` and `StormEvent` in `emulation/src/live/view.rs`.
+//! `WatchdogRow` in `results/src/tables/incidents.rs`, and `StormView` and `StormEvent` in `emulation/src/live/view.rs`.
 
 use std::collections::BTreeMap;
 
@@ -14,34 +14,14 @@ use fabric_core::policy::StormAction;
 use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::Scheme;
 use fabric_core::tables::Tables;
-use fabric_core::watchdog as effect;
+use fabric_core::watchdog::{self as effect, Traffic};
 use units::Picos;
 
 use super::timers::Timer;
-use super::{Departed, Discarded, DroppedPacket, Observer, Switch, port_number};
+use super::{Departed, Discarded, DroppedPacket, Event, Observer, Switch, port_number};
 use crate::tables::SwitchTables;
 use crate::traffic_manager::Selection;
 use crate::watchdog::{Change, Watchdog, WatchdogConfig};
-
-/// A number of packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Number of packets.
-    pub packets: u64,
-    /// Bytes of the packets.
-    pub bytes: u64,
-}
-
-impl Traffic {
-    fn add(&mut self, length: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(length);
-    }
-
-    fn since(self, earlier: Self) -> Self {
-        Self { packets: self.packets - earlier.packets, bytes: self.bytes - earlier.bytes }
-    }
-}
 
 /// A storm: a (port, priority) that the neighbour pauses without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +186,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         priority: Priority,
         change: Change,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         match change {
             Change::Detected => self.begin_storm(now, port, priority, observer),
             Change::Restored => self.end_storm(now, port, priority, observer),
@@ -219,8 +199,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        let Some(storms) = &mut self.storms else { return Ok(()) };
+    ) {
+        let Some(storms) = &mut self.storms else { return };
         let action = storms.watchdog.action();
         let mut waiting = Traffic::default();
         for queue in self.tables.settings().queues_of(priority).iter() {
@@ -247,11 +227,15 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             .expect("a port of the switch has a row for each priority");
         match action {
             StormAction::None => {}
-            StormAction::Drop => self.discard_waiting(now, port, priority, observer)?,
-            StormAction::Forward => observer.pause_ignored(now, port, priority)?,
+            StormAction::Drop => self.discard_waiting(now, port, priority, observer),
+            StormAction::Forward => {
+                let (until, quanta) = (now.to_nanos(), None);
+                let ignored = Event::PauseReceived { port, priority, until, quanta };
+                observer.event(now, &self.tables, ignored);
+            }
         }
         let begun = self.storm(port, priority).expect("it has just begun");
-        observer.storm_detected(now, &begun)
+        observer.event(now, &self.tables, Event::StormDetected(begun.into()));
     }
 
     fn end_storm<O: Observer>(
@@ -260,8 +244,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
-        let Some(storm) = self.storm(port, priority) else { return Ok(()) };
+    ) {
+        let Some(storm) = self.storm(port, priority) else { return };
         effect::end(&self.tables, port.into(), priority)
             .expect("a port of the switch has a row for each priority");
         if let Some(storms) = &mut self.storms
@@ -271,7 +255,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             kept.restored += 1;
             kept.present = None;
         }
-        observer.storm_restored(now, &Storm { restored: Some(now), ..storm })
+        let restored = Storm { restored: Some(now), ..storm };
+        observer.event(now, &self.tables, Event::StormRestored(restored.into()));
     }
 
     fn storm(&self, port: u16, priority: Priority) -> Option<Storm> {
@@ -285,7 +270,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         port: u16,
         priority: Priority,
         observer: &mut O,
-    ) -> Result<(), O::Error> {
+    ) {
         let (policy, nanos) = (self.config.policy, now.to_nanos());
         let reason = DropReason::WatchdogEgress;
         for queue in self.tables.settings().queues_of(priority).iter() {
@@ -299,13 +284,14 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 effect::count_discarded(&self.tables, port.into(), priority, length.into());
                 let ingress = port_number(left.ingress_port);
                 let packet = Departed { port, queue, ingress, priority: left.priority, length };
-                self.has_left(now, packet, observer)?;
-                observer.dropped(now, ingress, reason, Some(left.priority), length)?;
+                self.has_left(now, packet, observer);
+                let priority = Some(left.priority);
+                let event = Event::Dropped { port: ingress, reason, priority, length };
+                observer.event(now, &self.tables, event);
                 let dropped = Some(DroppedPacket { ingress, egress: port, reason });
                 self.discarded.push_back(Discarded { frame, dropped });
             }
         }
-        Ok(())
     }
 
     /// Counts a packet that was sent at `now`, if there is a storm and a pause forbade it.

@@ -11,12 +11,14 @@ mod verdicts;
 use fabric_core::cell::Sharing;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
-use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseEvent, PauseLevel};
 use fabric_core::map_abi::{self, FIRST_HOST_ADDRESS, address_to_u64, port_shift};
 use fabric_core::policy::{MarkingScheme, StormAction, ThresholdScheme};
+use fabric_core::port_state::{PortState, StateCause};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, one_per_priority};
 use fabric_core::scheme::{Room, SchemeSettings};
+use fabric_core::watchdog::Traffic;
 use units::{BitsPerSecond, Bytes, FrameTime, Nanos};
 
 use super::*;
@@ -28,7 +30,7 @@ use crate::traffic_manager::PortQueues;
 use crate::traffic_manager::Scheduler;
 use crate::watchdog::WatchdogConfig;
 
-use log::{Log, Told};
+use log::{Log, decided};
 
 /// Host n is behind port n.
 const PORTS: u8 = 3;
@@ -227,8 +229,7 @@ impl<S: Scheme> Bench<S> {
         };
         let (outcome, orders) = (&outcome, &orders[..]);
         let arrival = Arrival { frame, at, length, outcome, orders, link_delay: None, priority };
-        let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut self.log);
-        reaction
+        self.switch.on_arrival(now, port, &arrival, &mut self.log)
     }
 
     /// Receives a packet at port `from` that leaves by port `to`.
@@ -281,18 +282,17 @@ impl<S: Scheme> Bench<S> {
         if let Some(control) = control(&mut self.switch) {
             return Some(control);
         }
-        let Ok(packet) = self.switch.poll_transmit::<D, _>(now, port, &mut self.log);
+        let packet = self.switch.poll_transmit::<D, _>(now, port, &mut self.log);
         // A dropped packet may have left a RESUME to be sent.
         packet.map(Sent::Packet).or_else(|| control(&mut self.switch))
     }
 
     fn due(&mut self, now: Picos) -> Option<Due> {
-        let Ok(due) = self.switch.handle_deadline(now, &mut self.log);
-        due
+        self.switch.handle_deadline(now, &mut self.log)
     }
 
     /// Returns the events that the observer received since the last call.
-    fn told(&mut self) -> Vec<Told> {
+    fn told(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.log.0)
     }
 
@@ -340,8 +340,8 @@ const fn last_of(queue: QueueId, frame: u32) -> Sent {
     Sent::Packet(Transmission { frame, length: LENGTH, queue, mark: false, more: false })
 }
 
-const fn departed([ingress, port]: [u16; 2], length: u32) -> Told {
-    Told::Departed(Departed { port, queue: QUEUE, ingress, priority: CLASS, length })
+const fn departed([ingress, port]: [u16; 2], length: u32) -> Event {
+    Event::Departed(Departed { port, queue: QUEUE, ingress, priority: CLASS, length })
 }
 
 const fn pause(port: u16, classes: u8) -> Sent {
@@ -368,7 +368,7 @@ fn a_packet_is_queued_and_sent() {
     assert_eq!(bench.sends(Picos(0), OUT), Some(last(1)));
     assert_eq!(bench.sends(Picos(0), OUT), None);
     let admitted = Admitted { port: IN, egress: OUT, slot: 0, length: LENGTH };
-    assert_eq!(bench.told(), [Told::Admitted(admitted), departed([IN, OUT], LENGTH)]);
+    assert_eq!(bench.told(), [Event::Admitted(admitted), departed([IN, OUT], LENGTH)]);
     assert!(bench.is_empty() && bench.deadlines().is_empty() && bench.woken().is_empty());
 }
 
@@ -378,7 +378,7 @@ fn a_dropped_frame_is_told_and_not_kept() {
     let reaction = bench.packet(Picos(0), [IN, OUT], LOSSY, LENGTH);
     assert_eq!(reaction, Reaction::default());
     let reason = DropReason::LossyThreshold;
-    let told = Told::Dropped { port: IN, reason, priority: Some(LOSSY), length: LENGTH };
+    let told = Event::Dropped { port: IN, reason, priority: Some(LOSSY), length: LENGTH };
     assert_eq!(bench.told(), [told]);
     assert_eq!(bench.switch.tables().dropped(reason), 1);
     assert!(bench.is_empty());

@@ -24,7 +24,7 @@ use topology::{SwitchId, WireId, shortest_cycle};
 use units::{Nanos, Picos};
 
 use super::paused_queues::{Head, PausedQueue};
-use super::{DeadlockRow, Engine, Lane, RunError, pause_level};
+use super::{DeadlockRow, Engine, Lane, RunError};
 use crate::datapath::Wires;
 
 /// A reason why a queue does not send.
@@ -299,7 +299,7 @@ impl<W: Wires> Engine<'_, W> {
                 },
                 cause: match *stop {
                     Stop::Queue(PausedQueue { queue, .. }) => WaitCause::FlowQueue(queue.number()),
-                    Stop::Class(_) => WaitCause::Class(pause_level(PauseLevel::Queue)),
+                    Stop::Class(_) => WaitCause::Class(PauseLevel::Queue),
                 },
             };
             let members: Vec<DeadlockMember<'_>> = circle.stops.iter().map(member).collect();

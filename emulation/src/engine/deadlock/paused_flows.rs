@@ -26,7 +26,7 @@ use results::{DeadlockMember, WaitCause};
 use topology::{SwitchId, shortest_cycle};
 use units::{Bytes, Nanos, Picos};
 
-use super::{DeadlockRow, Engine, LOOK_PERIOD, Lane, RunError, Task, pause_level};
+use super::{DeadlockRow, Engine, LOOK_PERIOD, Lane, RunError, Task};
 use crate::datapath::Wires;
 
 /// A packet that is held back: its switch, its slot, and its arrival.
@@ -238,7 +238,7 @@ impl<W: Wires> Engine<'_, W> {
                 wire: &self.scenario.fabric().wire(topology::WireId(lane.wire)).name,
                 priority: lane.class,
                 cause: if by_class {
-                    WaitCause::Class(pause_level(PauseLevel::Queue))
+                    WaitCause::Class(PauseLevel::Queue)
                 } else {
                     WaitCause::Flows
                 },

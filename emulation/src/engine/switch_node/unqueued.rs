@@ -36,7 +36,7 @@ impl SwitchNode {
         let (orders, link_delay) = (&core.orders[..], link_delay.as_ref());
         let arrival = Arrival { frame, at: now, length, outcome, orders, link_delay, priority };
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-        let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut observer);
+        let reaction = self.switch.on_arrival(now, port, &arrival, &mut observer);
         debug_assert!(!reaction.keeps_frame && reaction.wake[1].is_none());
         core.frames.discard(frame);
         if matches!(outcome, Outcome::ControlReceived(_)) {

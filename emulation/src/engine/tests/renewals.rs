@@ -3,7 +3,7 @@
 use fabric_core::priority::Priority;
 use fabric_core::scheme::dsh::state as dsh;
 use results::Measure;
-use switch_user::switch::Observer;
+use switch_user::switch::{Event, Observer};
 use topology::SwitchId;
 use units::Picos;
 
@@ -34,7 +34,7 @@ fn a_port_that_its_renewal_turns_on_was_off_until_then() {
         journal: &mut Journal::default(),
         measured: &mut measured,
     };
-    recorder.pauses_tested(Picos(25_000), tables, 1);
+    recorder.event(Picos(25_000), tables, Event::PausesTested { port: 1 });
     let mut measured = measured.expect("above");
     followed.study.expect("it is asked for").finish(Picos(90_000), &mut measured);
     let rows = measured.rows();

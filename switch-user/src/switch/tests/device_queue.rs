@@ -8,14 +8,14 @@ impl Bench {
     /// Moves packets from the egress queues of [`OUT`] to the FIFO below, and returns them.
     fn stages(&mut self) -> Vec<u32> {
         let staged = std::iter::from_fn(|| {
-            let Ok(staged) = self.switch.poll_staged::<Rows, _>(NOW, OUT, &mut self.log);
+            let staged = self.switch.poll_staged::<Rows, _>(NOW, OUT, &mut self.log);
             staged.map(|it| it.frame)
         });
         staged.collect()
     }
 
     fn departures(&mut self) -> usize {
-        self.told().iter().filter(|told| matches!(told, Told::Departed(_))).count()
+        self.told().iter().filter(|told| matches!(told, Event::Departed(_))).count()
     }
 }
 

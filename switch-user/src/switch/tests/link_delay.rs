@@ -27,12 +27,11 @@ impl<S: Scheme> Bench<S> {
             link_delay: link_delay.as_ref(),
             priority: None,
         };
-        let Ok(reaction) = self.switch.on_arrival(now, IN, &arrival, &mut self.log);
-        reaction
+        self.switch.on_arrival(now, IN, &arrival, &mut self.log)
     }
 
     fn measure(&mut self) {
-        let Ok(()) = self.switch.measure_link(START, IN, &mut self.log);
+        self.switch.measure_link(START, IN, &mut self.log);
     }
 
     /// Sends the request of [`IN`] and returns it.
@@ -88,7 +87,7 @@ fn headroom_follows_what_was_measured() {
     let measured = Measurement { round_trip: Nanos(1000), response: Nanos(100) };
     let bytes = measured.headroom(RATE, &FRAMES);
     assert!(bytes != HEADROOM);
-    let told = Told::Headroom { port: IN, bytes, measured: Some(measured) };
+    let told = Event::HeadroomChanged { port: IN, headroom: bytes, measured: Some(measured) };
     assert_eq!(bench.told(), [told]);
     assert_eq!(bench.headroom(), [bytes.0, HEADROOM.0]);
     bench.told_delay(received, response);
@@ -109,7 +108,7 @@ fn lost_responses_bring_the_configured_headroom_back() {
         assert_eq!((bench.told(), bench.headroom()), (vec![], measured));
     }
     bench.measure();
-    let told = Told::Headroom { port: IN, bytes: HEADROOM, measured: None };
+    let told = Event::HeadroomChanged { port: IN, headroom: HEADROOM, measured: None };
     assert_eq!(bench.told(), [told]);
     assert_eq!(bench.headroom(), [HEADROOM.0; 2]);
 }

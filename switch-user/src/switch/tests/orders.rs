@@ -7,10 +7,6 @@ use super::*;
 
 const START: Picos = Picos(1_000_000);
 
-fn told(port: u16, classes: u8, event: ControlEvent, pause: u32) -> Told {
-    Told::Classes { port, classes, event, pause }
-}
-
 #[test]
 fn a_pause_wakes_its_port_and_goes_ahead_of_packets() {
     let mut bench = Bench::new();
@@ -20,7 +16,7 @@ fn a_pause_wakes_its_port_and_goes_ahead_of_packets() {
     assert_eq!(reactions.map(|reaction| reaction.wake), wakes);
     assert!(reactions.iter().all(|reaction| reaction.keeps_frame && !reaction.pauses_changed));
     let of_pause =
-        [Told::Queued(ControlEvent::Pause), told(IN, CLASS.bit(), ControlEvent::Pause, 1)];
+        [Event::PfcQueued(PauseEvent::Pause), decided(IN, CLASS.bit(), PauseEvent::Pause, 1)];
     assert_eq!(bench.told()[4..], of_pause, "after four admitted packets");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
     assert_eq!(bench.sends(START, IN), Some(last_of(OTHER_QUEUE, 1)));
@@ -36,7 +32,7 @@ fn a_resume_after_a_departure_names_the_port_that_it_leaves_by() {
     assert_eq!(bench.sends(START, OUT), Some(packet(1)));
     assert_eq!(bench.woken(), [IN]);
     let resumed =
-        [Told::Queued(ControlEvent::Resume), told(IN, CLASS.bit(), ControlEvent::Resume, 1)];
+        [Event::PfcQueued(PauseEvent::Resume), decided(IN, CLASS.bit(), PauseEvent::Resume, 1)];
     assert_eq!(bench.told()[1..], resumed, "after the departure");
     assert_eq!(bench.sends(START, IN), Some(resume(IN, CLASS.bit())));
 }
@@ -44,7 +40,7 @@ fn a_resume_after_a_departure_names_the_port_that_it_leaves_by() {
 /// Sharing the tables with another side changes neither the frames nor the counts of a switch.
 #[test]
 fn departures_from_shared_tables_are_the_same() {
-    fn run<D: Sharing>() -> (Vec<Option<Sent>>, Vec<Told>, String) {
+    fn run<D: Sharing>() -> (Vec<Option<Sent>>, Vec<Event>, String) {
         let mut bench = Bench::new();
         bench.burst(START);
         let ports = [IN, OUT, IN, OUT, OUT, OUT];
@@ -63,9 +59,9 @@ fn a_pause_is_renewed_until_its_queue_resumes() {
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
     bench.told();
     let renewed = [
-        Told::PauseRenewed(IN),
-        Told::Queued(ControlEvent::Renewal),
-        told(IN, CLASS.bit(), ControlEvent::Renewal, 1),
+        Event::PausesTested { port: IN },
+        Event::PfcQueued(PauseEvent::Refresh),
+        decided(IN, CLASS.bit(), PauseEvent::Refresh, 1),
     ];
     let nothing_else = Some(Due { port: IN, pauses_changed: false });
     let mut at = START;
@@ -98,7 +94,7 @@ fn an_earlier_pause_is_not_renewed_in_a_later_one() {
     bench.due(START + REFRESH).expect("the first pause's renewal");
     assert_eq!((bench.told(), bench.sends(START + REFRESH, IN)), (vec![], None));
     bench.due(later + REFRESH).expect("the second's");
-    assert_eq!(bench.told()[2], told(IN, CLASS.bit(), ControlEvent::Renewal, 2));
+    assert_eq!(bench.told()[2], decided(IN, CLASS.bit(), PauseEvent::Refresh, 2));
 }
 
 #[test]
@@ -126,8 +122,9 @@ fn a_paused_class_waits_for_the_expiry_and_others_do_not() {
     let reaction = bench.paused(START, OUT, OTHER.bit(), QUANTA);
     let expected = Reaction { keeps_frame: false, pauses_changed: true, wake: [Some(OUT), None] };
     assert_eq!(reaction, expected);
-    let control = HopControl::pfc(OTHER.bit(), [QUANTA; 8]);
-    assert_eq!(bench.told(), [Told::Received { port: OUT, control }]);
+    let (until, quanta) = ((START + PAUSE).to_nanos(), Some(QUANTA));
+    let received = Event::PauseReceived { port: OUT, priority: OTHER, until, quanta };
+    assert_eq!(bench.told(), [received]);
     assert_eq!(bench.switch.next_deadline(), Some(START + PAUSE));
     assert_eq!(bench.sends(START, OUT), Some(packet(1)), "of the lower class");
     assert_eq!(bench.sends(START, OUT), None);
@@ -176,9 +173,9 @@ fn the_resume_of_a_port_renews_the_pauses_of_queues_that_are_off() {
     let mut bench = port_off();
     bench.sends(START, OUT);
     let rows = [
-        Told::Queued(ControlEvent::Resume),
-        told(IN, CLASS.bit(), ControlEvent::Resume, 4),
-        told(IN, OTHER.bit(), ControlEvent::Renewal, 3),
+        Event::PfcQueued(PauseEvent::Resume),
+        decided(IN, CLASS.bit(), PauseEvent::Resume, 4),
+        decided(IN, OTHER.bit(), PauseEvent::Refresh, 3),
     ];
     assert_eq!(bench.told()[1..], rows, "after the departure");
     let one_frame = ClassPauses::xon(CLASS.bit()).and_xoff(OTHER.bit(), QUANTA);
@@ -186,7 +183,7 @@ fn the_resume_of_a_port_renews_the_pauses_of_queues_that_are_off() {
     assert_eq!(bench.sends(START, IN), None);
     assert_eq!(bench.deadlines(), [START + REFRESH]);
     bench.due(START + REFRESH).expect("the pause of the other class is renewed");
-    assert_eq!(bench.told()[2..], [told(IN, OTHER.bit(), ControlEvent::Renewal, 3)]);
+    assert_eq!(bench.told()[2..], [decided(IN, OTHER.bit(), PauseEvent::Refresh, 3)]);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, OTHER.bit())));
 }
 
@@ -201,10 +198,10 @@ fn the_resume_of_a_port_whose_queues_are_all_off_is_a_renewal() {
     bench.sends(START, OUT);
     let both = CLASS.bit() | OTHER.bit();
     let rows = [
-        Told::Queued(ControlEvent::Renewal),
-        told(IN, 0, ControlEvent::Resume, 4),
-        told(IN, CLASS.bit(), ControlEvent::Renewal, 1),
-        told(IN, OTHER.bit(), ControlEvent::Renewal, 3),
+        Event::PfcQueued(PauseEvent::Refresh),
+        decided(IN, 0, PauseEvent::Resume, 4),
+        decided(IN, CLASS.bit(), PauseEvent::Refresh, 1),
+        decided(IN, OTHER.bit(), PauseEvent::Refresh, 3),
     ];
     assert_eq!(bench.told()[1..], rows, "after the departure");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));
@@ -221,12 +218,12 @@ fn the_pause_of_a_port_is_renewed_or_ends() {
         }
     }
     let both = CLASS.bit() | OTHER.bit();
-    let paused = bench.told().into_iter().rev().find(|told| matches!(told, Told::Classes { .. }));
-    assert_eq!(paused, Some(told(IN, both, ControlEvent::Pause, 1)));
+    let paused = bench.told().into_iter().rev().find(|told| matches!(told, Event::Pause { .. }));
+    assert_eq!(paused, Some(decided(IN, both, PauseEvent::Pause, 1)));
     while bench.sends(START, IN).is_some() {}
     while bench.due(START + REFRESH).is_some() {}
     let renewed = bench.told();
-    assert!(renewed.contains(&Told::PauseRenewed(IN)), "{renewed:?}");
-    assert!(renewed.contains(&told(IN, both, ControlEvent::Renewal, 1)), "{renewed:?}");
+    assert!(renewed.contains(&Event::PausesTested { port: IN }), "{renewed:?}");
+    assert!(renewed.contains(&decided(IN, both, PauseEvent::Refresh, 1)), "{renewed:?}");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));
 }

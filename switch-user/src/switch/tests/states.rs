@@ -20,9 +20,9 @@ fn bench(per: Per) -> Bench {
 
 impl Bench {
     /// Returns the new events about states, and about the pauses that belong to states.
-    fn told_of_states(&mut self) -> Vec<Told> {
+    fn told_of_states(&mut self) -> Vec<Event> {
         let mut told = self.told();
-        told.retain(|it| matches!(it, Told::Victim(_) | Told::State { .. } | Told::Classes { .. }));
+        told.retain(|it| matches!(it, Event::StateChanged { .. } | Event::Pause { .. }));
         told
     }
 
@@ -35,12 +35,16 @@ impl Bench {
     }
 }
 
-const fn changed(priority: Option<Priority>, change: StateChange) -> Told {
-    Told::State { port: IN, priority, change }
+const fn changed(priority: Option<Priority>, cause: StateCause) -> Event {
+    Event::StateChanged { port: IN, priority, cause }
 }
 
-const fn pauses(event: ControlEvent) -> Told {
-    Told::Classes { port: IN, classes: CLASS.bit(), event, pause: 1 }
+/// Decision number `pause` about [`CLASS`] at a port that was in `state`.
+fn decided_in(state: PortState, event: PauseEvent, pause: u32) -> Event {
+    let Event::Pause { port, classes, order, .. } = decided(IN, CLASS.bit(), event, pause) else {
+        unreachable!("it is a pause")
+    };
+    Event::Pause { port, classes, event, state: Some(state), order }
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn a_victim_is_told_with_the_packet_that_makes_it_one_and_when_a_slow_period_end
     bench.pass(Picos(500_000), CLASS, 1);
     assert_eq!((bench.told_of_states(), bench.deadlines()), (vec![], vec![]));
     bench.pass(Picos(900_000), CLASS, 1);
-    assert_eq!(bench.told_of_states(), [changed(None, StateChange::Fast)]);
+    assert_eq!(bench.told_of_states(), [changed(None, StateCause::Fast)]);
     assert_eq!(bench.deadlines(), [Picos(PERIOD)]);
     bench.pass(Picos(950_000), CLASS, 1);
     assert_eq!(bench.deadlines(), [Picos(PERIOD)], "one timer");
@@ -57,7 +61,7 @@ fn a_victim_is_told_with_the_packet_that_makes_it_one_and_when_a_slow_period_end
     assert_eq!(bench.told_of_states(), [], "the last period was fast");
     assert_eq!(bench.deadlines(), [Picos(2 * PERIOD)]);
     bench.due(Picos(2 * PERIOD));
-    assert_eq!(bench.told_of_states(), [changed(None, StateChange::Slow)]);
+    assert_eq!(bench.told_of_states(), [changed(None, StateCause::Slow)]);
     assert_eq!(bench.deadlines(), [], "nothing to look at until it is a victim again");
 }
 
@@ -69,7 +73,7 @@ fn an_arrival_at_the_end_of_a_period_tells_it() {
     bench.due(Picos(PERIOD));
     bench.told();
     bench.packet(Picos(2 * PERIOD), [IN, OUT], CLASS, LENGTH);
-    assert_eq!(bench.told_of_states(), [changed(None, StateChange::Slow)]);
+    assert_eq!(bench.told_of_states(), [changed(None, StateCause::Slow)]);
     bench.due(Picos(2 * PERIOD));
     assert_eq!((bench.told_of_states(), bench.deadlines()), (vec![], vec![]));
 }
@@ -78,26 +82,21 @@ fn an_arrival_at_the_end_of_a_period_tells_it() {
 fn a_pause_tells_what_the_port_was_and_a_resume_what_it_is() {
     let mut bench = bench(Per::Port);
     bench.burst(Picos(0));
-    let told = bench.told_of_states();
-    assert_eq!(told, [pauses(ControlEvent::Pause), Told::Victim(false)], "it stays normal");
+    let paused = decided_in(PortState::Normal, PauseEvent::Pause, 1);
+    assert_eq!(bench.told_of_states(), [paused], "it stays normal");
     while bench.sends(Picos(0), OUT).is_some() {}
-    let [resume, victim, change] = bench.told_of_states()[..] else { panic!("three") };
-    assert_eq!(resume, pauses(ControlEvent::Resume));
     // One packet has left when it resumes, and the second makes it a victim.
-    assert_eq!([victim, change], [Told::Victim(false), changed(None, StateChange::Fast)]);
+    let resumed = decided_in(PortState::Normal, PauseEvent::Resume, 1);
+    assert_eq!(bench.told_of_states(), [resumed, changed(None, StateCause::Fast)]);
 
     for _ in 0..12 {
         bench.packet(Picos(10), [IN, OUT], CLASS, LARGE);
     }
-    let told = bench.told_of_states();
-    let pause =
-        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Pause, pause: 2 };
-    assert_eq!(told, [pause, Told::Victim(true), changed(None, StateChange::Paused)]);
+    let paused = decided_in(PortState::Victim, PauseEvent::Pause, 2);
+    assert_eq!(bench.told_of_states(), [paused, changed(None, StateCause::Pause)]);
     while bench.sends(Picos(20), OUT).is_some() {}
-    let resume =
-        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Resume, pause: 2 };
-    let told = bench.told_of_states();
-    assert_eq!(told, [resume, Told::Victim(true), changed(None, StateChange::Resumed)]);
+    let resumed = decided_in(PortState::Victim, PauseEvent::Resume, 2);
+    assert_eq!(bench.told_of_states(), [resumed, changed(None, StateCause::Resume)]);
 }
 
 /// Other packets have made room: the queue resumes when its PAUSE is due for renewal, in a period with enough
@@ -116,7 +115,7 @@ fn a_renewal_that_resumes_tells_of_a_victim() {
     queue.headroom_bytes.store(0);
     bench.due(REFRESH);
     let told = bench.told_of_states();
-    assert_eq!(told.last(), Some(&changed(None, StateChange::Resumed)), "{told:?}");
+    assert_eq!(told.last(), Some(&changed(None, StateCause::Resume)), "{told:?}");
     assert_eq!(bench.deadlines(), [Picos(4 * PERIOD)]);
 }
 
@@ -128,18 +127,18 @@ fn queues_with_states_of_their_own_are_told_by_priority() {
     bench.pass(Picos(0), OTHER, 1);
     assert_eq!(bench.told_of_states(), [], "the port is fast, and neither queue is");
     bench.pass(Picos(0), OTHER, 1);
-    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateChange::Fast)]);
+    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateCause::Fast)]);
     let victims = [CLASS, OTHER].map(|class| bench.switch.state(IN, class).unwrap().victim);
     assert_eq!(victims, [false, true]);
     bench.due(Picos(PERIOD));
     bench.due(Picos(2 * PERIOD));
-    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateChange::Slow)]);
+    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateCause::Slow)]);
 }
 
 #[test]
 fn schemes_without_states_tell_of_none() {
     let mut bench = Bench::new();
     bench.burst(Picos(0));
-    assert_eq!(bench.told_of_states(), [pauses(ControlEvent::Pause)]);
+    assert_eq!(bench.told_of_states(), [decided(IN, CLASS.bit(), PauseEvent::Pause, 1)]);
     assert_eq!((bench.switch.states(), bench.switch.state(IN, CLASS)), (None, None));
 }

@@ -59,18 +59,22 @@ fn storm() -> Storm {
     }
 }
 
+fn detected(storm: Storm) -> Event {
+    Event::StormDetected(storm.into())
+}
+
 #[test]
 fn what_waits_is_dropped_and_whom_it_had_paused_is_resumed() {
     let mut bench = stormed(StormAction::Drop);
     assert_eq!(bench.due(DETECTED), Some(Due { port: OUT, pauses_changed: true }));
     let reason = DropReason::WatchdogEgress;
-    let dropped = Told::Dropped { port: IN, reason, priority: Some(CLASS), length: LENGTH };
-    let left = departed([IN, OUT], LENGTH);
-    let resumed =
-        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Resume, pause: 1 };
-    let queued = Told::Queued(ControlEvent::Resume);
+    let dropped = || Event::Dropped { port: IN, reason, priority: Some(CLASS), length: LENGTH };
+    let left = || departed([IN, OUT], LENGTH);
+    let resumed = decided(IN, CLASS.bit(), PauseEvent::Resume, 1);
+    let queued = Event::PfcQueued(PauseEvent::Resume);
     let now = Storm { egress_dropped: some(3), ..storm() };
-    let told = [left, queued, resumed, dropped, left, dropped, left, dropped, Told::Detected(now)];
+    let told =
+        [left(), queued, resumed, dropped(), left(), dropped(), left(), dropped(), detected(now)];
     assert_eq!(bench.told(), told, "it turns ON when two packets are left");
     assert_eq!(bench.discarded(), [1, 2, 3]);
     assert_eq!(bench.woken(), [IN]);
@@ -95,7 +99,7 @@ fn packets_of_a_storm_are_dropped_until_it_is_over_and_counted() {
         let kept = bench.packet(later, ports, class, LENGTH).keeps_frame;
         assert_eq!(kept, reason.is_none(), "{ports:?}");
         let reasons = bench.told().into_iter().find_map(|told| match told {
-            Told::Dropped { reason, .. } => Some(reason),
+            Event::Dropped { reason, .. } => Some(reason),
             _ => None,
         });
         assert_eq!(reasons, reason, "{ports:?}");
@@ -113,7 +117,7 @@ fn packets_of_a_storm_are_dropped_until_it_is_over_and_counted() {
         ingress_dropped: some(2),
         ..storm()
     };
-    assert_eq!(bench.told(), [Told::Restored(whole)]);
+    assert_eq!(bench.told(), [Event::StormRestored(whole.into())]);
     assert!(bench.packet(over, [IN, OUT], CLASS, LENGTH).keeps_frame);
     assert_eq!(bench.switch.storms().count(), 0);
     let history = StormHistory {
@@ -145,7 +149,7 @@ fn a_second_storm_has_counts_of_its_own() {
     }
     let second =
         Storm { detected: Picos(9 * LOOK.0), waiting: some(1), egress_dropped: some(1), ..storm() };
-    assert_eq!(bench.told().last(), Some(&Told::Detected(second)));
+    assert_eq!(bench.told().last(), Some(&detected(second)));
     let (.., history, present) = bench.switch.storm_histories().next().unwrap();
     assert_eq!((history.detected, history.restored, present), (2, 1, true));
     assert_eq!(history.egress_dropped, some(4));
@@ -155,8 +159,9 @@ fn a_second_storm_has_counts_of_its_own() {
 fn what_waits_is_forwarded_in_spite_of_pauses() {
     let mut bench = stormed(StormAction::Forward);
     assert_eq!(bench.due(DETECTED), Some(Due { port: OUT, pauses_changed: true }));
-    let ignored = Told::PauseIgnored { port: OUT, priority: CLASS };
-    assert_eq!(bench.told(), [ignored, Told::Detected(storm())]);
+    let (until, quanta) = (DETECTED.to_nanos(), None);
+    let ignored = Event::PauseReceived { port: OUT, priority: CLASS, until, quanta };
+    assert_eq!(bench.told(), [ignored, detected(storm())]);
     assert_eq!(bench.sends(DETECTED, OUT), Some(packet(1)));
     bench.paused(DETECTED, OUT, CLASS.bit(), u16::MAX);
     assert_eq!(bench.sends(DETECTED, OUT), Some(packet(2)));
@@ -180,7 +185,7 @@ fn what_waits_is_forwarded_in_spite_of_pauses() {
 fn a_watchdog_that_only_tells_changes_nothing() {
     let mut bench = stormed(StormAction::None);
     bench.due(DETECTED);
-    assert_eq!(bench.told(), [Told::Detected(storm())]);
+    assert_eq!(bench.told(), [detected(storm())]);
     assert!(bench.discarded().is_empty());
     assert_eq!(bench.sends(DETECTED, OUT), None);
     assert!(bench.packet(DETECTED, [IN, OUT], CLASS, LENGTH).keeps_frame);
@@ -232,7 +237,7 @@ fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
     );
     let states = |bench: &mut Bench<_>| {
         let told = bench.told().into_iter().filter_map(|told| match told {
-            Told::State { port, change, .. } => Some((port, change)),
+            Event::StateChanged { port, cause, .. } => Some((port, cause)),
             _ => None,
         });
         told.collect::<Vec<_>>()
@@ -243,12 +248,12 @@ fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
     for _ in 0..12 {
         bench.packet(Picos(0), [IN, OUT], CLASS, 9000);
     }
-    assert_eq!(states(&mut bench), [(IN, StateChange::Fast), (IN, StateChange::Paused)]);
+    assert_eq!(states(&mut bench), [(IN, StateCause::Fast), (IN, StateCause::Pause)]);
     bench.paused(START, OUT, CLASS.bit(), u16::MAX);
     for look in 1..=3 {
         while bench.due(Picos(look * LOOK.0)).is_some() {}
     }
-    assert_eq!(states(&mut bench), [(IN, StateChange::Resumed)]);
+    assert_eq!(states(&mut bench), [(IN, StateCause::Resume)]);
     assert!(bench.deadlines().contains(&Picos(1_000_000)), "the end of the period");
 }
 

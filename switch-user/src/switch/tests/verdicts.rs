@@ -101,7 +101,7 @@ fn a_dropped_packet_gives_back_what_it_held_and_the_next_one_goes() {
     assert_eq!(bench.sends(NOW, OUT), Some(last(2)));
     let told = [
         departed([IN, OUT], DROPPED),
-        Told::Dropped { port: IN, reason: REASON, priority: Some(CLASS), length: DROPPED },
+        Event::Dropped { port: IN, reason: REASON, priority: Some(CLASS), length: DROPPED },
         departed([IN, OUT], LENGTH),
     ];
     assert_eq!(bench.told(), told);
