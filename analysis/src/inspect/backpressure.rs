@@ -1,7 +1,7 @@
 //! Pauses of single queues.
 
 use fabric_core::scheme::SchemeSettings;
-use scenario::{Backpressure, Scenario};
+use scenario::Scenario;
 use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
@@ -34,7 +34,7 @@ pub struct PausingSwitches {
 impl QueuePauses {
     /// Returns the queue pauses of a scenario, if it has backpressure.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
-        let Backpressure::Bfc(bfc) = scenario.switch.backpressure? else { return None };
+        let bfc = scenario.switch.bfc()?;
         let bitmap_period = scenario.bitmap_period()?;
         let fabric = scenario.fabric();
         let mut groups: Vec<PausingSwitches> = Vec::new();

@@ -40,7 +40,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// True if queues are paused and resumed by the bytes of all lossless queues of their port.
     pub(super) fn thresholds_are_of_ports(&self) -> bool {
-        matches!(self.scenario.switch.pause_rule, Some(PauseRule::GPfc { .. }))
+        matches!(self.scenario.switch.pause_rule(), Some(PauseRule::GPfc { .. }))
     }
 
     fn add_paused_lanes(&self, graph: &mut WaitGraph, wire: u32) {

@@ -5,7 +5,7 @@ use topology::SwitchId;
 use units::{Nanos, Picos};
 
 use super::{SMALL, parse, report};
-use crate::{Backpressure, FlowQueues};
+use crate::FlowQueues;
 
 fn with(keys: &str) -> String {
     format!("[switch]\n{keys}\n{SMALL}")
@@ -15,7 +15,7 @@ fn with(keys: &str) -> String {
 fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     let text = with("backpressure = { kind = \"bfc\" }");
     let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
-    let Some(Backpressure::Bfc(bfc)) = scenario.switch.backpressure else { panic!("BFC") };
+    let Some(bfc) = scenario.switch.bfc() else { panic!("BFC") };
     assert_eq!((bfc.queues, bfc.flow_table, bfc.priorities.0), (32, 100, 1 << 3));
     let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
     assert_eq!(spread, [FlowQueues { priority: 3, queues: 32 }]);

@@ -178,7 +178,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// The priority that has a queue.
     pub(super) fn priority_of(&self, queue: QueueId) -> u8 {
-        let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
+        let paused = self.scenario.switch.paused_parts().0;
         let queues = crate::switch_settings::queues(self.scenario);
         let own = |class: &priority::Priority| queues[class.index()].queues().contains(queue);
         priority::of_mask(paused).find(own).map_or(0, priority::Priority::number)
