@@ -39,8 +39,7 @@ pub(super) fn resolve(
     control_priority: Option<u8>,
     document: &Document<'_>,
 ) -> Result<Vec<FlowQueues>, ScenarioError> {
-    let taken: Vec<FlowQueues> =
-        scheme.flow_queues().collect();
+    let taken: Vec<FlowQueues> = scheme.flow_queues().collect();
     let mut known = Priorities(taken.iter().fold(0, |known, taken| known | 1 << taken.priority));
     let mut left = MAX_FLOW_QUEUES - taken.iter().map(|taken| u32::from(taken.queues)).sum::<u32>();
     let resolve = |(number, FlowQueuesKeys { priority: Priority(priority), queues })| {

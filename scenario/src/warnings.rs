@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use topology::Racks;
 
 use super::telemetry;
-use super::{
-    CongestionControl, Ecn, Scenario, ScenarioError, Scheduler, Source, Transport,
-};
+use super::{CongestionControl, Ecn, Scenario, ScenarioError, Scheduler, Source, Transport};
 
 impl Scenario {
     /// Returns warnings about settings that are probably mistakes, each a sentence without a full

@@ -171,7 +171,11 @@ impl Node {
     }
 
     /// Returns the child for a step of an override's path, and adds missing keys. An error is a title and a help text.
-    pub(super) fn child_or_new(&mut self, step: &str, origin: &Origin) -> Result<&mut Self, (String, String)> {
+    pub(super) fn child_or_new(
+        &mut self,
+        step: &str,
+        origin: &Origin,
+    ) -> Result<&mut Self, (String, String)> {
         let path = child_path(&self.path, step);
         match &mut self.value {
             Value::Table(entries) => {

@@ -126,9 +126,7 @@ fn victims(spfc: &Node) -> Entry {
     let mut node = spfc.at_path("switch.scheme.victims");
     if let Value::Table(keys) = &mut node.value {
         let is_port = |node: &Node| matches!(&node.value, Value::Text(text) if text == "port");
-        keys.retain(|entry| {
-            entry.key != TAG && !(entry.key == "state_of" && is_port(&entry.node))
-        });
+        keys.retain(|entry| entry.key != TAG && !(entry.key == "state_of" && is_port(&entry.node)));
     }
     Entry { key: "victims".to_owned(), key_origin: node.origin.clone(), node }
 }

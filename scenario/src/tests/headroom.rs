@@ -244,7 +244,7 @@ fn headroom_that_is_more_than_subscribed() {
     13 | headroom = { kind = "oversubscribed", ratio = "4/5" }
        |                                               ^^^^^
        |
-       = help: a ratio of "2" sets aside half of what "sih" does; write 1 or more
+       = help: a ratio of "2" sets aside half of the headroom; write 1 or more
     "#);
 }
 
@@ -252,13 +252,13 @@ fn headroom_that_is_more_than_subscribed() {
 fn an_unknown_key_of_dsh() {
     let text = "[switch]\nheadroom = { kind = \"dsh\", alpha = \"1/8\" }\n";
     assert_snapshot!(report_on(text), @r#"
-    error: unknown key `alpha` in `switch.headroom`
+    error: unknown key `alpha` in `switch.scheme`
       --> bad.toml:13:28
        |
     13 | headroom = { kind = "dsh", alpha = "1/8" }
        |                            ^^^^^
        |
-       = help: the keys here are `bytes`, `gradient_weight`, `deviation_weight`, `deviation_gain`, `single_queue_window`, `port_xon_offset`, `shared_headroom`, `insurance_headroom` and `estimation`
+       = help: the keys here are `gradient_weight`, `deviation_weight`, `deviation_gain`, `single_queue_window`, `port_xon_offset`, `shared_headroom`, `insurance_headroom`, `estimation` and `victims`
     "#);
 }
 

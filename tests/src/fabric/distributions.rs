@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-
 use super::one_switch::{flow, funnel, star};
 use super::{Run, Runner};
 
@@ -120,7 +119,7 @@ buffer = "400kB"
 lossless = [3, 4]
 private_per_queue = "0B"
 threshold = { kind = "dt", alpha = "2", xon_offset = "3kB" }
-pause_rule = { kind = "g-pfc", xlow = "10kB", low = [3] }
+scheme = { kind = "g-pfc", xlow = "10kB", low = [3] }
 [host]
 transport = { kind = "roce-rc", congestion_control = "none" }
 [[flows]]
