@@ -311,6 +311,9 @@ pub fn next_pause<S: Sharing>(pauses: &Cell32) -> u32 {
     pauses.add::<S>(1)
 }
 
+/// Number of periods without repetition after which a neighbour's pause of a flow is over, if pauses are repeated.
+pub const FLOW_PAUSE_PERIODS: u32 = 3;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,6 +23,7 @@
 //!    function that finds it by [`Tables::scheme_line`]. [`room`](Scheme::room) returns the number
 //!    of lines. The lines start as zeros. Look-up tables are [`Tables::scheme_block`]s.
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
+//!    [`Watched`] shows watchers of a run which packets wait for neighbours, and counters.
 //! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no
 //!    policy. `scheme/spfc.rs` is an example of these four steps. A scheme whose ports may be
 //!    victims of congestion elsewhere uses the state in [`victims`].
@@ -31,10 +32,8 @@
 //!    number in [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC
 //!    (add it to the list in the test of `policy.rs`, too), and the entry in
 //!    [`SchemeSettings::every`], by which `xoff doctor` and the tests of eBPF try the scheme.
-//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`,
-//!    `BackpressureKeys`, `ThresholdKeys` or `PauseRuleKeys`. For headroom the compiler reports most missing
-//!    reservations (`scenario/src/headroom/reserve.rs`; check wildcard arms). It reports neither the advice for drops
-//!    by a limit of the scheme (`scenario/src/headroom/advice.rs`), nor docs/scenarios.md's kinds.
+//! 6. Its key: a kind of `switch.scheme`, by the recipe in `scenario/src/scheme.rs`. The compiler reports neither the
+//!    advice for drops by a limit of the scheme (`scenario/src/scheme/advice.rs`), nor docs/scenarios.md's kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.
@@ -55,6 +54,7 @@ mod selected;
 pub mod spfc;
 pub mod state;
 pub mod victims;
+pub mod watched;
 
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::{Departure, departure_under, discard_under};
@@ -72,6 +72,7 @@ use units::Nanos;
 pub use crate::admission::Released;
 pub use ingress::{Arriving, Changes, FlowUse, Ingress, IngressState, Leaving, PortUse, Verdict};
 pub use selected::{SchemeSettings, Selected};
+pub use watched::Watched;
 
 /// One scheme. Each method is a decision of the pipeline; time and state are arguments.
 pub trait Scheme: Sized {

@@ -122,7 +122,8 @@ pub use scenario_keys::{LARGEST_SEED, LONGEST_DURATION};
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use scheme::{
-    Assignment, Bfc, Dsh, Estimation, MeanOf, Ofc, PauseRule, Scheme, Spfc, StateOf, Victims,
+    Assignment, Bfc, Dsh, Estimation, FlowPauses, MeanOf, Ofc, PauseRule, QueuePauses, Scheme,
+    Spfc, StateOf, Victims,
 };
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;

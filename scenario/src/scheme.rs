@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use topology::SwitchId;
 use units::{Bytes, Picos};
 
+use super::Scenario;
 use super::document::Document;
 use super::flow_queues::FlowQueues;
 use super::headroom::{Headroom, PowerOfTwo};
@@ -30,9 +31,9 @@ use super::priority::Priorities;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::switch::Switch;
-use super::Scenario;
+use super::threshold::Threshold;
 
-pub use bfc::{Assignment, Bfc};
+pub use bfc::{Assignment, Bfc, QueuePauses};
 pub use dsh::{Dsh, Estimation};
 pub use ofc::Ofc;
 pub(super) use old_keys::OldKeys;
@@ -66,6 +67,17 @@ pub enum Scheme {
     /// A relative of PFC.
     #[serde(untagged)]
     Rule(PauseRule),
+}
+
+/// Parameters of flow pauses, equal at all switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPauses {
+    /// Lengths of an ingress queue at which flows are resumed, flows are paused, and the class is paused.
+    pub thresholds: [Bytes; 3],
+    /// Entries of a port's flow table.
+    pub flow_entries: u32,
+    /// Size of a port's flow table.
+    pub flow_table: Bytes,
 }
 
 /// Scheme of the switches: the rules by which they admit packets and pause their neighbours.
@@ -231,6 +243,18 @@ impl Scheme {
         }
     }
 
+    /// Returns the name of the scheme's family in papers.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pfc | Self::Oversubscribed { .. } => "PFC",
+            Self::Dsh(_) => "DSH",
+            Self::Bfc(_) => "BFC",
+            Self::Spfc(_) => "SPFC",
+            Self::Ofc(_) => "OFC",
+            Self::Rule(rule) => rule.name(),
+        }
+    }
+
     /// Returns the priorities whose queues or flows are paused, and the queues of each at a port.
     const fn paused_parts(&self) -> (Priorities, u8) {
         match self {
@@ -283,6 +307,18 @@ impl Switch {
         }
     }
 
+    /// Returns the parameters of flow pauses, if the switch pauses flows.
+    pub fn flow_pauses(&self) -> Option<FlowPauses> {
+        let (Some(ofc), Threshold::Static { xoff, xon }) = (self.ofc(), &self.threshold) else {
+            return None;
+        };
+        Some(FlowPauses {
+            thresholds: [*xon, ofc.congested(*xoff), *xoff],
+            flow_entries: ofc.flow_table,
+            flow_table: ofc.table_size(),
+        })
+    }
+
     /// Returns true if the switch pauses single queues of its neighbours.
     pub const fn pauses_queues(&self) -> bool {
         self.bfc().is_some()
@@ -291,6 +327,11 @@ impl Switch {
     /// Returns true if the switch pauses single flows of its neighbours.
     pub const fn pauses_flows(&self) -> bool {
         self.ofc().is_some()
+    }
+
+    /// Returns true if queues are paused and resumed by the bytes of all lossless queues of their port.
+    pub const fn thresholds_are_of_ports(&self) -> bool {
+        matches!(self.pause_rule(), Some(PauseRule::GPfc { .. }))
     }
 
     /// Returns the priorities whose queues or flows the switch pauses one by one.
@@ -327,9 +368,9 @@ impl Scenario {
         match &self.switch.scheme {
             Scheme::Pfc => SchemeSettings::Pfc,
             Scheme::Oversubscribed { .. } => SchemeSettings::Oversubscribed,
-            Scheme::Dsh(dsh) => {
-                SchemeSettings::Dsh(dsh.settings(self.switch.spfc().map(|it| self.spfc_settings(&it))))
-            }
+            Scheme::Dsh(dsh) => SchemeSettings::Dsh(
+                dsh.settings(self.switch.spfc().map(|it| self.spfc_settings(&it))),
+            ),
             Scheme::Bfc(bfc) => SchemeSettings::Bfc(self.bfc_settings(bfc, switch)),
             Scheme::Spfc(spfc) => SchemeSettings::Spfc(self.spfc_settings(spfc)),
             Scheme::Ofc(ofc) => ofc.settings(self.static_xoff(switch)),

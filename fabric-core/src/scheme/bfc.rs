@@ -184,5 +184,11 @@ impl Scheme for Bfc {
     }
 }
 
+impl super::Watched for Bfc {
+    fn queue_behind(_policy: Policy, note: u32) -> Option<QueueId> {
+        Note::of_bits(note).counted()
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -203,3 +203,5 @@ impl Scheme for Dsh {
         Room { lines, blocks: state::blocks(ports) }
     }
 }
+
+impl super::Watched for Dsh {}

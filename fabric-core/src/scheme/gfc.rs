@@ -144,6 +144,8 @@ impl Scheme for Gfc {
     }
 }
 
+impl super::Watched for Gfc {}
+
 /// Sends the neighbour the rate of the queue's stage, if it differs from the last rate sent.
 #[inline(always)]
 fn tell_stage<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {

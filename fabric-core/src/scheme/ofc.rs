@@ -41,6 +41,7 @@ pub mod repetition;
 pub mod rotation;
 pub mod settings;
 pub mod state;
+mod watched;
 
 use super::pfc::{self, Pfc};
 use super::{Arriving, Ingress, Leaving, Room, Scheme, Verdict};

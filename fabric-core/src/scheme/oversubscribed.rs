@@ -44,3 +44,5 @@ impl Scheme for Oversubscribed {
         Pfc::resume(at)
     }
 }
+
+impl super::Watched for Oversubscribed {}

@@ -41,6 +41,8 @@ impl Scheme for Pfc {
     }
 }
 
+impl super::Watched for Pfc {}
+
 /// Returns the pool that takes a lossless packet. `threshold` is T(t) of the packet's queue (DSH, Algorithm 1).
 #[inline(always)]
 pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {

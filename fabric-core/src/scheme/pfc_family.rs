@@ -160,6 +160,8 @@ impl Scheme for PfcFamily {
     }
 }
 
+impl super::Watched for PfcFamily {}
+
 /// T(t) without regard to other queues of the port.
 #[inline(always)]
 fn threshold_of_port<T: Tables>(at: &Ingress<'_, T>) -> u64 {

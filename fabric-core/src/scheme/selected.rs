@@ -8,6 +8,7 @@ use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
 use super::spfc::{self, Spfc};
+use super::watched::{FlowPauses, FlowRow, HeldFlows, Watched};
 use super::{
     Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
     Verdict,
@@ -384,5 +385,62 @@ impl Scheme for Selected {
 
     fn room(policy: Policy, ports: u32) -> Room {
         select!(policy, S => S::room(policy, ports))
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Watched for Selected {
+    fn pauses_flows(policy: Policy) -> bool {
+        select!(policy, S => S::pauses_flows(policy))
+    }
+
+    fn queue_behind(policy: Policy, note: u32) -> Option<QueueId> {
+        select!(policy, S => S::queue_behind(policy, note))
+    }
+
+    fn held_flows<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        priority: Priority,
+    ) -> HeldFlows {
+        select!(policy, S => S::held_flows(tables, policy, port, priority))
+    }
+
+    fn held_flow<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        priority: Priority,
+        note: u32,
+    ) -> Option<u32> {
+        select!(policy, S => S::held_flow(tables, policy, port, priority, note))
+    }
+
+    fn holds_flow<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        priority: Priority,
+        name: u32,
+    ) -> bool {
+        select!(policy, S => S::holds_flow(tables, policy, port, priority, name))
+    }
+
+    fn paused_flows<T: Tables>(at: &Ingress<'_, T>, name: &mut impl FnMut(u32)) {
+        select!(at.policy, S => S::paused_flows(at, name));
+    }
+
+    fn flow_pauses<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        priority: Priority,
+    ) -> FlowPauses {
+        select!(policy, S => S::flow_pauses(tables, policy, port, priority))
+    }
+
+    fn flow_rows<T: Tables>(tables: &T, policy: Policy, port: u32, row: &mut impl FnMut(FlowRow)) {
+        select!(policy, S => S::flow_rows(tables, policy, port, row));
     }
 }

@@ -142,5 +142,7 @@ impl Scheme for Spfc {
     }
 }
 
+impl super::Watched for Spfc {}
+
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,11 @@
 
 use fabric_core::headroom::LinkFrames;
 use fabric_core::scheme::bfc;
+use fabric_core::scheme::bfc::state::FlowEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, UpDown, WireId};
-use units::Picos;
+use units::{Bytes, Nanos, Picos};
 use workload::Flow;
 
 use crate::Scenario;
@@ -45,6 +46,19 @@ pub struct Bfc {
     pub bitmap_period: Option<Picos>,
     /// True if packets that go down and then up again pause nothing, so that pauses never wait in a cycle (Appendix B).
     pub prevent_deadlocks: bool,
+}
+
+/// Parameters of a switch's queue pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuePauses {
+    /// Entries of a port's flow table.
+    pub flow_entries: u32,
+    /// Size of a port's flow table.
+    pub flow_table: Bytes,
+    /// Drain time above which a queue pauses.
+    pub threshold: Nanos,
+    /// Time for which a flow without packets keeps its queue.
+    pub sticky: Nanos,
 }
 
 /// Rule that assigns one of a priority's queues to a flow.
@@ -222,11 +236,7 @@ impl Scenario {
         }
         if switch.control_priority.is_some_and(paused) {
             let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
-            return wrong(
-                "switch.scheme.priorities",
-                "the control priority is not paused",
-                help,
-            );
+            return wrong("switch.scheme.priorities", "the control priority is not paused", help);
         }
         let acks = match host.ack_priority {
             AckPriority::Data => true,
@@ -235,11 +245,7 @@ impl Scenario {
         if acks || paused(host.cnp_priority) {
             let help = "ACKs and CNPs wait in no queue of a flow: give them a priority that BFC does not pause, \
                         by host.ack_priority and host.cnp_priority";
-            return wrong(
-                "switch.scheme.priorities",
-                "ACKs or CNPs of a paused priority",
-                help,
-            );
+            return wrong("switch.scheme.priorities", "ACKs or CNPs of a paused priority", help);
         }
         if !host.queue_pauses && self.transports().iter().any(is_unlimited) {
             let help = "nothing would keep a flow from filling the first switch (Section 5 of the paper): cap it by the \
@@ -275,6 +281,14 @@ impl Scenario {
             threshold: bfc.threshold.unwrap_or(round_trip).to_nanos_ceil(),
             sticky: bfc.sticky.unwrap_or(round_trip + round_trip).to_nanos_ceil(),
         }
+    }
+
+    /// Returns the parameters of a switch's queue pauses, if it pauses single queues.
+    pub fn queue_pauses(&self, switch: SwitchId) -> Option<QueuePauses> {
+        let bfc = self.switch.bfc()?;
+        let bfc::Settings { options, threshold, sticky, .. } = self.bfc_settings(bfc, switch);
+        let flow_table = Bytes(u64::from(options.entries()) * size_of::<FlowEntry>() as u64);
+        Some(QueuePauses { flow_entries: options.entries(), flow_table, threshold, sticky })
     }
 
     /// Returns the order of the switches that decides which turns trigger no backpressure; `None` if all turns do.

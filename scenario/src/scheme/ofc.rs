@@ -107,6 +107,11 @@ impl Ofc {
         }
     }
 
+    /// Size of a port's flow table.
+    pub fn table_size(&self) -> Bytes {
+        Bytes(u64::from(self.flow_table) * size_of::<ofc::state::FlowEntry>() as u64)
+    }
+
     /// Settings of a switch with this `X_off`.
     pub(super) fn settings(&self, xoff: Bytes) -> SchemeSettings {
         let options = ofc::Options::new(self.priorities.0, self.flow_table);

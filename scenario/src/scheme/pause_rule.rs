@@ -106,6 +106,16 @@ pub(super) const fn default_weight() -> Ratio {
 }
 
 impl PauseRule {
+    /// Returns the name of the rule's family in papers.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::CaPfc { .. } => "caPFC",
+            Self::PPfcOfc { .. } | Self::PPfcPredict { .. } => "P-PFC",
+            Self::GPfc { .. } => "G-PFC",
+            Self::Gfc { .. } | Self::GfcOfc { .. } => "GFC",
+        }
+    }
+
     /// Returns `X_low`, if the rule has it.
     const fn xlow(&self) -> Option<Bytes> {
         match *self {
@@ -193,8 +203,7 @@ impl SchemeKeys {
             Self::PPfcPredict { horizon, interval, weight } => {
                 if horizon < Picos::from_nanos(Nanos(1)) || horizon > LONGEST_HORIZON {
                     let title = format!("a horizon of {}", display(horizon));
-                    let help =
-                        "write a nanosecond to \"100ms\"; without one, write kind = \"pfc\"";
+                    let help = "write a nanosecond to \"100ms\"; without one, write kind = \"pfc\"";
                     return Err(wrong("horizon", &title, help));
                 }
                 if interval < Picos::from_nanos(Nanos(1)) {
