@@ -53,7 +53,9 @@ impl<W: Wires> Engine<'_, W> {
             Headroom::Adaptive { .. } => {
                 "; faults make frames on its links late, some of them by more than was measured"
             }
-            _ => "; faults make frames on its links late, for which no headroom is computed",
+            Headroom::Sih { .. } => {
+                "; faults make frames on its links late, for which no headroom is computed"
+            }
         }
     }
 }

@@ -66,7 +66,6 @@ impl Dsh {
             deviation_weight_shift: self.deviation_weight.right_shift(),
             deviation_gain_shift: self.deviation_gain.left_shift(),
             spfc: spfc.unwrap_or_default(),
-            ..dsh::Settings::default()
         }
     }
 }

@@ -106,7 +106,7 @@ impl VictimsKeys {
                 let help = "write this or `k_spfc`, which makes one for each rate";
                 return wrong("counting_number", "two ways to a counting number", help);
             }
-            (None, Some(number)) if number == Bytes(0) => {
+            (None, Some(Bytes(0))) => {
                 let help = "every port would be a victim: write a size such as \"200kB\"";
                 return wrong("counting_number", "a counting number of no bytes", help);
             }
