@@ -2,7 +2,7 @@
 //! the sum of their headroom limits (DSH, Section III-C).
 
 use super::pfc::Pfc;
-use super::{Arriving, Ingress, Leaving, Scheme};
+use super::{Announces, Arriving, Ingress, Leaving, Scheme, Watched};
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
 use crate::map_abi::Pool;
@@ -45,4 +45,6 @@ impl Scheme for Oversubscribed {
     }
 }
 
-impl super::Watched for Oversubscribed {}
+impl Announces for Oversubscribed {}
+
+impl Watched for Oversubscribed {}

@@ -26,8 +26,8 @@ pub mod slope;
 pub mod state;
 
 use super::{
-    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, free_beside,
-    highest_threshold, pfc, xon_of_queue,
+    Announces, Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, Watched,
+    free_beside, highest_threshold, pfc, xon_of_queue,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
@@ -160,7 +160,9 @@ impl Scheme for PfcFamily {
     }
 }
 
-impl super::Watched for PfcFamily {}
+impl Announces for PfcFamily {}
+
+impl Watched for PfcFamily {}
 
 /// T(t) without regard to other queues of the port.
 #[inline(always)]

@@ -3,14 +3,16 @@
 //! The tables of a scheme are known to the scheme only. This trait shows what waits for whom, and counters. Nothing here
 //! runs for a packet, or in eBPF.
 
-use super::{Ingress, Scheme};
+use super::{FlowUse, Ingress, IngressState, PortUse};
+use crate::hop_control::PauseLevel;
 use crate::policy::Policy;
 use crate::priority::Priority;
 use crate::queue::QueueId;
 use crate::tables::Tables;
+use units::Nanos;
 
 /// A scheme as watchers see it. By default it pauses neither queues nor flows.
-pub trait Watched: Scheme {
+pub trait Watched: Sized {
     /// True if the scheme pauses single flows of its neighbours.
     fn pauses_flows(_policy: Policy) -> bool {
         false
@@ -75,6 +77,46 @@ pub trait Watched: Scheme {
         _port: u32,
         _row: &mut impl FnMut(FlowRow),
     ) {
+    }
+
+    /// Returns the bytes held by a port, if the scheme counts per port.
+    fn port_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> PortUse {
+        PortUse::default()
+    }
+
+    /// Returns the number of priorities with the min rate at a port's neighbour, if the scheme limits rates.
+    fn slowest<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<u32> {
+        None
+    }
+
+    /// Returns the distribution of flows over the queues of a port, if the scheme assigns queues to flows.
+    fn flow_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<FlowUse> {
+        None
+    }
+
+    /// Returns the level of the scheme's states: ingress ports or ingress queues. `None` without states.
+    fn states(_policy: Policy) -> Option<PauseLevel> {
+        None
+    }
+
+    /// Returns the state of an ingress queue, or of its port, if the scheme has [states](Self::states). The state may
+    /// belong to a period that is over, until the next packet or [`tick`](Self::tick).
+    fn state<T: Tables>(
+        _tables: &T,
+        _policy: Policy,
+        _port: u32,
+        _priority: Priority,
+    ) -> Option<IngressState> {
+        None
+    }
+
+    /// Updates such a state after time has passed without packets.
+    fn tick<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _priority: Priority, _now: Nanos) {
+    }
+
+    /// True if the scheme pauses whole ports.
+    fn pauses_ports(_policy: Policy) -> bool {
+        false
     }
 }
 
