@@ -222,18 +222,18 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "queue_pauses",
-        about: "Pauses of single queues (`switch.scheme`): `pauses`, `queues` that were ever paused, \
+        about: "Pauses of single queues (`switch.scheme` of kind `bfc`): `pauses`, `queues` that were ever paused, \
                 `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
                 over queues, and `longest_ns`. Null without it.",
     },
     Key {
         name: "flow_queues",
-        about: "Flows and queues of switches with `switch.scheme`: `activations`, how often a flow came to have \
+        about: "Flows and queues of switches with `switch.scheme` of kind `bfc`: `activations`, how often a flow came to have \
                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
     },
     Key {
         name: "active_flows",
-        about: "Flows with packets that wait to leave by a port of a switch with `switch.scheme`, counted and sampled as in \
+        about: "Flows with packets that wait to leave by a port of a switch with `switch.scheme` of kind `bfc`, counted and sampled as in \
                 `flow_queues.csv` (labelled incasts not, flows with one entry of the table once), weighted by time, from `results.from` to `results.to` if they are given: `mean`, the \
                 numbers `p50`, `p90` and `p99` that were not exceeded for 50, 90 and 99 % of the time, and `max`, of all \
                 `ports` that ever had some and of the `busiest`, which had most in the mean: `busiest_port`, as `s0:17`. \

@@ -75,7 +75,7 @@ impl Scenario {
         if !self.host.queue_pauses && !self.switch.pauses_queues() {
             warnings.push(
                 "no switch pauses single queues, so `host.queue_pauses = false` changes nothing: write \
-                 `switch.scheme`, or leave the key out"
+                 `switch.scheme` of kind \"bfc\", or leave the key out"
                     .into(),
             );
         }

@@ -3,7 +3,7 @@
 use units::{BitsPerSecond, Bytes, Nanos};
 
 tables! {
-    /// Only with `switch.scheme`. One row per decision to pause or to resume a queue of a neighbour.
+    /// Only with `switch.scheme` of kind `bfc`. One row per decision to pause or to resume a queue of a neighbour.
     #[derive(Clone, Copy, Debug)]
     pub struct QueuePauseRow<'a> in "queue_pauses.csv", counted {
         /// Instant of the decision. The frame leaves when the port is free.

@@ -29,7 +29,7 @@ tables! {
         pub bytes: Bytes,
     }
 
-    /// Only with `switch.flow_queues` or `switch.scheme`. One row per egress queue of a spread priority that a
+    /// Only with `switch.flow_queues`, or `switch.scheme` of kind `bfc` or `ofc`. One row per egress queue of a spread priority that a
     /// sample found changed: the parts of what `queues.csv` has as `egress` of the priority, at the same instants. A
     /// queue starts at 0 and keeps its value until its next row.
     #[derive(Clone, Copy, Debug)]
