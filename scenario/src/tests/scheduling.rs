@@ -41,7 +41,7 @@ fn a_fifo_that_nothing_can_pause_needs_lossy_priorities() {
     assert_eq!(of(""), fault("lossless priorities"));
     assert_eq!(of("lossless = []\nwatchdog = {}"), fault("a `watchdog`"));
     let bfc = "lossless = []\nscheme = { kind = \"bfc\", priorities = [3] }";
-    assert_eq!(of(bfc), fault("`backpressure`"));
+    assert_eq!(of(bfc), fault("a `scheme` that pauses queues or flows"));
     for packets in ["0", "10001"] {
         let text = with(&format!("[switch]\nlossless = []\ndevice_queue = {packets}"));
         let error = parse(&text).expect_err("no such FIFO").to_string();
