@@ -81,7 +81,7 @@ impl<'a> HostSettings<'a> {
             return one_per_priority(None);
         }
         let spread = switch_settings::queues(self.scenario);
-        let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
+        let paused = self.scenario.switch.paused_parts().0;
         let mut queues = one_per_priority_from(FLOW_QUEUES, None);
         for priority in priority::of_mask(paused) {
             queues[priority.index()] = spread[priority.index()];

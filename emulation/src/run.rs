@@ -297,7 +297,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
         flow_queues: scenario.switch.pauses_queues().then_some(results.queue_period.to_nanos()),
         flow_tables: results.flow_tables && scenario.switch.ofc().is_some(),
         port_queues: results.port_queues,
-        port_states: scenario.spfc().is_some(),
+        port_states: scenario.switch.spfc().is_some(),
         watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
@@ -391,7 +391,7 @@ pub(crate) fn claim(
     let options = ResultsOptions {
         tables: tables::written(scenario).map(|table| table.name).collect(),
         format: table_format(scenario),
-        port_states: scenario.spfc().is_some(),
+        port_states: scenario.switch.spfc().is_some(),
         flow_trace_rows: scenario.results.flow_trace.as_ref().map(|trace| trace.rows),
         wires,
         snap_bytes: 0,

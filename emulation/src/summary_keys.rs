@@ -52,7 +52,7 @@ pub fn fullest(scenario: &Scenario) -> Summary {
     let queue_pauses = pauses_queues.then(QueuePauseTotals::default);
     let flow_queues = pauses_queues.then(FlowQueueTotals::default);
     let active_flows = pauses_queues.then(ActiveFlows::default);
-    let port_states = scenario.spfc().map(|_| PortStateTotals::default());
+    let port_states = scenario.switch.spfc().map(|_| PortStateTotals::default());
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let link_bytes = scenario.results.link_bytes.then(LinkBytes::default);
     let part = FlowPart { flows: label.clone(), labels: labels.clone() };

@@ -69,7 +69,7 @@ fn scheme(scenario: &Scenario) -> SchemeSettings {
 
 fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
     match scenario.switch.threshold {
-        Threshold::Dt(_) | Threshold::Spfc(_) => ThresholdScheme::Dynamic,
+        Threshold::Dt(_) => ThresholdScheme::Dynamic,
         Threshold::Static { .. } | Threshold::EqualShares { .. } => ThresholdScheme::Static,
     }
 }
@@ -237,7 +237,7 @@ pub fn configure(
             let wire = fabric.wire(id);
             PortSettings {
                 rate: wire.rate,
-                headroom: settings.headroom.reserved(phi),
+                headroom: settings.scheme.reserved(phi),
                 required_headroom: phi,
                 alpha: alpha(&settings.threshold, wire.rate),
                 marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),

@@ -12,14 +12,14 @@ type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
 const CONDITIONS: [Condition; 16] = [
     ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
     ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
-    ("port_states", "switch.threshold of kind \"spfc\"", |it| it.spfc().is_some()),
-    ("egress_queues", "switch.flow_queues or switch.backpressure", |it| {
+    ("port_states", "switch.scheme of kind \"spfc\"", |it| it.switch.spfc().is_some()),
+    ("egress_queues", "switch.flow_queues or switch.scheme", |it| {
         it.switch.spread().next().is_some()
     }),
-    ("flow_queues", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("queue_pauses", "switch.backpressure of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("flow_pauses", "switch.backpressure of kind \"ofc\"", |it| it.switch.ofc().is_some()),
-    ("rates", "switch.pause_rule of kind \"gfc\"", |it| it.switch.tells_rates()),
+    ("flow_queues", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
+    ("queue_pauses", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
+    ("flow_pauses", "switch.scheme of kind \"ofc\"", |it| it.switch.ofc().is_some()),
+    ("rates", "switch.scheme of kind \"gfc\"", |it| it.switch.tells_rates()),
     ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
     ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
     ("link_priorities", "results.link_priorities = true", |it| it.results.link_priorities),

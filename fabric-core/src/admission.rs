@@ -121,7 +121,7 @@ pub(crate) mod tests {
     use crate::priority::Priority;
     use crate::queue::QueueId;
     use crate::scheme::pfc::Pfc;
-    use crate::scheme::{Leaving, PortUse, Scheme, Selected};
+    use crate::scheme::{Leaving, PortUse, Scheme, Selected, Watched};
     use crate::tables::owned::OwnedTables;
     use crate::wire::RemainingSize;
     use units::Nanos;

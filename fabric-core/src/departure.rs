@@ -171,7 +171,7 @@ mod tests {
     use crate::frame::ByteFrame;
     use crate::map_abi::Pool;
     use crate::policy::ThresholdScheme;
-    use crate::scheme::{Arriving, Changes};
+    use crate::scheme::{Announces, Arriving, Changes, Watched};
     use crate::tables::owned::{OwnedTables, marking_switch, packet};
     use crate::wire::roce::Ecn;
 
@@ -198,6 +198,10 @@ mod tests {
 
     /// Marks every packet that leaves.
     struct Marks;
+
+    impl Announces for Marks {}
+
+    impl Watched for Marks {}
 
     impl Scheme for Marks {
         fn admit<T: Tables>(_: &Arriving<'_, T>) -> Result<Pool, DropReason> {

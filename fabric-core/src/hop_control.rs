@@ -16,8 +16,8 @@
 //!    The latter, and the tests of `wire/hop_control.rs`, also draw unknown kinds: give these other
 //!    numbers. The dissector's tests are in `tests/tests/memory/dissection.rs`.
 //! 5. `docs/hop-control.md` and the diagram in `wire/hop_control.rs`, `dissectors/xoff.lua`, `cargo xtask build-ebpf`.
-//! 6. Reception at a switch: [`Scheme::receive`](crate::scheme::Scheme::receive) of the schemes
-//!    that use the kind, and [`Scheme::paused`](crate::scheme::Scheme::paused) if the kind stops
+//! 6. Reception at a switch: [`Announces::receive`](crate::scheme::Announces::receive) of the schemes
+//!    that use the kind, and [`Announces::paused`](crate::scheme::Announces::paused) if the kind stops
 //!    queues. Other schemes drop its frames as `unexpected-hop-control`.
 
 use crate::cell::{Cell32, Sharing};
@@ -342,6 +342,9 @@ impl PauseEvent {
         }
     }
 }
+
+/// Number of periods without repetition after which a neighbour's pause of a flow is over, if pauses are repeated.
+pub const FLOW_PAUSE_PERIODS: u32 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -16,9 +16,10 @@
 //!
 //! # Adding a scheme
 //!
-//! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival`, `after_departure`
-//!    and `resume` have no default. They may call PFC's versions: [`pfc::admit`] and [`pfc::pause`], which take the
-//!    threshold as an argument (pass the scheme's own [`threshold`](Scheme::threshold)), and [`pfc::resume`].
+//! 1. In a file or folder here, a type that implements [`Scheme`], [`Announces`] and [`Watched`]. `admit`,
+//!    `after_arrival`, `after_departure` and `resume` have no default. They may call PFC's versions: [`pfc::admit`] and
+//!    [`pfc::pause`], which take the threshold as an argument (pass the scheme's own
+//!    [`threshold`](Scheme::threshold)), and [`pfc::resume`].
 //! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and for each struct a
 //!    function that finds it by [`Tables::scheme_line`]. [`room`](Scheme::room) returns the number
 //!    of lines. The lines start as zeros. Look-up tables are [`Tables::scheme_block`]s.
@@ -31,14 +32,13 @@
 //!    number in [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC
 //!    (add it to the list in the test of `policy.rs`, too), and the entry in
 //!    [`SchemeSettings::every`], by which `xoff doctor` and the tests of eBPF try the scheme.
-//! 6. Its key, and its arm in `Scenario::scheme` (`scenario/src/backpressure.rs`): a kind of `HeadroomKeys`,
-//!    `BackpressureKeys`, `ThresholdKeys` or `PauseRuleKeys`. For headroom the compiler reports most missing
-//!    reservations (`scenario/src/headroom/reserve.rs`; check wildcard arms). It reports neither the advice for drops
-//!    by a limit of the scheme (`scenario/src/headroom/advice.rs`), nor docs/scenarios.md's kinds.
+//! 6. Its key: a kind of `switch.scheme`, by the recipe in `scenario/src/scheme.rs`. The compiler reports neither the
+//!    advice for drops by a limit of the scheme (`scenario/src/scheme/advice.rs`), nor docs/scenarios.md's kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.
 
+pub mod announces;
 pub mod bfc;
 pub mod dsh;
 pub mod gfc;
@@ -55,26 +55,28 @@ mod selected;
 pub mod spfc;
 pub mod state;
 pub mod victims;
+pub mod watched;
 
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::{Departure, departure_under, discard_under};
 use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields};
-use crate::hop_control::{HopControl, Order, PauseLevel};
+use crate::hop_control::{Order, PauseLevel};
 use crate::map_abi::{Descriptor, OFF_WITHOUT_ROOM, Pool, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
-use crate::priority::Priority;
-use crate::queue::{QueueId, QueueSet};
+use crate::queue::QueueId;
 use crate::tables::Tables;
 use crate::threshold;
 use units::Nanos;
 
 pub use crate::admission::Released;
+pub use announces::Announces;
 pub use ingress::{Arriving, Changes, FlowUse, Ingress, IngressState, Leaving, PortUse, Verdict};
 pub use selected::{SchemeSettings, Selected};
+pub use watched::Watched;
 
-/// One scheme. Each method is a decision of the pipeline; time and state are arguments.
-pub trait Scheme: Sized {
+/// One scheme on the path of a packet. Each method is a decision of the pipeline; time and state are arguments.
+pub trait Scheme: Announces + Watched {
     /// Runs the arrival pipeline under this scheme, whatever the policy selects, and stores the
     /// result of [`arrival`](crate::arrival::arrival) in `outcome`. A call: if all schemes were
     /// inlined in one function, they would compete for its registers.
@@ -254,90 +256,6 @@ pub trait Scheme: Sized {
     /// Called periodically by the control plane for each lossless ingress queue. Stores T(t) by default.
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
         at.queue.stored_threshold_bytes.store(Self::threshold(at));
-    }
-
-    /// Applies a received hop control frame other than PFC. By default such a frame is the neighbour's error.
-    #[inline(always)]
-    fn receive<T: Tables>(
-        _tables: &T,
-        _policy: Policy,
-        _port: u32,
-        _control: &HopControl,
-        _now: Nanos,
-    ) -> Result<(), DropReason> {
-        Err(DropReason::UnexpectedHopControl)
-    }
-
-    /// Returns the egress queues of a port that must not send, without those of classes that PFC has paused.
-    #[inline(always)]
-    fn paused<T: Tables>(
-        _tables: &T,
-        _policy: Policy,
-        _port: u32,
-        _now: Nanos,
-    ) -> Option<QueueSet> {
-        None
-    }
-
-    /// Returns the first time after `now` at which a queue that [`paused`](Self::paused) returned
-    /// may send, if it need only wait.
-    fn reopens<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<Nanos> {
-        None
-    }
-
-    /// Called periodically. Passes hop control frames for the neighbour of a port to `send`, so
-    /// that lost frames do no lasting harm. May also discard pauses that the neighbour has not
-    /// repeated, so that queues which [`paused`](Self::paused) returned may send.
-    fn announce<T: Tables>(
-        _tables: &T,
-        _policy: Policy,
-        _port: u32,
-        _send: &mut impl FnMut(HopControl),
-    ) {
-    }
-
-    /// Called when the link of a port goes down or comes up. Discards the neighbour's pauses,
-    /// because the frame that ends such a pause may be lost with the link.
-    fn relinked<T: Tables>(_tables: &T, _policy: Policy, _port: u32) {}
-
-    /// Returns the bytes held by a port, if the scheme counts per port.
-    fn port_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> PortUse {
-        PortUse::default()
-    }
-
-    /// Returns the number of priorities with the min rate at a port's neighbour, if the scheme limits rates.
-    fn slowest<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<u32> {
-        None
-    }
-
-    /// Returns the distribution of flows over the queues of a port, if the scheme assigns queues to flows.
-    fn flow_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<FlowUse> {
-        None
-    }
-
-    /// Returns the level of the scheme's states: ingress ports or ingress queues. `None` without states.
-    fn states(_policy: Policy) -> Option<PauseLevel> {
-        None
-    }
-
-    /// Returns the state of an ingress queue, or of its port, if the scheme has [states](Self::states). The state may
-    /// belong to a period that is over, until the next packet or [`tick`](Self::tick).
-    fn state<T: Tables>(
-        _tables: &T,
-        _policy: Policy,
-        _port: u32,
-        _priority: Priority,
-    ) -> Option<IngressState> {
-        None
-    }
-
-    /// Updates such a state after time has passed without packets.
-    fn tick<T: Tables>(_tables: &T, _policy: Policy, _port: u32, _priority: Priority, _now: Nanos) {
-    }
-
-    /// True if the scheme pauses whole ports.
-    fn pauses_ports(_policy: Policy) -> bool {
-        false
     }
 
     /// Returns the size of the scheme's state for a switch with `ports` ports.

@@ -222,18 +222,18 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "queue_pauses",
-        about: "Pauses of single queues (`switch.backpressure`): `pauses`, `queues` that were ever paused, \
+        about: "Pauses of single queues (`switch.scheme` of kind `bfc`): `pauses`, `queues` that were ever paused, \
                 `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
                 over queues, and `longest_ns`. Null without it.",
     },
     Key {
         name: "flow_queues",
-        about: "Flows and queues of switches with `switch.backpressure`: `activations`, the number of times that a flow came to have \
+        about: "Flows and queues of switches with `switch.scheme` of kind `bfc`: `activations`, the number of times that a flow came to have \
                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
     },
     Key {
         name: "active_flows",
-        about: "Flows with packets that wait to leave by a port of a switch with `switch.backpressure`, counted and sampled as in \
+        about: "Flows with packets that wait to leave by a port of a switch with `switch.scheme` of kind `bfc`, counted and sampled as in \
                 `flow_queues.csv` (labelled incasts not, flows with one entry of the table once), weighted by time, from `results.from` to `results.to` if they are given: `mean`, the \
                 numbers `p50`, `p90` and `p99` that were not exceeded for 50, 90 and 99 % of the time, and `max`, of all \
                 `ports` that ever had some and of the `busiest`, which had most in the mean: `busiest_port`, as `s0:17`. \
@@ -243,7 +243,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "port_states",
-        about: "The key is there only with `switch.threshold.kind = \"spfc\"`: `victims`, the number of times that a port became one, \
+        about: "The key is there only with `switch.scheme.kind = \"spfc\"`: `victims`, the number of times that a port became one, \
                 `ports` that ever did, `victim_ns`, their time as victims, summed, and by the state in which they were \
                 decided `pauses_of_victims` and `pauses_of_normal`, the rows of `pauses.csv` that are `xoff`. With \
                 `state_of = \"queue\"` ingress queues instead of ports.",
@@ -309,11 +309,11 @@ pub const SUMMARY_KEYS: &[Key] = &[
     Key {
         name: "slowest_ports",
         about: "Ingress queues, of a port and a priority each, whose neighbour had the rate of the last stage at the run's end \
-                (`switch.pause_rule` of kind `gfc` or `gfc-ofc`). Missing without it.",
+                (`switch.scheme` of kind `gfc` or `gfc-ofc`). Missing without it.",
     },
     Key {
         name: "flow_pauses",
-        about: "Pauses of flows (`switch.backpressure` of kind `ofc`): `pause_frames` and `resume_frames` that switches decided \
+        about: "Pauses of flows (`switch.scheme` of kind `ofc`): `pause_frames` and `resume_frames` that switches decided \
                 to send, and `flows` that the former named; `class_pauses`, how often a class was paused in place of a flow \
                 because the flow table was full, and `unnamed_packets`, packets of flows without an entry. `unresumed` lists flows that had \
                 not completed because a RESUME was lost: `flow`, the `node` and `port` that hold it back, `by` whom it was paused, \

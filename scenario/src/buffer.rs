@@ -83,7 +83,7 @@ impl Scenario {
         let buffer = self.switch_at(switch).buffer;
         let lossy = self.switch.lossy.pool.own();
         let shared = Bytes(buffer.0.saturating_sub(headroom.0 + private.0 + lossy.0));
-        let insurance = self.switch.headroom.is_by_port();
+        let insurance = self.switch.scheme.has_port_headroom();
         BufferPools { headroom_by_port, insurance, headroom, private, lossy, shared }
     }
 
@@ -106,7 +106,7 @@ impl Scenario {
         let largest = by_port.iter().max().copied().unwrap_or_default();
         let of_unlinked = Bytes(largest.0.saturating_mul(unlinked));
         let phi = by_port.iter().copied().chain([of_unlinked]);
-        let all = setting.total(phi, queues);
+        let all = self.switch.scheme.total_headroom(phi, queues);
         let private =
             self.switch_at(switch).private_per_queue.0.saturating_mul(port_count * queues);
         (by_port, all, Bytes(private))
@@ -120,7 +120,7 @@ impl Scenario {
                 let queues = self.port_count(switch) * u64::from(self.switch.lossless.count());
                 Bytes(self.buffer_pools(switch).shared.0.checked_div(queues).unwrap_or(0))
             }
-            Threshold::Dt(_) | Threshold::Spfc(_) => Bytes(0),
+            Threshold::Dt(_) => Bytes(0),
         }
     }
 
@@ -211,7 +211,7 @@ impl Scenario {
                 display(headroom),
                 display(private),
             );
-            let (each, equations) = self.switch.headroom.total_in_words(&largest);
+            let (each, equations) = self.switch.scheme.headroom_in_words(&largest);
             let help = format!(
                 "it has {ports} ports x {} lossless priorities = {queues} ingress queues, {each} \
                  ({equations}): write a buffer of at least {}, or less headroom",
@@ -221,7 +221,7 @@ impl Scenario {
             let path = self.switch_kinds.buffer_path(switch);
             return Err(document.error(&path, &title, &help));
         }
-        if self.switch.headroom.is_by_port()
+        if self.switch.scheme.has_port_headroom()
             && let Some(&largest) = by_port.iter().max()
             && largest > buffer
         {

@@ -287,9 +287,9 @@ impl Scenario {
                 "leave [[routes]] and paths of flows out, or write reroute = false",
             ));
         }
-        if self.switch.backpressure.is_some() {
+        if self.switch.paused_parts().count() > 0 {
             return Some((
-                "`switch.backpressure` follows flows by their ports, which do not change while they last",
+                "`switch.scheme` follows flows by their ports, which do not change while they last",
                 "leave it out, or write reroute = false",
             ));
         }

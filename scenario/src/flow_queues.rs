@@ -4,10 +4,10 @@ use fabric_core::queue::FLOW_QUEUES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::backpressure::Backpressure;
 use super::document::Document;
 use super::priority::{Priorities, Priority};
 use super::report::ScenarioError;
+use super::scheme::Scheme;
 
 /// Maximum sum of the queues of spread priorities at a port.
 pub(super) const MAX_FLOW_QUEUES: u32 = FLOW_QUEUES as u32;
@@ -35,12 +35,11 @@ pub(super) struct FlowQueuesKeys {
 /// Checks the entries of the list.
 pub(super) fn resolve(
     entries: Vec<FlowQueuesKeys>,
-    backpressure: Option<&Backpressure>,
+    scheme: &Scheme,
     control_priority: Option<u8>,
     document: &Document<'_>,
 ) -> Result<Vec<FlowQueues>, ScenarioError> {
-    let taken: Vec<FlowQueues> =
-        backpressure.into_iter().flat_map(Backpressure::flow_queues).collect();
+    let taken: Vec<FlowQueues> = scheme.flow_queues().collect();
     let mut known = Priorities(taken.iter().fold(0, |known, taken| known | 1 << taken.priority));
     let mut left = MAX_FLOW_QUEUES - taken.iter().map(|taken| u32::from(taken.queues)).sum::<u32>();
     let resolve = |(number, FlowQueuesKeys { priority: Priority(priority), queues })| {
@@ -54,7 +53,7 @@ pub(super) fn resolve(
         }
         if known.contains(priority) {
             let title = format!("priority {priority} comes twice");
-            let help = "write one entry for each priority, none for those of switch.backpressure";
+            let help = "write one entry for each priority, none for those of switch.scheme";
             return wrong("priority", &title, help);
         }
         known.0 |= 1 << priority;
@@ -66,7 +65,7 @@ pub(super) fn resolve(
             let title = format!("{queues} queues, where a port has {left} left");
             let help = format!(
                 "a port has {MAX_FLOW_QUEUES} queues beside those of priorities with one queue, for the entries and \
-                 switch.backpressure together"
+                 switch.scheme together"
             );
             return wrong("queues", &title, &help);
         }

@@ -8,7 +8,6 @@
 //!
 //! This crate does not know how a scenario is run, nor the results: it has no tables, no datapath and no rows.
 
-mod backpressure;
 mod buffer;
 mod buffer_size;
 mod by_rate;
@@ -42,7 +41,6 @@ mod on_demand;
 mod outage;
 mod pairs;
 mod pause;
-mod pause_rule;
 mod priority;
 mod queries;
 mod reliability;
@@ -53,6 +51,7 @@ mod routes;
 mod scenario_keys;
 mod scheduling;
 mod schema;
+mod scheme;
 mod shape;
 mod sizes;
 mod split_flows;
@@ -83,7 +82,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FrameTime, Picos, ratio, refusal};
 
-pub use backpressure::{Assignment, Backpressure, Bfc, Ofc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
@@ -99,7 +97,7 @@ pub use flow_queues::FlowQueues;
 pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
 pub use frames::{Frames, TimeOfFrames};
 pub use generated::{AllAtOnce, OpenLoop};
-pub use headroom::{Dsh, Estimation, Headroom, PowerOfTwo};
+pub use headroom::{Headroom, PowerOfTwo};
 pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
 pub use incasts::{IncastBytes, ManyIncasts, Pace};
@@ -114,7 +112,6 @@ pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
-pub use pause_rule::{MeanOf, PauseRule};
 pub use priority::{AckPriority, Priorities, Priority};
 pub use queries::QueryRate;
 pub use reliability::{Reliability, SelectiveRepeat};
@@ -124,6 +121,10 @@ pub use routes::{MOST_ROUTES, RouteEntry};
 pub use scenario_keys::{LARGEST_SEED, LONGEST_DURATION};
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
+pub use scheme::{
+    Assignment, Bfc, Dsh, Estimation, FlowPauses, MeanOf, Ofc, PauseRule, QueuePauses, Scheme,
+    Spfc, StateOf, Victims,
+};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
 pub use split_flows::{GroupKeys, SplitFlows};
@@ -131,7 +132,7 @@ pub use storm::Storm;
 pub use switch::{PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
-pub use threshold::{AlphaOfRate, Dt, Spfc, StateOf, Threshold};
+pub use threshold::{AlphaOfRate, Dt, Threshold};
 pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
 pub use units::quantity;
@@ -144,6 +145,7 @@ use document::{Document, DocumentKind, Settings};
 use flow_routes::FlowRoutes;
 use flows::NeedsFlows;
 use scenario_keys::ScenarioKeys;
+use scheme::OldKeys;
 use switches::SwitchKinds;
 use topology::Fabric;
 use transports::Transports;
@@ -211,6 +213,8 @@ pub struct Scenario {
     flow_routes: FlowRoutes,
     #[serde(skip)]
     unused_routes: Vec<UnusedRoute>,
+    #[serde(skip)]
+    old_keys: OldKeys,
     /// Longest round trip if the default of a key depends on it; otherwise zero.
     #[serde(skip)]
     longest_round_trip: Picos,

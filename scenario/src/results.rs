@@ -183,13 +183,13 @@ pub(super) struct ResultsKeys {
     /// together, by label and by switch. Each sample counts until the next one (`queue_period`). Default false.
     port_queues: bool,
     /// True to write `flow_tables` in `summary.json`: mean and maximum number of rows in the tables of OFC, from
-    /// samples of all entries. Needs `switch.backpressure` of kind "ofc". Default false.
+    /// samples of all entries. Needs `switch.scheme` of kind "ofc". Default false.
     flow_tables: bool,
     /// True to write `distributions.csv`, which measures headroom and paused queues at every arrival and departure.
     /// Default false.
     distributions: bool,
     /// True to write `held_flows.csv`: the flows in a queue at each pause of this queue, without flows that arrive
-    /// later. Needs `switch.backpressure` of kind "bfc". Default false.
+    /// later. Needs `switch.scheme` of kind "bfc". Default false.
     held_flows: bool,
     /// True to write `wire_log.bin`: every frame that is put on a wire, 64 bytes each. `xoff explain` shows from it why
     /// a flow was slow. A live fabric writes it for its whole life. Default false.

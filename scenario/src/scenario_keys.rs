@@ -185,6 +185,7 @@ impl ScenarioKeys {
             transports,
             flow_routes,
             unused_routes: Vec::new(),
+            old_keys: document.old_keys.clone(),
             longest_round_trip: Picos::ZERO,
         };
         for (workload, paths) in &expected_paths {
@@ -193,9 +194,8 @@ impl ScenarioKeys {
         }
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
-        scenario.check_backpressure(document)?;
         scenario.longest_round_trip = scenario.find_longest_round_trip();
-        scenario.check_spfc(document)?;
+        scenario.check_scheme(document)?;
         scenario.check_scheduling(document)?;
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;

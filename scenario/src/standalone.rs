@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::backpressure::Backpressure;
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
 use super::host::HostKeys;
@@ -346,17 +345,14 @@ fn refuse_what_needs_a_fabric(
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     let wrong = |key, title, help| Err(document.error(key, title, help));
-    match scenario.switch.backpressure {
-        None => {}
-        Some(Backpressure::Bfc(_)) => {
-            let help =
-                "leave it out: packets name their queues in the station addresses of a fabric";
-            return wrong("switch.backpressure", "pauses of single queues without a fabric", help);
-        }
-        Some(Backpressure::Ofc(_)) => {
-            let help = "leave it out: a switch on its own does not send lists of flows";
-            return wrong("switch.backpressure", "pauses of flows without a fabric", help);
-        }
+    if scenario.switch.pauses_queues() {
+        let help =
+            "write another kind: packets name their queues in the station addresses of a fabric";
+        return wrong("switch.scheme", "pauses of single queues without a fabric", help);
+    }
+    if scenario.switch.pauses_flows() {
+        let help = "write another kind: a switch on its own does not send lists of flows";
+        return wrong("switch.scheme", "pauses of flows without a fabric", help);
     }
     if scenario.switch.device_queue.is_some() {
         let help = "leave it out: the interfaces have queues of their own";

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Bytes};
 
-use super::backpressure::{Backpressure, BackpressureKeys};
 use super::buffer_size::BufferSize;
 use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
@@ -17,11 +16,11 @@ use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
 use super::headroom::{Headroom, HeadroomKeys};
 use super::lossy::{Lossy, LossyKeys};
 use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
-use super::pause_rule::{PauseRule, PauseRuleKeys};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity;
 use super::report::ScenarioError;
 use super::schema::without_default_tables;
+use super::scheme::{Scheme, SchemeKeys};
 use super::telemetry::TelemetrySteps;
 use super::threshold::{Threshold, ThresholdKeys};
 use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
@@ -41,16 +40,12 @@ pub struct Switch {
     pub private_fill: PrivateFill,
     /// Priorities that PFC protects.
     pub lossless: Priorities,
+    /// Rules by which the switch admits packets and pauses its neighbours.
+    pub scheme: Scheme,
     /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME.
     pub threshold: Threshold,
-    /// Additional rule for PAUSE, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pause_rule: Option<PauseRule>,
     /// Buffer for packets that arrive after a PAUSE.
     pub headroom: Headroom,
-    /// Pauses of single queues or flows, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backpressure: Option<Backpressure>,
     /// ECN marking, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Ecn>,
@@ -141,16 +136,13 @@ pub(super) struct SwitchKeys {
     private_fill: PrivateFill,
     /// Priorities that PFC protects, any subset of 0 to 7. All others are lossy. Default `[3]`.
     pub(super) lossless: Priorities,
+    /// Scheme of the switches, with its own settings. `threshold` and `headroom` say how much buffer it uses. Default
+    /// { kind = "pfc" }.
+    scheme: SchemeKeys,
     /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16" }.
     threshold: ThresholdKeys,
-    /// Additional rule by which a lossless ingress queue sends PAUSE before it exceeds `X_off` of `threshold`. The
-    /// rules are relatives of PFC that also consider egress queues, slopes or priorities. Needs headroom of kind "sih"
-    /// or "adaptive". Default: none; a queue pauses above `X_off` only.
-    pause_rule: Option<PauseRuleKeys>,
     /// Buffer for packets that arrive after a PAUSE. Default { kind = "sih" }.
     headroom: HeadroomKeys,
-    /// Pauses of single queues or flows in addition to PFC, for priorities with several queues. Default: none.
-    backpressure: Option<BackpressureKeys>,
     /// ECN marking of egress queues. Default: none.
     ecn: Option<EcnKeys>,
     /// Order among the queues of a port, behind the control queue.
@@ -240,10 +232,9 @@ impl Default for SwitchKeys {
             private_per_queue: Bytes(3000),
             private_fill: PrivateFill::default(),
             lossless: Priorities(1 << 3),
+            scheme: SchemeKeys::default(),
             threshold: ThresholdKeys::default(),
-            pause_rule: None,
             headroom: HeadroomKeys::Sih { bytes: None, bandwidth_delays: None },
-            backpressure: None,
             ecn: None,
             scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
             flow_queues: Vec::new(),
@@ -285,7 +276,11 @@ impl SwitchKeys {
         if let Some(packets) = self.device_queue {
             let in_the_way = [
                 (self.lossless.count() > 0, "lossless priorities", "write lossless = []"),
-                (self.backpressure.is_some(), "`backpressure`", "leave that out"),
+                (
+                    self.scheme.pauses_parts(),
+                    "a `scheme` that pauses queues or flows",
+                    "write another scheme",
+                ),
                 (self.watchdog.is_some(), "a `watchdog`", "leave that out"),
             ];
             if let Some((_, what, help)) = in_the_way.iter().find(|(is_there, ..)| *is_there) {
@@ -299,8 +294,8 @@ impl SwitchKeys {
             }
         }
         let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
-        let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
-        let kept = backpressure.as_ref();
+        let has_victims = self.scheme.has_victims();
+        let scheme = self.scheme.resolve(self.lossless, document)?;
         if let Some(watchdog) = &self.watchdog {
             watchdog.check(document)?;
         }
@@ -310,16 +305,12 @@ impl SwitchKeys {
             private_per_queue: self.private_per_queue,
             private_fill: self.private_fill,
             lossless: self.lossless,
-            threshold: self.threshold.resolve(rates, document)?,
-            pause_rule: self
-                .pause_rule
-                .map(|keys| keys.resolve(self.lossless, document))
-                .transpose()?,
+            scheme,
+            threshold: self.threshold.resolve(has_victims, rates, document)?,
             headroom: self.headroom.resolve(document)?,
-            backpressure,
             ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,
             scheduler,
-            flow_queues: flow_queues::resolve(self.flow_queues, kept, control, document)?,
+            flow_queues: flow_queues::resolve(self.flow_queues, &scheme, control, document)?,
             control_priority: control,
             thresholds: self.thresholds.resolve(document)?,
             lossy: self.lossy.resolve(self.lossless, document)?,

@@ -13,6 +13,7 @@ mod headroom;
 mod lossy;
 mod names;
 mod ofc;
+mod old_keys;
 mod pause_rule;
 mod results;
 mod routes;

@@ -6,8 +6,6 @@
 //! `emulation/src/switch_settings.rs`, code in `fabric-core/src/threshold.rs` if a switch needs some, and `threshold`
 //! in `tests/src/fabric/drawn.rs`.
 
-mod spfc;
-
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -20,17 +18,12 @@ use super::quantity;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
-use spfc::SpfcKeys;
-pub use spfc::{Spfc, StateOf};
-
 /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME, in bytes that it holds in the shared pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Threshold {
     /// Dynamic threshold, DSH Eq. 2: `X_off` = alpha x free shared buffer.
     Dt(Dt),
-    /// DT for normal ports, and the whole shared buffer for victims.
-    Spfc(Spfc),
     /// Fixed thresholds.
     Static {
         /// Bytes above which the queue sends PAUSE.
@@ -67,10 +60,10 @@ pub struct AlphaOfRate {
 }
 
 impl Threshold {
-    /// Returns the parameters of DT, which SPFC also uses for normal ports; `None` if thresholds are fixed.
+    /// Returns the parameters of DT; `None` if thresholds are fixed.
     pub const fn dt(&self) -> Option<&Dt> {
         match self {
-            Self::Dt(dt) | Self::Spfc(Spfc { dt, .. }) => Some(dt),
+            Self::Dt(dt) => Some(dt),
             Self::Static { .. } | Self::EqualShares { .. } => None,
         }
     }
@@ -85,7 +78,7 @@ impl Threshold {
     /// Returns the difference of `X_off` and `X_on`.
     pub const fn xon_offset(&self) -> Bytes {
         match self {
-            Self::Dt(dt) | Self::Spfc(Spfc { dt, .. }) => dt.xon_offset,
+            Self::Dt(dt) => dt.xon_offset,
             Self::Static { xoff, xon } => Bytes(xoff.0 - xon.0),
             Self::EqualShares { xon_offset } => *xon_offset,
         }
@@ -99,9 +92,9 @@ impl Threshold {
 pub(super) enum ThresholdKeys {
     /// Dynamic threshold (DSH Eq. 2): PAUSE above alpha x free shared buffer.
     Dt {
-        /// alpha: limit of an ingress queue as a ratio of the free shared buffer, above zero. Default "1/16".
-        #[serde(default = "default_alpha")]
-        alpha: Ratio,
+        /// alpha: limit of an ingress queue as a ratio of the free shared buffer, above zero. Default "1/16"; "2" if
+        /// `scheme` has victims (SPFC), whose normal ports it limits.
+        alpha: Option<Ratio>,
         /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
         #[serde(default)]
         xon_offset: Bytes,
@@ -125,9 +118,6 @@ pub(super) enum ThresholdKeys {
         #[serde(default)]
         xon_offset: Bytes,
     },
-    /// Selective-PFC: DT for normal ports, and the whole shared buffer for victims, which are ports whose packets
-    /// depart fast. A port that pauses its neighbour is normal until it resumes.
-    Spfc(SpfcKeys),
 }
 
 /// alpha of the ports of one rate.
@@ -140,25 +130,32 @@ pub(super) struct AlphaOfRateKeys {
     alpha: Ratio,
 }
 
-const fn default_alpha() -> Ratio {
-    Ratio::new(1, 16)
+/// Default alpha of a switch, with or without victims (SPFC, Section III, footnote 2, and IV-C).
+const fn default_alpha(has_victims: bool) -> Ratio {
+    if has_victims { Ratio::new(2, 1) } else { Ratio::new(1, 16) }
 }
 
 impl Default for ThresholdKeys {
     fn default() -> Self {
-        Self::Dt { alpha: default_alpha(), xon_offset: Bytes::default(), by_rate: Vec::new() }
+        Self::Dt { alpha: None, xon_offset: Bytes::default(), by_rate: Vec::new() }
     }
 }
 
 impl ThresholdKeys {
     pub(super) fn resolve(
         self,
+        has_victims: bool,
         rates: &BTreeSet<BitsPerSecond>,
         document: &Document<'_>,
     ) -> Result<Threshold, ScenarioError> {
         match self {
             Self::Dt { alpha, xon_offset, by_rate } => {
-                resolve_dt(alpha, xon_offset, by_rate, rates, document).map(Threshold::Dt)
+                let by_rate: Vec<AlphaOfRate> =
+                    by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
+                let own = by_rate.iter().map(|of_rate| of_rate.rate);
+                by_rate::check("switch.threshold.by_rate", own, rates, document)?;
+                let alpha = alpha.unwrap_or(default_alpha(has_victims));
+                Ok(Threshold::Dt(Dt { alpha, xon_offset, by_rate }))
             }
             Self::Static { xoff, xon } if xon <= xoff => Ok(Threshold::Static { xoff, xon }),
             Self::Static { xoff, xon } => {
@@ -168,22 +165,8 @@ impl ThresholdKeys {
                 Err(document.error("switch.threshold.xon", &title, help))
             }
             Self::EqualShares { xon_offset } => Ok(Threshold::EqualShares { xon_offset }),
-            Self::Spfc(keys) => keys.resolve(rates, document).map(Threshold::Spfc),
         }
     }
-}
-
-fn resolve_dt(
-    alpha: Ratio,
-    xon_offset: Bytes,
-    by_rate: Vec<AlphaOfRateKeys>,
-    rates: &BTreeSet<BitsPerSecond>,
-    document: &Document<'_>,
-) -> Result<Dt, ScenarioError> {
-    let by_rate: Vec<AlphaOfRate> = by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
-    let own = by_rate.iter().map(|of_rate| of_rate.rate);
-    by_rate::check("switch.threshold.by_rate", own, rates, document)?;
-    Ok(Dt { alpha, xon_offset, by_rate })
 }
 
 impl AlphaOfRateKeys {

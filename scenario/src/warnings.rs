@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use topology::Racks;
 
 use super::telemetry;
-use super::{
-    Backpressure, CongestionControl, Ecn, Scenario, ScenarioError, Scheduler, Source, Transport,
-};
+use super::{CongestionControl, Ecn, Scenario, ScenarioError, Scheduler, Source, Transport};
 
 impl Scenario {
     /// Returns warnings about settings that are probably mistakes, each a sentence without a full
@@ -60,16 +58,16 @@ impl Scenario {
                 )
             }));
         }
-        if !self.host.flow_pauses && self.switch.ofc().is_none() {
+        if !self.host.flow_pauses && !self.switch.pauses_flows() {
             warnings.push(
-                "no switch pauses flows, so `host.flow_pauses = false` changes nothing: write `switch.backpressure` of kind \
+                "no switch pauses flows, so `host.flow_pauses = false` changes nothing: write `switch.scheme` of kind \
                  \"ofc\", or leave the key out"
                     .into(),
             );
         }
-        if self.results.flow_tables && self.switch.ofc().is_none() {
+        if self.results.flow_tables && !self.switch.pauses_flows() {
             warnings.push(
-                "no switch pauses flows, so `results.flow_tables` counts nothing: write `switch.backpressure` of kind \"ofc\", or \
+                "no switch pauses flows, so `results.flow_tables` counts nothing: write `switch.scheme` of kind \"ofc\", or \
                  leave the key out"
                     .into(),
             );
@@ -77,7 +75,7 @@ impl Scenario {
         if !self.host.queue_pauses && !self.switch.pauses_queues() {
             warnings.push(
                 "no switch pauses single queues, so `host.queue_pauses = false` changes nothing: write \
-                 `switch.backpressure`, or leave the key out"
+                 `switch.scheme` of kind \"bfc\", or leave the key out"
                     .into(),
             );
         }
@@ -91,9 +89,10 @@ impl Scenario {
         warnings
     }
 
-    /// Returns warnings about entries that are probably mistakes, with their places.
+    /// Returns warnings about old keys, and about entries that are probably mistakes, with their places.
     pub fn warnings_with_places(&self) -> impl Iterator<Item = &ScenarioError> {
-        self.unused_routes.iter().map(|route| &route.report)
+        let routes = self.unused_routes.iter().map(|route| &route.report);
+        self.old_keys.0.iter().chain(routes)
     }
 
     /// Returns warnings about queues, and about priorities with several queues.
@@ -107,7 +106,7 @@ impl Scenario {
                  (`switch.control_priority`): give them another one if that is not meant"
             ));
         }
-        if let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure {
+        if let Some(bfc) = self.switch.bfc() {
             let unused: Vec<String> = bfc
                 .priorities
                 .iter()
@@ -117,7 +116,7 @@ impl Scenario {
             if !unused.is_empty() {
                 warnings.push(format!(
                     "no flow has priority {}, whose queues BFC pauses: name the flows' priorities in \
-                     `switch.backpressure.priorities`",
+                     `switch.scheme.priorities`",
                     unused.join(" or ")
                 ));
             }
@@ -136,7 +135,7 @@ impl Scenario {
             if let Some(priority) = single {
                 warnings.push(format!(
                     "flows of priority {priority} share one queue, in which none can go before another: give it several by \
-                     `switch.backpressure` or `switch.flow_queues`"
+                     `switch.scheme` or `switch.flow_queues`"
                 ));
             }
         }

@@ -78,7 +78,7 @@ set = { "switch.buffer" = "2MB", "flows.0.bytes" = "20kB" }
 name = "scheme"
 [[axes.variants]]
 name = "dsh"
-set = { "switch.headroom" = { kind = "dsh" } }
+set = { "switch.scheme" = { kind = "dsh" } }
 [scales.short]
 duration = "500us"
 [scales.wrong]

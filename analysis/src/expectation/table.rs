@@ -40,7 +40,7 @@ impl Known {
         }
         let table = Table::find(name).expect("a scenario names no other tables");
         let columns = match name {
-            "pauses" => PauseRow::columns(scenario.spfc().is_some()),
+            "pauses" => PauseRow::columns(scenario.switch.spfc().is_some()),
             _ => table.columns,
         };
         let file = table_format(scenario).file(name);

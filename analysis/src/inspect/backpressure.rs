@@ -1,7 +1,6 @@
 //! Pauses of single queues.
 
-use fabric_core::scheme::SchemeSettings;
-use scenario::{Backpressure, Scenario};
+use scenario::Scenario;
 use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
@@ -14,6 +13,8 @@ pub struct QueuePauses {
     pub queues: u8,
     /// Entries of a port's flow table.
     pub flow_entries: u32,
+    /// Size of a port's flow table.
+    pub flow_table: Bytes,
     /// Time from one bitmap of paused queues to the next.
     pub bitmap_period: Picos,
     /// Groups of switches.
@@ -34,14 +35,13 @@ pub struct PausingSwitches {
 impl QueuePauses {
     /// Returns the queue pauses of a scenario, if it has backpressure.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
-        let Backpressure::Bfc(bfc) = scenario.switch.backpressure? else { return None };
         let bitmap_period = scenario.bitmap_period()?;
         let fabric = scenario.fabric();
         let mut groups: Vec<PausingSwitches> = Vec::new();
-        let mut flow_entries = 0;
+        let mut tables = None;
         for switch in (0..fabric.switch_count()).map(SwitchId) {
-            let SchemeSettings::Bfc(settings) = scenario.scheme(switch) else { continue };
-            flow_entries = settings.options.entries();
+            let settings = scenario.queue_pauses(switch)?;
+            tables = Some((settings.flow_entries, settings.flow_table));
             let node = fabric.switch(switch);
             let mut rates: Vec<_> = node.ports.iter().map(|&wire| fabric.wire(wire).rate).collect();
             rates.sort();
@@ -60,10 +60,12 @@ impl QueuePauses {
                 groups.push(PausingSwitches { switches, thresholds, sticky: settings.sticky });
             }
         }
+        let (flow_entries, flow_table) = tables?;
         Some(Self {
-            priorities: bfc.priorities.iter().collect(),
-            queues: bfc.queues,
+            priorities: scenario.switch.paused_parts().iter().collect(),
+            queues: scenario.switch.spread().next()?.queues,
             flow_entries,
+            flow_table,
             bitmap_period,
             switches: groups,
         })

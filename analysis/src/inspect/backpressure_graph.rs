@@ -8,6 +8,8 @@ use super::links::tier_names;
 /// The backpressure graph of a scenario's routes, whose nodes are egress ports of switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
+    /// Name of the scheme.
+    pub scheme: &'static str,
     /// Number of egress ports of switches.
     pub ports: u32,
     /// Number of edges: pairs of egress ports where packets go from one to the other in a hop, including elided turns.
@@ -54,7 +56,8 @@ impl HeldBack {
         let (ports, edges, cycles) = (graph.node_count(), graph.edge_count(), graph.cycles());
         let order = scenario.deadlock_prevention();
         let prevention = order.map(|order| Prevention::of(scenario, &order, graph));
-        Some(Self { ports, edges, cycles, prevention })
+        let scheme = scenario.switch.scheme.name();
+        Some(Self { scheme, ports, edges, cycles, prevention })
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use fabric_core::scheme::ofc::state::FlowEntry;
-use scenario::{Scenario, Threshold};
+use scenario::Scenario;
 use serde_json::{Value, json};
 use units::Bytes;
 
@@ -19,22 +18,21 @@ pub struct FlowPauses {
     pub thresholds: [Bytes; 3],
     /// Number of flows for which a port's table has room.
     pub flow_entries: u32,
+    /// Size of the table.
+    pub flow_table: Bytes,
 }
 
 impl FlowPauses {
     /// Returns the flow pauses of a scenario, if its switches pause flows.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
-        let ofc = scenario.switch.ofc()?;
-        let Threshold::Static { xoff, xon } = scenario.switch.threshold else { return None };
-        Some(Self {
-            priorities: ofc.priorities.iter().collect(),
-            thresholds: [xon, ofc.congested(xoff), xoff],
-            flow_entries: ofc.flow_table,
-        })
+        let scenario::FlowPauses { thresholds, flow_entries, flow_table } =
+            scenario.switch.flow_pauses()?;
+        let priorities = scenario.switch.paused_parts().iter().collect();
+        Some(Self { priorities, thresholds, flow_entries, flow_table })
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let Self { priorities, thresholds: [xon, congested, xoff], flow_entries } = self;
+        let Self { priorities, thresholds: [xon, congested, xoff], flow_entries, .. } = self;
         json!({
             "priorities": priorities,
             "xon_bytes": xon.0,
@@ -47,15 +45,14 @@ impl FlowPauses {
 
 impl fmt::Display for FlowPauses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { priorities, thresholds: [xon, congested, xoff], flow_entries } = self;
+        let Self { priorities, thresholds: [xon, congested, xoff], flow_table, .. } = self;
         let priorities: Vec<String> = priorities.iter().map(u8::to_string).collect();
-        let table = u64::from(*flow_entries) * size_of::<FlowEntry>() as u64;
         writeln!(f, "pauses of flows")?;
         writeln!(
             f,
             "  a port: 3 queues for priority {}, {} of flow table",
             priorities.join(", and for priority "),
-            bytes(Bytes(table)),
+            bytes(*flow_table),
         )?;
         writeln!(
             f,

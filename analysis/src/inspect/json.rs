@@ -80,7 +80,7 @@ impl Report<'_> {
     }
 
     fn held_back_json(&self, graph: &HeldBack) -> Value {
-        let HeldBack { ports, edges, cycles, prevention } = graph;
+        let HeldBack { ports, edges, cycles, prevention, .. } = graph;
         json!({
             "egress_ports": ports,
             "edges_by_routes": edges,
@@ -157,7 +157,7 @@ fn switch_buffers(group: &SwitchBuffers) -> Value {
 }
 
 fn queue_pauses(pauses: &QueuePauses) -> Value {
-    let QueuePauses { priorities, queues, flow_entries, bitmap_period, switches } = pauses;
+    let QueuePauses { priorities, queues, flow_entries, bitmap_period, switches, .. } = pauses;
     let group = |group: &PausingSwitches| {
         let PausingSwitches { switches, thresholds, sticky: Nanos(sticky) } = group;
         let threshold = |threshold: &(BitsPerSecond, Bytes)| {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use fabric_core::scheme::bfc::state::FlowEntry;
 use results::counted;
 use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
@@ -166,13 +165,16 @@ impl Report<'_> {
     }
 
     fn held_back(&self, f: &mut fmt::Formatter<'_>, graph: &HeldBack) -> fmt::Result {
-        let HeldBack { ports, edges, cycles, prevention } = graph;
+        let HeldBack { scheme, ports, edges, cycles, prevention } = graph;
         let counts = [(u64::from(*ports), "egress port"), (*edges, "edge")];
         let [ports, edges] = counts.map(|(number, noun)| counted(number, noun));
         writeln!(f, "backpressure graph\n  {ports} of switches, {edges} by the routes")?;
-        let verdict = if prevention.is_some() { "this is prevented" } else { "BFC can deadlock" };
+        let verdict = match prevention {
+            Some(_) => "this is prevented".to_owned(),
+            None => format!("{scheme} can deadlock"),
+        };
         if cycles.is_empty() {
-            writeln!(f, "  no cycle: BFC cannot deadlock on these routes")?;
+            writeln!(f, "  no cycle: {scheme} cannot deadlock on these routes")?;
         }
         for cycle in cycles.iter().take(LISTED) {
             let count = cycle.members.len();
@@ -256,18 +258,15 @@ fn names(switches: &[String]) -> String {
     }
 }
 
-/// Bytes of an entry of a flow table.
-const FLOW_ENTRY_BYTES: u64 = size_of::<FlowEntry>() as u64;
-
 fn queue_pauses(f: &mut fmt::Formatter<'_>, pauses: &QueuePauses) -> fmt::Result {
-    let QueuePauses { priorities, queues, flow_entries, bitmap_period, switches } = pauses;
+    let QueuePauses { priorities, queues, flow_table, bitmap_period, switches, .. } = pauses;
     let priorities: Vec<String> = priorities.iter().map(u8::to_string).collect();
     writeln!(f, "backpressure")?;
     writeln!(
         f,
         "  a port: {queues} queues for priority {}, {} of flow table, a bitmap each {}",
         priorities.join(", and for priority "),
-        bytes(Bytes(u64::from(*flow_entries) * FLOW_ENTRY_BYTES)),
+        bytes(*flow_table),
         time(*bitmap_period),
     )?;
     for PausingSwitches { switches, thresholds, sticky } in switches {

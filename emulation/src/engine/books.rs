@@ -11,7 +11,7 @@ use std::time::Duration;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::lossy::flow_table::replaced_flows;
 use fabric_core::priority;
-use fabric_core::scheme::ofc;
+use fabric_core::scheme::{Selected, Watched};
 use results::{
     DropTotals, FaultRow, FaultTotals, FlowPauseTotals, FlowQueueTotals, LinkBytes,
     LinkPriorityRow, LinkRow, Measurements, RunEnd, Summary,
@@ -375,18 +375,18 @@ impl<W: Wires> Engine<'_, W> {
     fn flow_pauses(&self) -> FlowPauseTotals {
         let mut totals =
             FlowPauseTotals { unresumed: self.unresumed_flows(), ..FlowPauseTotals::default() };
-        let ports = self.tables().flat_map(|(_, tables)| {
-            let ports = tables.settings().ports;
-            (0..ports).map(move |port| (tables, ports, port))
+        let ports = self.switches().flat_map(|node| {
+            let ports = node.switch.tables().settings().ports;
+            (0..ports).map(move |port| (&node.switch, port))
         });
-        for (tables, ports, port) in ports {
-            for class in priority::all().filter_map(|it| ofc::state::class(tables, ports, port, it))
-            {
-                totals.pause_frames += u64::from(class.pause_frames.load());
-                totals.flows += u64::from(class.told_flows.load());
-                totals.resume_frames += u64::from(class.resume_frames.load());
-                totals.class_pauses += u64::from(class.class_pauses.load());
-                totals.unnamed_packets += u64::from(class.unnamed_packets.load());
+        for (switch, port) in ports {
+            for class in priority::all() {
+                let of_class = Selected::flow_pauses(switch.tables(), switch.policy(), port, class);
+                totals.pause_frames += u64::from(of_class.pause_frames);
+                totals.flows += u64::from(of_class.flows);
+                totals.resume_frames += u64::from(of_class.resume_frames);
+                totals.class_pauses += u64::from(of_class.class_pauses);
+                totals.unnamed_packets += u64::from(of_class.unnamed_packets);
             }
         }
         totals
@@ -422,7 +422,7 @@ impl<W: Wires> Engine<'_, W> {
             replaced_flows: (self.scenario.lossy_settings().flow_lines() != 0)
                 .then(|| self.tables().map(|(_, tables)| replaced_flows(tables)).sum()),
             slowest_ports: self.slowest_ports(),
-            flow_pauses: self.scenario.switch.ofc().map(|_| self.flow_pauses()),
+            flow_pauses: self.scenario.switch.pauses_flows().then(|| self.flow_pauses()),
             cnps: self.host_totals().map(|counters| counters.cnps_sent).sum(),
             retransmitted_packets: self
                 .host_totals()

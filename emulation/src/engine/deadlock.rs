@@ -161,7 +161,7 @@ impl<W: Wires> Engine<'_, W> {
         if self.scenario.switch.pauses_queues() {
             self.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }
-        if self.scenario.switch.ofc().is_some() {
+        if self.scenario.switch.pauses_flows() {
             self.agenda.schedule(Picos::ZERO, Task::PausedFlowsLook);
         }
     }
@@ -283,7 +283,7 @@ impl<W: Wires> Engine<'_, W> {
         let tested = graph.stuck(|lane, level, stays| self.may_resume(lane, level, stays));
         // Under G-PFC departures from a port's other queues resume a queue, too.
         let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure
-            && !self.thresholds_are_of_ports();
+            && !self.scenario.switch.thresholds_are_of_ports();
         let stuck = if only_departures {
             graph.stuck(|lane, level, stays| {
                 level == PauseLevel::Port && self.may_resume(lane, level, stays)

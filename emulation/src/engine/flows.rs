@@ -59,7 +59,7 @@ impl<W: Wires> Engine<'_, W> {
             });
             self.recorder.record.flow_path(&flow.label, ports);
         }
-        if self.scenario.switch.ofc().is_some() {
+        if self.scenario.switch.pauses_flows() {
             self.recorder.told_flows.start(self.scenario, &flow);
         }
         if self.is_of_window(&flow) {

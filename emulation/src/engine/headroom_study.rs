@@ -6,7 +6,7 @@
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
-use fabric_core::scheme::{Scheme, Selected};
+use fabric_core::scheme::{Selected, Watched};
 use results::{Measure, Measurements};
 use scenario::Scenario;
 use switch_user::tables::SwitchTables;

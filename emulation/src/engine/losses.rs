@@ -12,14 +12,14 @@ use crate::datapath::Wires;
 impl<W: Wires> Engine<'_, W> {
     /// Limits that lossless packets met, by switch and reason.
     pub(super) fn limits_reached(&self) -> Vec<String> {
-        let headroom = &self.scenario.switch.headroom;
+        let settings = &self.scenario.switch;
         let forwarded = in_spite_of_pauses(self.forwarded_packets());
         let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
             let lost = lost_pauses(self.recorder.lost_pauses.get(&switch).copied());
             let faults = lost + self.late_links(SwitchId(switch));
             let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
             let packets = counted(packets, "lossless packet");
-            let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);
+            let advice = settings.headroom_advice(reason).unwrap_or(UNEXPECTED);
             format!("{switch} dropped {packets} ({reason}): {advice}{faults}{forwarded}")
         };
         self.recorder.lossless_drops.iter().map(line).collect()
@@ -53,7 +53,9 @@ impl<W: Wires> Engine<'_, W> {
             Headroom::Adaptive { .. } => {
                 "; faults make frames on its links late, some of them by more than was measured"
             }
-            _ => "; faults make frames on its links late, for which no headroom is computed",
+            Headroom::Sih { .. } => {
+                "; faults make frames on its links late, for which no headroom is computed"
+            }
         }
     }
 }

@@ -5,7 +5,6 @@ use fabric_core::map_abi::{IngressQueue, class_row};
 use fabric_core::priority::Priority;
 use fabric_core::scheme::{Ingress, Scheme, Selected, Stays};
 use fabric_core::tables::Tables;
-use scenario::PauseRule;
 use switch_user::switch::Switch;
 use topology::{NodeId, NodeKind, SwitchId, Wire, WireId};
 use units::{Bytes, Nanos, Picos};
@@ -22,7 +21,7 @@ impl<W: Wires> Engine<'_, W> {
         wires: &[u32],
         port_paused: impl Fn(u32) -> Option<Nanos>,
     ) -> WaitGraph {
-        let counts_by_port = self.thresholds_are_of_ports();
+        let counts_by_port = self.scenario.switch.thresholds_are_of_ports();
         let mut graph = WaitGraph { counts_by_port, ..WaitGraph::default() };
         for &wire in wires {
             self.add_paused_lanes(&mut graph, wire);
@@ -36,11 +35,6 @@ impl<W: Wires> Engine<'_, W> {
             self.add_waiting(&mut graph, behind as u32);
         }
         graph
-    }
-
-    /// True if queues are paused and resumed by the bytes of all lossless queues of their port.
-    pub(super) fn thresholds_are_of_ports(&self) -> bool {
-        matches!(self.scenario.switch.pause_rule, Some(PauseRule::GPfc { .. }))
     }
 
     fn add_paused_lanes(&self, graph: &mut WaitGraph, wire: u32) {

@@ -72,7 +72,9 @@ impl<'a> Recorder<'a> {
     /// True if a switch has paused this flow at a neighbour since the flow started; `None` if switches do not pause
     /// flows.
     pub fn is_congested(&self, flow: &Flow) -> Option<bool> {
-        self.scenario.switch.ofc()?;
+        if !self.scenario.switch.pauses_flows() {
+            return None;
+        }
         let paused = self.told_flows.paused_at(self.scenario.flow_name(flow));
         Some(paused.is_some_and(|at| at >= flow.start))
     }

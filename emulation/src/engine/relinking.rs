@@ -20,7 +20,7 @@ pub fn outages(scenario: &Scenario) -> Outages {
 
 /// True if links keep pauses that only a frame ends.
 fn follows(scenario: &Scenario) -> bool {
-    scenario.switch.ofc().is_some()
+    scenario.switch.pauses_flows()
 }
 
 impl<W: Wires> Engine<'_, W> {

@@ -3,11 +3,9 @@
 use fabric_core::cell::Cell64;
 use fabric_core::lossy::{self, BufferManagement};
 use fabric_core::map_abi::PRIORITIES;
-use fabric_core::policy::SchemeKind;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::places;
-use fabric_core::scheme::ofc::state::{ENTRIES_IN_A_LINE, INGRESS, INGRESS_AT, PAUSED, TOLD};
-use fabric_core::scheme::{FlowUse, Ingress, Scheme, Selected, ofc};
+use fabric_core::scheme::{FlowUse, Ingress, Scheme, Selected, Watched};
 use results::{QueueKind, TableRows};
 use scenario::Results;
 use switch_user::switch::Switch;
@@ -46,7 +44,7 @@ pub struct Sampler {
     last_thresholds: Box<[u64]>,
     /// Last sample of each lossy egress queue, by port and queue; empty unless thresholds are sampled.
     last_lossy: Box<[LossySample]>,
-    /// Last row counts of OFC's tables, by port; empty unless they are sampled.
+    /// Last row counts of flow tables, by port; empty unless they are sampled.
     last_of_tables: Box<[TableRows]>,
     ports: u16,
     spread: u8,
@@ -61,7 +59,7 @@ impl Sampler {
     /// additional samples.
     pub fn new(switch: &Switch<FrameId>, ports: u16, spread: u8, results: &Results) -> Self {
         let thresholds = results.thresholds;
-        let has_tables = results.flow_tables && switch.policy().scheme == SchemeKind::Ofc as u32;
+        let has_tables = results.flow_tables && Selected::pauses_flows(switch.policy());
         let queues = match spread {
             0 => 0,
             _ => usize::from(ports) * places(&switch.tables().settings().queues),
@@ -294,23 +292,19 @@ impl Sampler {
     }
 }
 
-/// Row counts of OFC's tables, by port. A flow counts in `pause_frame_tab` at its ingress port, and in the other
-/// tables at its egress port.
+/// Row counts of the flow tables, by port: flows with packets and paused flows count at their egress port, flows that
+/// the switch has paused at their ingress port.
 fn table_rows(switch: &Switch<FrameId>, ports: u16) -> Vec<TableRows> {
-    let (tables, options) = (switch.tables(), ofc::Options::of(switch.policy()));
     let mut rows = vec![[0; 3]; usize::from(ports)];
     for port in 0..ports {
-        let first = ofc::state::first_flow(options, port.into());
-        for number in first..first + u32::from(options.flow_lines) * ENTRIES_IN_A_LINE {
-            let flow = ofc::state::flow(tables, ports.into(), number);
-            let flow = flow.expect("the entry is the switch's");
+        Selected::flow_rows(switch.tables(), switch.policy(), port.into(), &mut |flow| {
             let own = &mut rows[usize::from(port)];
-            own[0] += u32::from(flow.packets.load() != 0);
-            own[1] += u32::from(flow.has(PAUSED));
-            if flow.has(TOLD) {
-                rows[((flow.state.load() & INGRESS) >> INGRESS_AT) as usize][2] += 1;
+            own[0] += u32::from(flow.has_packets);
+            own[1] += u32::from(flow.is_held);
+            if let Some(ingress) = flow.paused_at {
+                rows[ingress as usize][2] += 1;
             }
-        }
+        });
     }
     rows
 }

@@ -1,12 +1,11 @@
-//! Pauses of flows that switches have sent (OFC), and flows that a neighbour still holds back because a RESUME was
+//! Pauses of flows that switches have sent, and flows that a neighbour still holds back because a RESUME was
 //! lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::priority::Priority;
-use fabric_core::scheme::ofc::Options;
-use fabric_core::scheme::ofc::state::{self, FlowTable, PAUSED, RESUMES_NEXT};
+use fabric_core::scheme::{Selected, Watched};
 use results::{FlowPauseRow, UnresumedFlow};
 use scenario::Scenario;
 use topology::{NodeId, NodeKind, SwitchId};
@@ -141,7 +140,7 @@ impl ToldFlows {
 impl<W: Wires> Engine<'_, W> {
     /// Flows in progress that wait for a lost RESUME.
     pub(super) fn unresumed_flows(&self) -> Vec<UnresumedFlow> {
-        if self.scenario.switch.ofc().is_none() {
+        if !self.scenario.switch.pauses_flows() {
             return Vec::new();
         }
         let fabric = self.scenario.fabric();
@@ -209,19 +208,13 @@ impl<W: Wires> Engine<'_, W> {
             }
         };
         let switch = self.switch(SwitchId(number));
-        let (tables, port_there) = (switch.tables(), u32::from(holder.port));
-        let ports = tables.settings().ports;
-        let table = FlowTable { options: Options::of(switch.policy()), ports, port: port_there };
-        let is_paused = |name| {
-            let found = table.find(tables, class, name, false);
-            let flow = table.flow(tables, found);
-            flow.is_some_and(|flow| flow.has(PAUSED) && !flow.has(RESUMES_NEXT))
-        };
+        let (tables, policy, port_there) =
+            (switch.tables(), switch.policy(), u32::from(holder.port));
+        let is_paused = |name| Selected::holds_flow(tables, policy, port_there, class, name);
         // A paused flow without an entry stops the whole queue. This is an error if all flows that are to be paused
         // have entries.
         let stops_all = || {
-            let unnamed = state::class(tables, ports, port_there, class)
-                .is_some_and(|class| class.unnamed_flows.load() != 0);
+            let unnamed = Selected::held_flows(tables, policy, port_there, class).stopped.is_some();
             let mut paused = self.recorder.told_flows.paused_by((by, port, priority));
             unnamed && paused.all(is_paused)
         };

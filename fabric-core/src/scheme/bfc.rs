@@ -26,7 +26,7 @@ pub mod settings;
 pub mod state;
 
 use super::pfc::Pfc;
-use super::{Arriving, FlowUse, Ingress, Leaving, Room, Scheme};
+use super::{Announces, Arriving, FlowUse, Ingress, Leaving, Room, Scheme, Watched};
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
 use crate::hop_control::{HopControl, Order};
@@ -128,6 +128,13 @@ impl Scheme for Bfc {
         }
     }
 
+    fn room(policy: Policy, ports: u32) -> Room {
+        let lines = state::lines(Options::of(policy), ports);
+        Room { lines, blocks: state::blocks(ports) }
+    }
+}
+
+impl Announces for Bfc {
     #[inline(always)]
     fn receive<T: Tables>(
         tables: &T,
@@ -154,7 +161,9 @@ impl Scheme for Bfc {
             send(HopControl::Queues { paused: port.pausing.words() });
         }
     }
+}
 
+impl Watched for Bfc {
     fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {
         let port = state::port(tables, port)?;
         let config = tables.config()?;
@@ -178,9 +187,8 @@ impl Scheme for Bfc {
         })
     }
 
-    fn room(policy: Policy, ports: u32) -> Room {
-        let lines = state::lines(Options::of(policy), ports);
-        Room { lines, blocks: state::blocks(ports) }
+    fn queue_behind(_policy: Policy, note: u32) -> Option<QueueId> {
+        Note::of_bits(note).counted()
     }
 }
 

@@ -26,8 +26,8 @@ pub mod victim_ports;
 
 use super::victims;
 use super::{
-    Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
-    Verdict, free_beside, highest_threshold,
+    Announces, Arriving, Changes, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme,
+    Stays, Verdict, Watched, free_beside, highest_threshold,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, PauseLevel};
@@ -169,16 +169,21 @@ impl Scheme for Dsh {
         }
     }
 
+    fn room(policy: Policy, ports: u32) -> Room {
+        let lines = state::lines(ports) + victims::lines::<Self>(policy, ports);
+        Room { lines, blocks: state::blocks(ports) }
+    }
+}
+
+impl Announces for Dsh {}
+
+impl Watched for Dsh {
     fn port_use<T: Tables>(tables: &T, _policy: Policy, port: u32) -> PortUse {
         state::port_of(tables, port).map_or_else(PortUse::default, |port| PortUse {
             shared_bytes: port.shared_bytes.load(),
             headroom_bytes: port.insurance_bytes.load(),
             off: port.off.load() != 0,
         })
-    }
-
-    fn pauses_ports(_policy: Policy) -> bool {
-        true
     }
 
     fn states(policy: Policy) -> Option<PauseLevel> {
@@ -198,8 +203,7 @@ impl Scheme for Dsh {
         victims::tick_of::<Self, T>(tables, policy, port, priority, now);
     }
 
-    fn room(policy: Policy, ports: u32) -> Room {
-        let lines = state::lines(ports) + victims::lines::<Self>(policy, ports);
-        Room { lines, blocks: state::blocks(ports) }
+    fn pauses_ports(_policy: Policy) -> bool {
+        true
     }
 }

@@ -21,7 +21,7 @@ pub mod settings;
 pub mod state;
 
 use super::pfc::Pfc;
-use super::{Arriving, Changes, Ingress, Leaving, Room, Scheme, Verdict, pfc};
+use super::{Announces, Arriving, Changes, Ingress, Leaving, Room, Scheme, Verdict, Watched, pfc};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{HopControl, LINE_RATE, Order};
 use crate::map_abi::Pool;
@@ -83,6 +83,12 @@ impl Scheme for Gfc {
         Pfc::resume(at)
     }
 
+    fn room(_policy: Policy, ports: u32) -> Room {
+        Room { lines: state::lines(ports), blocks: 1 }
+    }
+}
+
+impl Announces for Gfc {
     /// A rate of zero, or for a priority that is not lossless, is an error of the neighbour.
     #[inline(always)]
     fn receive<T: Tables>(
@@ -129,7 +135,9 @@ impl Scheme for Gfc {
             classes.filter_map(|priority| state::queue(tables, config.ports, port, priority));
         lines.map(state::QueueLine::opens).filter(|&opens| opens > now).min()
     }
+}
 
+impl Watched for Gfc {
     fn slowest<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<u32> {
         let (config, stages) = (tables.config()?, state::stages(tables)?);
         let lowest = |class: &priority::Priority| {
@@ -137,10 +145,6 @@ impl Scheme for Gfc {
             line.is_some_and(|line| line.stage.load() == stages.last())
         };
         Some(priority::of_mask(config.lossless_classes).filter(lowest).count() as u32)
-    }
-
-    fn room(_policy: Policy, ports: u32) -> Room {
-        Room { lines: state::lines(ports), blocks: 1 }
     }
 }
 

@@ -41,9 +41,10 @@ pub mod repetition;
 pub mod rotation;
 pub mod settings;
 pub mod state;
+mod watched;
 
 use super::pfc::{self, Pfc};
-use super::{Arriving, Ingress, Leaving, Room, Scheme, Verdict};
+use super::{Announces, Arriving, Ingress, Leaving, Room, Scheme, Verdict};
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
 use crate::hop_control::{HopControl, Order};
@@ -128,6 +129,12 @@ impl Scheme for Ofc {
         pfc::resume::<Self, T>(at)
     }
 
+    fn room(policy: Policy, ports: u32) -> Room {
+        Room { lines: state::lines(Options::of(policy), ports), blocks: 1 }
+    }
+}
+
+impl Announces for Ofc {
     #[inline(always)]
     fn receive<T: Tables>(
         tables: &T,
@@ -158,10 +165,6 @@ impl Scheme for Ofc {
 
     fn relinked<T: Tables>(tables: &T, policy: Policy, port: u32) {
         repetition::forget_all(tables, Options::of(policy), port);
-    }
-
-    fn room(policy: Policy, ports: u32) -> Room {
-        Room { lines: state::lines(Options::of(policy), ports), blocks: 1 }
     }
 }
 

@@ -2,7 +2,7 @@
 //! the sum of their headroom limits (DSH, Section III-C).
 
 use super::pfc::Pfc;
-use super::{Arriving, Ingress, Leaving, Scheme};
+use super::{Announces, Arriving, Ingress, Leaving, Scheme, Watched};
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
 use crate::map_abi::Pool;
@@ -44,3 +44,7 @@ impl Scheme for Oversubscribed {
         Pfc::resume(at)
     }
 }
+
+impl Announces for Oversubscribed {}
+
+impl Watched for Oversubscribed {}

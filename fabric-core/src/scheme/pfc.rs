@@ -1,7 +1,7 @@
 //! PFC with static and independent headroom (SIH): each ingress queue pauses its class by its own
 //! occupancy and has its own headroom (DSH, Section II-B).
 
-use super::{Arriving, Ingress, Leaving, Scheme, xon_of_queue};
+use super::{Announces, Arriving, Ingress, Leaving, Scheme, Watched, xon_of_queue};
 use crate::admission::{beyond_private, fits_headroom, fits_private, fits_shared};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, next_pause};
@@ -40,6 +40,10 @@ impl Scheme for Pfc {
         resume::<Self, T>(at)
     }
 }
+
+impl Announces for Pfc {}
+
+impl Watched for Pfc {}
 
 /// Returns the pool that takes a lossless packet. `threshold` is T(t) of the packet's queue (DSH, Algorithm 1).
 #[inline(always)]

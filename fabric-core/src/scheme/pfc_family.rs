@@ -26,8 +26,8 @@ pub mod slope;
 pub mod state;
 
 use super::{
-    Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, free_beside,
-    highest_threshold, pfc, xon_of_queue,
+    Announces, Arriving, Ingress, Leaving, PauseLevel, Released, Room, Scheme, Stays, Watched,
+    free_beside, highest_threshold, pfc, xon_of_queue,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
@@ -159,6 +159,10 @@ impl Scheme for PfcFamily {
         Room { lines: state::lines(Options::of(policy).rule, ports), blocks: 1 }
     }
 }
+
+impl Announces for PfcFamily {}
+
+impl Watched for PfcFamily {}
 
 /// T(t) without regard to other queues of the port.
 #[inline(always)]

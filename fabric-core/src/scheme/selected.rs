@@ -8,9 +8,10 @@ use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
 use super::spfc::{self, Spfc};
+use super::watched::{FlowPauses, FlowRow, HeldFlows, Watched};
 use super::{
-    Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme, Stays,
-    Verdict,
+    Announces, Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme,
+    Stays, Verdict,
 };
 use crate::arrival::Outcome;
 use crate::departure::Departure;
@@ -157,6 +158,17 @@ impl SchemeSettings {
     }
 }
 
+/// Forwards a method to the scheme that a policy selects.
+macro_rules! forward {
+    ($policy:expr => $(#[$attribute:meta])* fn $name:ident $(<$tables:ident>)?
+        ($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?) => {
+        $(#[$attribute])*
+        fn $name $(<$tables: Tables>)? ($($argument: $type),*) $(-> $result)? {
+            select!($policy, S => S::$name($($argument),*))
+        }
+    };
+}
+
 /// The scheme that the policy of the ingress queue selects.
 #[derive(Debug)]
 pub struct Selected;
@@ -177,212 +189,111 @@ impl Scheme for Selected {
         select!(policy, S => S::arrive_to(frame, tables, policy, at, send, outcome));
     }
 
-    #[inline(always)]
-    fn depart<T: Tables>(
-        tables: &T,
-        policy: &Policy,
-        slot: u32,
-        now: Nanos,
-        send: &mut impl FnMut(&Order),
-    ) -> Option<Departure> {
-        select!(policy, S => S::depart(tables, policy, slot, now, send))
-    }
-
-    fn discard<T: Tables>(
+    forward!(policy => #[inline(always)] fn depart<T>(
+        tables: &T, policy: &Policy, slot: u32, now: Nanos, send: &mut impl FnMut(&Order)
+    ) -> Option<Departure>);
+    forward!(policy => fn discard<T>(
         tables: &T,
         policy: Policy,
         slot: u32,
         now: Nanos,
         reason: DropReason,
         send: &mut impl FnMut(&Order),
-    ) -> Option<Departure> {
-        select!(policy, S => S::discard(tables, policy, slot, now, reason, send))
-    }
+    ) -> Option<Departure>);
+    forward!(at.policy => #[inline(always)] fn threshold<T>(at: &Ingress<'_, T>) -> u64);
+    forward!(at.policy => #[inline(always)] fn margin<T>(at: &Ingress<'_, T>) -> u64);
+    forward!(at.policy => #[inline(always)] fn queue<T>(
+        at: &Ingress<'_, T>, egress_port: u32, now: Nanos, fields: &Ipv4Fields
+    ) -> QueueId);
+    forward!(packet.ingress.policy => #[inline(always)] fn admit<T>(
+        packet: &Arriving<'_, T>
+    ) -> Result<Pool, DropReason>);
+    forward!(packet.ingress.policy => #[inline(always)] fn charge<T>(
+        packet: &Arriving<'_, T>, pool: Pool, bytes: u64
+    ));
+    forward!(packet.ingress.policy => #[inline(always)] fn release<T>(
+        packet: &Leaving<'_, T>, given_back: Released
+    ));
+    forward!(packet.ingress.policy => #[inline(always)] fn after_arrival<T>(
+        packet: &Arriving<'_, T>, pool: Pool, send: &mut impl FnMut(&Order)
+    ));
+    forward!(packet.ingress.policy => #[inline(always)] fn refused<T>(
+        packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)
+    ));
+    forward!(at.policy => #[inline(always)] fn note_refusal<T>(at: &Ingress<'_, T>));
+    forward!(policy => #[inline(always)] fn named_queue(policy: Policy, queue: QueueId) -> u64);
+    forward!(packet.ingress.policy => #[inline(always)] fn enqueued<T>(
+        packet: &Arriving<'_, T>, descriptor: &Descriptor, send: &mut impl FnMut(&Order)
+    ));
+    forward!(packet.ingress.policy => #[inline(always)] fn dequeued<T>(
+        packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)
+    ));
+    forward!(packet.ingress.policy => #[inline(always)] fn at_departure<T>(
+        packet: &Leaving<'_, T>
+    ) -> Verdict);
+    forward!(packet.ingress.policy => #[inline(always)] fn requeued<T>(
+        packet: &Leaving<'_, T>, descriptor: &Descriptor
+    ));
+    forward!(packet.ingress.policy => #[inline(always)] fn after_departure<T>(
+        packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)
+    ));
+    forward!(at.policy => #[inline(always)] fn resume<T>(at: &Ingress<'_, T>) -> Option<Order>);
+    forward!(at.policy => #[inline] fn renewal<T>(
+        at: &Ingress<'_, T>, level: PauseLevel, pause: u32, now: Nanos
+    ) -> Option<Order>);
+    forward!(at.policy => fn may_resume<T>(
+        at: &Ingress<'_, T>, level: PauseLevel, computed: Policy, stays: Stays
+    ) -> bool);
+    forward!(at.policy => fn observe<T>(at: &Ingress<'_, T>, now: Nanos));
+    forward!(policy => fn room(policy: Policy, ports: u32) -> Room);
+}
 
-    #[inline(always)]
-    fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
-        select!(at.policy, S => S::threshold(at))
-    }
+#[deny(clippy::missing_trait_methods)]
+impl Announces for Selected {
+    forward!(policy => #[inline(always)] fn receive<T>(
+        tables: &T, policy: Policy, port: u32, control: &HopControl, now: Nanos
+    ) -> Result<(), DropReason>);
+    forward!(policy => #[inline(always)] fn paused<T>(
+        tables: &T, policy: Policy, port: u32, now: Nanos
+    ) -> Option<QueueSet>);
+    forward!(policy => fn reopens<T>(
+        tables: &T, policy: Policy, port: u32, now: Nanos
+    ) -> Option<Nanos>);
+    forward!(policy => fn announce<T>(
+        tables: &T, policy: Policy, port: u32, send: &mut impl FnMut(HopControl)
+    ));
+    forward!(policy => fn relinked<T>(tables: &T, policy: Policy, port: u32));
+}
 
-    #[inline(always)]
-    fn margin<T: Tables>(at: &Ingress<'_, T>) -> u64 {
-        select!(at.policy, S => S::margin(at))
-    }
-
-    #[inline(always)]
-    fn queue<T: Tables>(
-        at: &Ingress<'_, T>,
-        egress_port: u32,
-        now: Nanos,
-        fields: &Ipv4Fields,
-    ) -> QueueId {
-        select!(at.policy, S => S::queue(at, egress_port, now, fields))
-    }
-
-    #[inline(always)]
-    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
-        select!(packet.ingress.policy, S => S::admit(packet))
-    }
-
-    #[inline(always)]
-    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool, bytes: u64) {
-        select!(packet.ingress.policy, S => S::charge(packet, pool, bytes));
-    }
-
-    #[inline(always)]
-    fn release<T: Tables>(packet: &Leaving<'_, T>, given_back: Released) {
-        select!(packet.ingress.policy, S => S::release(packet, given_back));
-    }
-
-    #[inline(always)]
-    fn after_arrival<T: Tables>(
-        packet: &Arriving<'_, T>,
-        pool: Pool,
-        send: &mut impl FnMut(&Order),
-    ) {
-        select!(packet.ingress.policy, S => S::after_arrival(packet, pool, send));
-    }
-
-    #[inline(always)]
-    fn refused<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) {
-        select!(packet.ingress.policy, S => S::refused(packet, send));
-    }
-
-    #[inline(always)]
-    fn note_refusal<T: Tables>(at: &Ingress<'_, T>) {
-        select!(at.policy, S => S::note_refusal(at));
-    }
-
-    #[inline(always)]
-    fn named_queue(policy: Policy, queue: QueueId) -> u64 {
-        select!(policy, S => S::named_queue(policy, queue))
-    }
-
-    #[inline(always)]
-    fn enqueued<T: Tables>(
-        packet: &Arriving<'_, T>,
-        descriptor: &Descriptor,
-        send: &mut impl FnMut(&Order),
-    ) {
-        select!(packet.ingress.policy, S => S::enqueued(packet, descriptor, send));
-    }
-
-    #[inline(always)]
-    fn dequeued<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        select!(packet.ingress.policy, S => S::dequeued(packet, send));
-    }
-
-    #[inline(always)]
-    fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
-        select!(packet.ingress.policy, S => S::at_departure(packet))
-    }
-
-    #[inline(always)]
-    fn requeued<T: Tables>(packet: &Leaving<'_, T>, descriptor: &Descriptor) {
-        select!(packet.ingress.policy, S => S::requeued(packet, descriptor));
-    }
-
-    #[inline(always)]
-    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        select!(packet.ingress.policy, S => S::after_departure(packet, send));
-    }
-
-    #[inline(always)]
-    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
-        select!(at.policy, S => S::resume(at))
-    }
-
-    #[inline]
-    fn renewal<T: Tables>(
-        at: &Ingress<'_, T>,
-        level: PauseLevel,
-        pause: u32,
-        now: Nanos,
-    ) -> Option<Order> {
-        select!(at.policy, S => S::renewal(at, level, pause, now))
-    }
-
-    fn may_resume<T: Tables>(
-        at: &Ingress<'_, T>,
-        level: PauseLevel,
-        computed: Policy,
-        stays: Stays,
-    ) -> bool {
-        select!(at.policy, S => S::may_resume(at, level, computed, stays))
-    }
-
-    fn observe<T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
-        select!(at.policy, S => S::observe(at, now));
-    }
-
-    #[inline(always)]
-    fn receive<T: Tables>(
-        tables: &T,
-        policy: Policy,
-        port: u32,
-        control: &HopControl,
-        now: Nanos,
-    ) -> Result<(), DropReason> {
-        select!(policy, S => S::receive(tables, policy, port, control, now))
-    }
-
-    #[inline(always)]
-    fn paused<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
-        select!(policy, S => S::paused(tables, policy, port, now))
-    }
-
-    fn reopens<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<Nanos> {
-        select!(policy, S => S::reopens(tables, policy, port, now))
-    }
-
-    fn announce<T: Tables>(
-        tables: &T,
-        policy: Policy,
-        port: u32,
-        send: &mut impl FnMut(HopControl),
-    ) {
-        select!(policy, S => S::announce(tables, policy, port, send));
-    }
-
-    fn relinked<T: Tables>(tables: &T, policy: Policy, port: u32) {
-        select!(policy, S => S::relinked(tables, policy, port));
-    }
-
-    fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {
-        select!(policy, S => S::port_use(tables, policy, port))
-    }
-
-    fn slowest<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<u32> {
-        select!(policy, S => S::slowest(tables, policy, port))
-    }
-
-    fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {
-        select!(policy, S => S::flow_use(tables, policy, port))
-    }
-
-    fn states(policy: Policy) -> Option<PauseLevel> {
-        select!(policy, S => S::states(policy))
-    }
-
-    #[inline]
-    fn state<T: Tables>(
-        tables: &T,
-        policy: Policy,
-        port: u32,
-        priority: Priority,
-    ) -> Option<IngressState> {
-        select!(policy, S => S::state(tables, policy, port, priority))
-    }
-
-    fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority, now: Nanos) {
-        select!(policy, S => S::tick(tables, policy, port, priority, now));
-    }
-
-    fn pauses_ports(policy: Policy) -> bool {
-        select!(policy, S => S::pauses_ports(policy))
-    }
-
-    fn room(policy: Policy, ports: u32) -> Room {
-        select!(policy, S => S::room(policy, ports))
-    }
+#[deny(clippy::missing_trait_methods)]
+impl Watched for Selected {
+    forward!(policy => fn pauses_flows(policy: Policy) -> bool);
+    forward!(policy => fn queue_behind(policy: Policy, note: u32) -> Option<QueueId>);
+    forward!(policy => fn held_flows<T>(
+        tables: &T, policy: Policy, port: u32, priority: Priority
+    ) -> HeldFlows);
+    forward!(policy => fn held_flow<T>(
+        tables: &T, policy: Policy, port: u32, priority: Priority, note: u32
+    ) -> Option<u32>);
+    forward!(policy => fn holds_flow<T>(
+        tables: &T, policy: Policy, port: u32, priority: Priority, name: u32
+    ) -> bool);
+    forward!(at.policy => fn paused_flows<T>(at: &Ingress<'_, T>, name: &mut impl FnMut(u32)));
+    forward!(policy => fn flow_pauses<T>(
+        tables: &T, policy: Policy, port: u32, priority: Priority
+    ) -> FlowPauses);
+    forward!(policy => fn flow_rows<T>(
+        tables: &T, policy: Policy, port: u32, row: &mut impl FnMut(FlowRow)
+    ));
+    forward!(policy => fn port_use<T>(tables: &T, policy: Policy, port: u32) -> PortUse);
+    forward!(policy => fn slowest<T>(tables: &T, policy: Policy, port: u32) -> Option<u32>);
+    forward!(policy => fn flow_use<T>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse>);
+    forward!(policy => fn states(policy: Policy) -> Option<PauseLevel>);
+    forward!(policy => #[inline] fn state<T>(
+        tables: &T, policy: Policy, port: u32, priority: Priority
+    ) -> Option<IngressState>);
+    forward!(policy => fn tick<T>(
+        tables: &T, policy: Policy, port: u32, priority: Priority, now: Nanos
+    ));
+    forward!(policy => fn pauses_ports(policy: Policy) -> bool);
 }

@@ -32,8 +32,8 @@ pub mod state;
 
 use super::victims::{self, Circuits, HasVictims};
 use super::{
-    Arriving, Changes, Ingress, IngressState, Leaving, PauseLevel, Room, Scheme, Verdict, pfc,
-    renew_queue,
+    Announces, Arriving, Changes, Ingress, IngressState, Leaving, PauseLevel, Room, Scheme,
+    Verdict, Watched, pfc, renew_queue,
 };
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;
@@ -120,6 +120,14 @@ impl Scheme for Spfc {
         at.queue.stored_threshold_bytes.store(victims::threshold_of_normal(at));
     }
 
+    fn room(policy: Policy, ports: u32) -> Room {
+        Room { lines: victims::lines::<Self>(policy, ports), blocks: 1 }
+    }
+}
+
+impl Announces for Spfc {}
+
+impl Watched for Spfc {
     fn states(policy: Policy) -> Option<PauseLevel> {
         victims::states::<Self>(policy)
     }
@@ -135,10 +143,6 @@ impl Scheme for Spfc {
 
     fn tick<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority, now: Nanos) {
         victims::tick_of::<Self, T>(tables, policy, port, priority, now);
-    }
-
-    fn room(policy: Policy, ports: u32) -> Room {
-        Room { lines: victims::lines::<Self>(policy, ports), blocks: 1 }
     }
 }
 

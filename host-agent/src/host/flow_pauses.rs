@@ -1,9 +1,9 @@
-//! Flows that the neighbour has paused by themselves (OFC, Section III), and the senders that wait for it.
+//! Flows that the neighbour has paused by themselves, and the senders that wait for it.
 
 use std::collections::BTreeMap;
 
+use fabric_core::hop_control::FLOW_PAUSE_PERIODS;
 use fabric_core::priority::Priority;
-use fabric_core::scheme::ofc::repetition::PERIODS;
 use units::Picos;
 
 use super::{Host, Sending};
@@ -68,13 +68,13 @@ impl Host {
     }
 
     /// Ends a period, for neighbours that repeat their pauses of flows. Resumes flows that were not named for
-    /// [`PERIODS`] and returns true if there are any.
+    /// [`FLOW_PAUSE_PERIODS`] and returns true if there are any.
     pub fn forget_flow_pauses(&mut self, now: Picos) -> bool {
         let all = &mut self.flow_pauses.paused;
         let before = all.len();
         all.retain(|_, age| {
             *age += 1;
-            *age <= PERIODS
+            *age <= FLOW_PAUSE_PERIODS
         });
         let forgets = all.len() != before;
         if forgets {

@@ -3,7 +3,7 @@
 use units::{BitsPerSecond, Bytes, Nanos};
 
 tables! {
-    /// Only with `switch.backpressure`. One row per decision to pause or to resume a queue of a neighbour.
+    /// Only with `switch.scheme` of kind `bfc`. One row per decision to pause or to resume a queue of a neighbour.
     #[derive(Clone, Copy, Debug)]
     pub struct QueuePauseRow<'a> in "queue_pauses.csv", counted {
         /// Instant of the decision. The frame leaves when the port is free.
@@ -27,7 +27,7 @@ tables! {
         pub paused: bool as _,
     }
 
-    /// Only with `switch.backpressure` of kind `ofc`. One row per flow and decision to pause or to resume it at a
+    /// Only with `switch.scheme` of kind `ofc`. One row per flow and decision to pause or to resume it at a
     /// neighbour. Repetitions (`repeat`) have no rows.
     #[derive(Clone, Copy, Debug)]
     pub struct FlowPauseRow<'a> in "flow_pauses.csv" {
@@ -57,7 +57,7 @@ tables! {
         pub paused: bool as _,
     }
 
-    /// Only with `switch.pause_rule` of kind `gfc` or `gfc-ofc`. One row per rate that a switch tells a neighbour. At
+    /// Only with `switch.scheme` of kind `gfc` or `gfc-ofc`. One row per rate that a switch tells a neighbour. At
     /// first all send at the rate of their links.
     #[derive(Clone, Copy, Debug)]
     pub struct RateRow<'a> in "rates.csv" {

@@ -130,7 +130,7 @@ tables! {
         /// Why each of them waits for the next, in the same order: `queue` if the ingress queue that pauses it is OFF
         /// and holds packets there, `port` if the port pauses it (DSH); as of when the circle was confirmed or last
         /// looked at. `flow-queue-5`: the switch at the wire's end has paused queue 5 by itself, and counts a packet
-        /// for that which lies in the next one (`switch.backpressure`). `flows`: it has paused flows, and more than
+        /// for that which lies in the next one (`switch.scheme` of kind `bfc`). `flows`: it has paused flows, and more than
         /// X_on of its ingress queue are packets that never leave, some of them of flows paused in the next one. Of
         /// circles with one of these two only deadlocks have a row; `onset_ns` is the look that found it.
         levels: String = |row| row.listed(|member| member.cause),

@@ -41,7 +41,7 @@ tables! {
         /// `xoff`, or the `xoff-refresh` of a queue whose class a port's RESUME leaves out. So pauses never overlap,
         /// and add up to what `pause_time.csv` and `summary.json` have.
         pub level: PauseLevel,
-        /// The column is there only with `switch.threshold.kind = "spfc"`. Whether the port was a `victim` or `normal`
+        /// The column is there only with `switch.scheme.kind = "spfc"`. Whether the port was a `victim` or `normal`
         /// when it decided: of an `xoff` before it, because the PAUSE of a victim makes it normal; of an `xon` after
         /// it. With `state_of = "queue"` that of the ingress queue.
         state: Sometimes<PortState> = |row| Sometimes(row.state),
@@ -87,7 +87,7 @@ tables! {
         pub end: Nanos as _,
     }
 
-    /// Only with `switch.threshold.kind = "spfc"`. One row per change of the state of an ingress port. At first all are
+    /// Only with `switch.scheme.kind = "spfc"`. One row per change of the state of an ingress port. At first all are
     /// normal.
     #[derive(Clone, Copy, Debug)]
     pub struct PortStateRow<'a> in "port_states.csv", counted {

@@ -29,7 +29,7 @@ tables! {
         pub bytes: Bytes,
     }
 
-    /// Only with `switch.flow_queues` or `switch.backpressure`. One row per egress queue of a spread priority that a
+    /// Only with `switch.flow_queues`, or `switch.scheme` of kind `bfc` or `ofc`. One row per egress queue of a spread priority that a
     /// sample found changed: the parts of what `queues.csv` has as `egress` of the priority, at the same instants. A
     /// queue starts at 0 and keeps its value until its next row.
     #[derive(Clone, Copy, Debug)]
@@ -42,14 +42,14 @@ tables! {
         pub port: u16,
         /// Priority whose flows the queue has.
         pub priority: u8,
-        /// Its number at the port. Those of `switch.backpressure`, then those of `switch.flow_queues` are numbered from
+        /// Its number at the port. Those of `switch.scheme`, then those of `switch.flow_queues` are numbered from
         /// 0 on, in the order of its priorities or entries; the queue of any other priority has 128 and its number.
         pub queue: u8,
         /// Bytes waiting in it.
         pub bytes: Bytes,
     }
 
-    /// Only with `switch.backpressure` of kind `bfc`. One row per port of a switch that a sample found changed, at the
+    /// Only with `switch.scheme` of kind `bfc`. One row per port of a switch that a sample found changed, at the
     /// instants of `queues.csv`. A port starts with zeros and keeps its values until its next row. While `flows`
     /// exceeds `queues`, flows share queues.
     #[derive(Clone, Copy, Debug)]

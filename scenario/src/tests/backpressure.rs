@@ -1,11 +1,11 @@
-//! `switch.backpressure`.
+//! `switch.scheme`.
 
 use fabric_core::scheme::{SchemeSettings, bfc};
 use topology::SwitchId;
 use units::{Nanos, Picos};
 
 use super::{SMALL, parse, report};
-use crate::{Backpressure, FlowQueues};
+use crate::FlowQueues;
 
 fn with(keys: &str) -> String {
     format!("[switch]\n{keys}\n{SMALL}")
@@ -13,9 +13,9 @@ fn with(keys: &str) -> String {
 
 #[test]
 fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
-    let text = with("backpressure = { kind = \"bfc\" }");
+    let text = with("scheme = { kind = \"bfc\" }");
     let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
-    let Some(Backpressure::Bfc(bfc)) = scenario.switch.backpressure else { panic!("BFC") };
+    let Some(bfc) = scenario.switch.bfc() else { panic!("BFC") };
     assert_eq!((bfc.queues, bfc.flow_table, bfc.priorities.0), (32, 100, 1 << 3));
     let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
     assert_eq!(spread, [FlowQueues { priority: 3, queues: 32 }]);
@@ -29,12 +29,12 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     assert_eq!((options.entries(), options.priorities), (3200, 1 << 3));
     let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.switch, scenario.switch);
-    let given = with("backpressure = { kind = \"bfc\", threshold = \"5us\", sticky = \"0us\" }");
+    let given = with("scheme = { kind = \"bfc\", threshold = \"5us\", sticky = \"0us\" }");
     let given = parse(&given).unwrap_or_else(|error| panic!("{error}"));
     let SchemeSettings::Bfc(settings) = given.scheme(SwitchId(0)) else { panic!("BFC") };
     assert_eq!((settings.threshold, settings.sticky), (Nanos(5000), Nanos(0)));
     assert!(!settings.options.samples && !settings.options.incast_queue);
-    let given = with("backpressure = { kind = \"bfc\", sampling = 0.25, incast_labels = true }");
+    let given = with("scheme = { kind = \"bfc\", sampling = 0.25, incast_labels = true }");
     let given = parse(&given).unwrap_or_else(|error| panic!("{error}"));
     let SchemeSettings::Bfc(settings) = given.scheme(SwitchId(0)) else { panic!("BFC") };
     assert!(settings.options.samples && settings.options.incast_queue);
@@ -47,7 +47,7 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
 #[test]
 fn deadlocks_are_prevented_if_it_is_asked_for() {
     let elides = |keys: &str| {
-        let scenario = parse(&with(&format!("backpressure = {{ kind = \"bfc\"{keys} }}")));
+        let scenario = parse(&with(&format!("scheme = {{ kind = \"bfc\"{keys} }}")));
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.switch, scenario.switch);
@@ -61,8 +61,8 @@ fn deadlocks_are_prevented_if_it_is_asked_for() {
     assert!(!elides(", prevent_deadlocks = false"));
     assert!(elides(", prevent_deadlocks = true"));
     assert_eq!(parse(SMALL).unwrap_or_else(|error| panic!("{error}")).deadlock_prevention(), None);
-    let wrong = report(&with("backpressure = { kind = \"bfc\", prevent_deadlocks = \"yes\" }"));
-    let title = "error: `switch.backpressure.prevent_deadlocks` is the text \"yes\"";
+    let wrong = report(&with("scheme = { kind = \"bfc\", prevent_deadlocks = \"yes\" }"));
+    let title = "error: `switch.scheme.prevent_deadlocks` is the text \"yes\"";
     assert!(wrong.contains(title) && wrong.contains("write a boolean"), "{wrong}");
 }
 
@@ -80,7 +80,7 @@ links = [
   { a = "h3", b = "b", rate = "1Gbps", delay = "2us" },
 ]
 [switch]
-backpressure = { kind = "bfc" }
+scheme = { kind = "bfc" }
 [[flows]]
 kind = "one"
 src = "h0"
@@ -108,62 +108,54 @@ fn the_link_with_the_longest_round_trip_and_the_slowest_port_count() {
 #[test]
 fn what_no_switch_can_do_is_an_error_at_its_key() {
     for (keys, title, at) in [
-        ("backpressure = { kind = \"bfc\", queues = 129 }", "129 queues for a priority", "queues"),
-        ("backpressure = { kind = \"bfc\", queues = 0 }", "0 queues for a priority", "queues"),
+        ("scheme = { kind = \"bfc\", queues = 129 }", "129 queues for a priority", "queues"),
+        ("scheme = { kind = \"bfc\", queues = 0 }", "0 queues for a priority", "queues"),
         (
-            "backpressure = { kind = \"bfc\", priorities = [3, 5], queues = 65 }",
+            "scheme = { kind = \"bfc\", priorities = [3, 5], queues = 65 }",
             "65 queues for each of 2 priorities",
             "queues",
         ),
-        ("backpressure = { kind = \"bfc\", priorities = [] }", "no priority", "priorities"),
+        ("scheme = { kind = \"bfc\", priorities = [] }", "no priority", "priorities"),
+        ("scheme = { kind = \"bfc\", flow_table = 0 }", "a flow table of 0 entries", "flow_table"),
         (
-            "backpressure = { kind = \"bfc\", flow_table = 0 }",
-            "a flow table of 0 entries",
-            "flow_table",
-        ),
-        (
-            "backpressure = { kind = \"bfc\", flow_table = 9000 }",
+            "scheme = { kind = \"bfc\", flow_table = 9000 }",
             "a flow table of 9000 entries",
             "flow_table",
         ),
         (
-            "backpressure = { kind = \"bfc\", bitmap_period = \"0us\" }",
+            "scheme = { kind = \"bfc\", bitmap_period = \"0us\" }",
             "bitmaps take more than a tenth of a port",
             "bitmap_period",
         ),
+        ("scheme = { kind = \"bfc\", threshold = \"0us\" }", "a threshold of no time", "threshold"),
         (
-            "backpressure = { kind = \"bfc\", threshold = \"0us\" }",
-            "a threshold of no time",
-            "threshold",
-        ),
-        (
-            "backpressure = { kind = \"bfc\", priorities = [6] }",
+            "scheme = { kind = \"bfc\", priorities = [6] }",
             "the control priority is not paused",
             "priorities",
         ),
         (
-            "backpressure = { kind = \"bfc\" }\nheadroom = { kind = \"dsh\" }",
-            "BFC with another scheme of headroom",
+            "scheme = { kind = \"bfc\" }\nheadroom = { kind = \"adaptive\" }",
+            "BFC, and headroom that is measured",
             "headroom",
         ),
-        ("backpressure = { kind = \"bfc\", sampling = 0 }", "no packet is counted", "sampling"),
+        ("scheme = { kind = \"bfc\", sampling = 0 }", "no packet is counted", "sampling"),
         (
-            "backpressure = { kind = \"bfc\", queues = 1, incast_labels = true }",
+            "scheme = { kind = \"bfc\", queues = 1, incast_labels = true }",
             "labelled incasts, and one queue for all",
             "incast_labels",
         ),
         (
-            "backpressure = { kind = \"bfc\" }\nflow_queues = [{ priority = 3, queues = 2 }]",
+            "scheme = { kind = \"bfc\" }\nflow_queues = [{ priority = 3, queues = 2 }]",
             "priority 3 comes twice",
             "priority = 3",
         ),
         (
-            "backpressure = { kind = \"bfc\" }\n[host]\nack_priority = \"data\"",
+            "scheme = { kind = \"bfc\" }\n[host]\nack_priority = \"data\"",
             "ACKs or CNPs of a paused priority",
-            "backpressure",
+            "scheme",
         ),
         (
-            "backpressure = { kind = \"bfc\" }\n[host]\nqueue_pauses = false",
+            "scheme = { kind = \"bfc\" }\n[host]\nqueue_pauses = false",
             "NICs that obey no pause of a queue, and flows without a window",
             "queue_pauses",
         ),
@@ -178,11 +170,11 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
 #[test]
 fn a_window_is_enough_for_nics_that_take_no_part() {
     let capped = with(
-        "backpressure = { kind = \"bfc\" }\n[host]\nqueue_pauses = false\ntransport = { kind = \"roce-rc\", window = \"bdp\" }",
+        "scheme = { kind = \"bfc\" }\n[host]\nqueue_pauses = false\ntransport = { kind = \"roce-rc\", window = \"bdp\" }",
     );
     let scenario = parse(&capped).unwrap_or_else(|error| panic!("{error}"));
     let about = |warnings: Vec<String>| warnings.iter().any(|it| it.contains("host.queue_pauses"));
     assert!(!about(scenario.warnings()));
-    let alone = parse(&capped.replace("backpressure = { kind = \"bfc\" }", ""));
+    let alone = parse(&capped.replace("scheme = { kind = \"bfc\" }", ""));
     assert!(about(alone.unwrap_or_else(|error| panic!("{error}")).warnings()));
 }

@@ -42,7 +42,7 @@ fn priorities_that_cannot_be_spread() {
     4 | { priority = 3, queues = 4 }
       |              ^
       |
-      = help: write one entry for each priority, none for those of switch.backpressure
+      = help: write one entry for each priority, none for those of switch.scheme
     "#);
     assert_snapshot!(report_on(&["{ priority = 8, queues = 2 }"]), @r#"
     error: `switch.flow_queues.0.priority`: there is no priority 8
@@ -73,7 +73,7 @@ fn more_queues_than_there_are() {
     3 | { priority = 3, queues = 129 }
       |                          ^^^
       |
-      = help: a port has 128 queues beside those of priorities with one queue, for the entries and switch.backpressure together
+      = help: a port has 128 queues beside those of priorities with one queue, for the entries and switch.scheme together
     "#);
     assert_snapshot!(report_on(&["{ priority = 3, queues = 100 }", "{ priority = 4, queues = 29 }"]), @r#"
     error: 29 queues, where a port has 28 left
@@ -82,6 +82,6 @@ fn more_queues_than_there_are() {
     4 | { priority = 4, queues = 29 }
       |                          ^^
       |
-      = help: a port has 128 queues beside those of priorities with one queue, for the entries and switch.backpressure together
+      = help: a port has 128 queues beside those of priorities with one queue, for the entries and switch.scheme together
     "#);
 }

@@ -5,7 +5,7 @@ use topology::SwitchId;
 use units::{Bytes, Picos};
 
 use super::{SMALL, report_on};
-use crate::{Dsh, Estimation, Headroom, PowerOfTwo, Scenario};
+use crate::{Dsh, Estimation, Headroom, PowerOfTwo, Scenario, Scheme};
 
 fn parse(text: &str) -> Scenario {
     super::parse(text).unwrap_or_else(|error| panic!("{error}"))
@@ -13,9 +13,8 @@ fn parse(text: &str) -> Scenario {
 
 #[test]
 fn dsh_has_the_papers_defaults() {
-    let scenario = parse(&format!("{SMALL}[switch]\nheadroom = {{ kind = \"dsh\" }}\n"));
+    let scenario = parse(&format!("{SMALL}[switch]\nscheme = {{ kind = \"dsh\" }}\n"));
     let expected = Dsh {
-        bytes: None,
         gradient_weight: PowerOfTwo { exponent: -2 },
         deviation_weight: PowerOfTwo { exponent: -2 },
         deviation_gain: PowerOfTwo { exponent: 2 },
@@ -24,21 +23,22 @@ fn dsh_has_the_papers_defaults() {
         shared_headroom: true,
         insurance_headroom: true,
         estimation: Estimation::Practical,
+        victims: None,
     };
-    assert_eq!(scenario.switch.headroom, Headroom::Dsh(expected));
+    assert_eq!(scenario.switch.scheme, Scheme::Dsh(expected));
 }
 
 #[test]
 fn every_key_of_dsh() {
     let text = r#"[switch]
 lossless = [1, 2, 3]
-headroom = { kind = "dsh", bytes = "10kB", gradient_weight = "1/8", deviation_weight = 1, deviation_gain = 8,
+headroom = { kind = "sih", bytes = "10kB" }
+scheme = { kind = "dsh", gradient_weight = "1/8", deviation_weight = 1, deviation_gain = 8,
              single_queue_window = "1ms", port_xon_offset = "2kB", shared_headroom = false,
              insurance_headroom = false, estimation = "conceptual" }
 "#;
     let scenario = parse(&format!("{SMALL}{text}"));
     let expected = Dsh {
-        bytes: Some(Bytes(10_000)),
         gradient_weight: PowerOfTwo { exponent: -3 },
         deviation_weight: PowerOfTwo { exponent: 0 },
         deviation_gain: PowerOfTwo { exponent: 3 },
@@ -47,8 +47,9 @@ headroom = { kind = "dsh", bytes = "10kB", gradient_weight = "1/8", deviation_we
         shared_headroom: false,
         insurance_headroom: false,
         estimation: Estimation::Conceptual,
+        victims: None,
     };
-    assert_eq!(scenario.switch.headroom, Headroom::Dsh(expected));
+    assert_eq!(scenario.switch.scheme, Scheme::Dsh(expected));
     assert_eq!(
         parse(&scenario.to_toml()).switch,
         scenario.switch,
@@ -243,7 +244,7 @@ fn headroom_that_is_more_than_subscribed() {
     13 | headroom = { kind = "oversubscribed", ratio = "4/5" }
        |                                               ^^^^^
        |
-       = help: a ratio of "2" sets aside half of what "sih" does; write 1 or more
+       = help: a ratio of "2" sets aside half of the headroom; write 1 or more
     "#);
 }
 
@@ -251,13 +252,13 @@ fn headroom_that_is_more_than_subscribed() {
 fn an_unknown_key_of_dsh() {
     let text = "[switch]\nheadroom = { kind = \"dsh\", alpha = \"1/8\" }\n";
     assert_snapshot!(report_on(text), @r#"
-    error: unknown key `alpha` in `switch.headroom`
+    error: unknown key `alpha` in `switch.scheme`
       --> bad.toml:13:28
        |
     13 | headroom = { kind = "dsh", alpha = "1/8" }
        |                            ^^^^^
        |
-       = help: the keys here are `bytes`, `gradient_weight`, `deviation_weight`, `deviation_gain`, `single_queue_window`, `port_xon_offset`, `shared_headroom`, `insurance_headroom` and `estimation`
+       = help: the keys here are `gradient_weight`, `deviation_weight`, `deviation_gain`, `single_queue_window`, `port_xon_offset`, `shared_headroom`, `insurance_headroom`, `estimation` and `victims`
     "#);
 }
 

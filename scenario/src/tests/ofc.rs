@@ -1,4 +1,4 @@
-//! `switch.backpressure` of kind "ofc".
+//! `switch.scheme` of kind "ofc".
 
 use std::path::Path;
 
@@ -93,8 +93,8 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
         (ofc(", flow_table = 0"), "a flow table of 0 entries", "flow_table"),
         (ofc(", flow_table = 4097"), "a flow table of 4097 entries", "flow_table"),
         (
-            ofc("") + "\nheadroom = { kind = \"dsh\" }",
-            "OFC with another scheme of headroom",
+            ofc("") + "\nheadroom = { kind = \"adaptive\" }",
+            "OFC, and headroom that is measured",
             "headroom",
         ),
         (
@@ -107,7 +107,7 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
             "OFC without a fixed `xoff` and `xon`",
             "threshold",
         ),
-        ("threshold = { kind = \"spfc\" }\nbackpressure = { kind = \"ofc\" }".to_owned(), "", ""),
+        ("scheme = { kind = \"spfc\" }\nbackpressure = { kind = \"ofc\" }".to_owned(), "", ""),
     ] {
         let report = parse(&with(&keys)).expect_err(&keys).to_string();
         assert!(report.contains(&format!("error: {title}")), "{keys}\n{report}");

@@ -1,4 +1,4 @@
-//! `switch.pause_rule`.
+//! `switch.scheme`.
 
 use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
 use insta::assert_snapshot;
@@ -58,7 +58,7 @@ fn every_key_is_heard() {
             Settings::PriorityAware { low, classes: 1 << 3 },
         ),
     ] {
-        assert_eq!(settings(&format!("pause_rule = {{ {keys} }}")), expected);
+        assert_eq!(settings(&format!("scheme = {{ {keys} }}")), expected);
     }
     let adaptive = "headroom = { kind = \"adaptive\" }\npause_rule = { kind = \"g-pfc\", xlow = \"75kB\", low = [3] }";
     assert_eq!(settings(adaptive), Settings::PriorityAware { low: Bytes(75_000), classes: 8 });
@@ -67,7 +67,7 @@ fn every_key_is_heard() {
 #[test]
 fn both_forms_of_gfc_are_heard() {
     let gfc_of = |keys: &str| {
-        let rule = format!("pause_rule = {{ {keys} }}");
+        let rule = format!("scheme = {{ {keys} }}");
         let scenario = parse(&with(&rule)).unwrap_or_else(|error| panic!("{error}"));
         let written = scenario.to_toml();
         assert_eq!(parse(&written).unwrap_or_else(|error| panic!("{error}\n{written}")), scenario);
@@ -89,7 +89,7 @@ fn both_forms_of_gfc_are_heard() {
     let (settings, warnings) = gfc_of("kind = \"gfc\", b1 = \"20609B\", bm = \"75kB\", stages = 3");
     assert_eq!((settings.first, settings.stages), (Bytes(20_609), 3));
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("`switch.pause_rule.b1` of 20608B or less"), "{warnings:?}");
+    assert!(warnings[0].contains("`switch.scheme.b1` of 20608B or less"), "{warnings:?}");
     let ofc = gfc::Settings { form: gfc::Form::Linear, first: Bytes(60_000), stages: 4, ..paper };
     assert_eq!(gfc_of("kind = \"gfc-ofc\", b1 = \"60kB\""), (ofc, vec![]));
 }
@@ -99,67 +99,67 @@ fn stages_that_cannot_be() {
     let many = wrong("kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\", stages = 15");
     assert_snapshot!(many, @r#"
     error: 15 stages
-     --> bad.toml:4:65
+     --> bad.toml:4:61
       |
-    4 | pause_rule = { kind = "gfc", b1 = "60kB", bm = "75kB", stages = 15 }
-      |                                                                 ^^
+    4 | scheme = { kind = "gfc", b1 = "60kB", bm = "75kB", stages = 15 }
+      |                                                             ^^
       |
       = help: write 1 to 14
     "#);
     let narrow = wrong("kind = \"gfc\", b1 = \"74kB\", bm = \"74500B\", stages = 10");
     assert_snapshot!(narrow, @r#"
     error: b1 (74kB) and bm (74500B) leave no room for 10 stages
-     --> bad.toml:4:35
+     --> bad.toml:4:31
       |
-    4 | pause_rule = { kind = "gfc", b1 = "74kB", bm = "74500B", stages = 10 }
-      |                                   ^^^^^^
+    4 | scheme = { kind = "gfc", b1 = "74kB", bm = "74500B", stages = 10 }
+      |                               ^^^^^^
       |
       = help: each stage has half of what is left to bm: write a smaller b1, or fewer stages
     "#);
     let above = wrong("kind = \"gfc\", b1 = \"60kB\", bm = \"76kB\"");
     assert_snapshot!(above, @r#"
     error: bm (76kB) is above X_off of `s0` (75kB)
-     --> bad.toml:4:48
+     --> bad.toml:4:44
       |
-    4 | pause_rule = { kind = "gfc", b1 = "60kB", bm = "76kB" }
-      |                                                ^^^^^^
+    4 | scheme = { kind = "gfc", b1 = "60kB", bm = "76kB" }
+      |                                            ^^^^^^
       |
       = help: the queue would pause before: write less
     "#);
     let empty = wrong("kind = \"gfc-ofc\", b1 = \"0B\"");
     assert_snapshot!(empty, @r#"
     error: a threshold of no bytes
-     --> bad.toml:4:39
+     --> bad.toml:4:35
       |
-    4 | pause_rule = { kind = "gfc-ofc", b1 = "0B" }
-      |                                       ^^^^
+    4 | scheme = { kind = "gfc-ofc", b1 = "0B" }
+      |                                   ^^^^
       |
       = help: an empty queue would slow its neighbour down: write a size such as "60kB"
     "#);
     let upside_down = wrong("kind = \"gfc-ofc\", b1 = \"75kB\"");
     assert_snapshot!(upside_down, @r#"
     error: b1 (75kB) and X_off of `s0` (75kB) leave no room for 4 stages
-     --> bad.toml:4:39
+     --> bad.toml:4:35
       |
-    4 | pause_rule = { kind = "gfc-ofc", b1 = "75kB" }
-      |                                       ^^^^^^
+    4 | scheme = { kind = "gfc-ofc", b1 = "75kB" }
+      |                                   ^^^^^^
       |
       = help: write a smaller b1, or fewer stages
     "#);
-    let rule = "pause_rule = { kind = \"gfc-ofc\", b1 = \"60kB\" }";
+    let rule = "scheme = { kind = \"gfc-ofc\", b1 = \"60kB\" }";
     assert_snapshot!(report(&format!("[switch]\n{rule}\n{SMALL}")), @r#"
     error: GFC as OFC describes it, and thresholds that move
-     --> bad.toml:2:14
+     --> bad.toml:2:10
       |
-    2 | pause_rule = { kind = "gfc-ofc", b1 = "60kB" }
-      |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    2 | scheme = { kind = "gfc-ofc", b1 = "60kB" }
+      |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: its rate is zero at a fixed X_off: write threshold = { kind = "static", .. }
     "#);
 }
 
 fn wrong(rule: &str) -> String {
-    report(&with(&format!("pause_rule = {{ {rule} }}")))
+    report(&with(&format!("scheme = {{ {rule} }}")))
 }
 
 #[test]
@@ -167,41 +167,41 @@ fn a_lower_threshold_that_is_not_between_the_others() {
     let above = wrong("kind = \"capfc\", xlow = \"75001B\", xegress = \"60kB\"");
     assert_snapshot!(above, @r#"
     error: xlow (75001B) is above X_off of `s0` (75kB)
-     --> bad.toml:4:39
+     --> bad.toml:4:35
       |
-    4 | pause_rule = { kind = "capfc", xlow = "75001B", xegress = "60kB" }
-      |                                       ^^^^^^^^
+    4 | scheme = { kind = "capfc", xlow = "75001B", xegress = "60kB" }
+      |                                   ^^^^^^^^
       |
       = help: PFC alone would pause earlier: write less
     "#);
     let below = wrong("kind = \"p-pfc-ofc\", xlow = \"45kB\"");
     assert_snapshot!(below, @r#"
     error: xlow (45kB) is not above X_on of `s0` (45kB)
-     --> bad.toml:4:43
+     --> bad.toml:4:39
       |
-    4 | pause_rule = { kind = "p-pfc-ofc", xlow = "45kB" }
-      |                                           ^^^^^^
+    4 | scheme = { kind = "p-pfc-ofc", xlow = "45kB" }
+      |                                       ^^^^^^
       |
       = help: a queue resumes at X_on: write more, or a lower X_on
     "#);
     let nothing = wrong("kind = \"g-pfc\", xlow = \"0B\", low = [3]");
     assert_snapshot!(nothing, @r#"
     error: a threshold of no bytes
-     --> bad.toml:4:39
+     --> bad.toml:4:35
       |
-    4 | pause_rule = { kind = "g-pfc", xlow = "0B", low = [3] }
-      |                                       ^^^^
+    4 | scheme = { kind = "g-pfc", xlow = "0B", low = [3] }
+      |                                   ^^^^
       |
       = help: a queue would never resume: write a size between `xon` and `xoff`
     "#);
-    let rule = "pause_rule = { kind = \"p-pfc-ofc\", xlow = \"17MB\" }";
+    let rule = "scheme = { kind = \"p-pfc-ofc\", xlow = \"17MB\" }";
     let dynamic = report(&format!("[switch]\n{rule}\n{SMALL}"));
     assert_snapshot!(dynamic, @r#"
     error: xlow (17MB) is above the shared pool of `s0` (15894346B)
-     --> bad.toml:2:43
+     --> bad.toml:2:39
       |
-    2 | pause_rule = { kind = "p-pfc-ofc", xlow = "17MB" }
-      |                                           ^^^^^^
+    2 | scheme = { kind = "p-pfc-ofc", xlow = "17MB" }
+      |                                       ^^^^^^
       |
       = help: PFC alone would pause earlier: write less
     "#);
@@ -212,20 +212,20 @@ fn an_egress_threshold_that_nothing_or_everything_reaches() {
     let above = wrong("kind = \"capfc\", xlow = \"68kB\", xegress = \"17MB\"");
     assert_snapshot!(above, @r#"
     error: xegress (17MB) is above the buffer of `s0` (16MB)
-     --> bad.toml:4:57
+     --> bad.toml:4:53
       |
-    4 | pause_rule = { kind = "capfc", xlow = "68kB", xegress = "17MB" }
-      |                                                         ^^^^^^
+    4 | scheme = { kind = "capfc", xlow = "68kB", xegress = "17MB" }
+      |                                                     ^^^^^^
       |
       = help: no egress queue could be congested: write less
     "#);
     let nothing = wrong("kind = \"capfc\", xlow = \"68kB\", xegress = \"0B\"");
     assert_snapshot!(nothing, @r#"
     error: a threshold of no bytes
-     --> bad.toml:4:57
+     --> bad.toml:4:53
       |
-    4 | pause_rule = { kind = "capfc", xlow = "68kB", xegress = "0B" }
-      |                                                         ^^^^
+    4 | scheme = { kind = "capfc", xlow = "68kB", xegress = "0B" }
+      |                                                     ^^^^
       |
       = help: every egress queue would be congested: write a size such as "68kB"
     "#);
@@ -236,50 +236,50 @@ fn predictions_of_no_time() {
     let now = wrong("kind = \"p-pfc-predict\", horizon = \"0s\"");
     assert_snapshot!(now, @r#"
     error: a horizon of 0ps
-     --> bad.toml:4:50
+     --> bad.toml:4:46
       |
-    4 | pause_rule = { kind = "p-pfc-predict", horizon = "0s" }
-      |                                                  ^^^^
+    4 | scheme = { kind = "p-pfc-predict", horizon = "0s" }
+      |                                              ^^^^
       |
-      = help: write a nanosecond to "100ms"; without one, leave `pause_rule` out
+      = help: write a nanosecond to "100ms"; without one, write kind = "pfc"
     "#);
     let late = wrong("kind = \"p-pfc-predict\", horizon = \"101ms\"");
     assert_snapshot!(late, @r#"
     error: a horizon of 101ms
-     --> bad.toml:4:50
+     --> bad.toml:4:46
       |
-    4 | pause_rule = { kind = "p-pfc-predict", horizon = "101ms" }
-      |                                                  ^^^^^^^
+    4 | scheme = { kind = "p-pfc-predict", horizon = "101ms" }
+      |                                              ^^^^^^^
       |
-      = help: write a nanosecond to "100ms"; without one, leave `pause_rule` out
+      = help: write a nanosecond to "100ms"; without one, write kind = "pfc"
     "#);
     let always = wrong("kind = \"p-pfc-predict\", horizon = \"1us\", interval = \"0ns\"");
     assert_snapshot!(always, @r#"
     error: an interval of less than a nanosecond
-     --> bad.toml:4:68
+     --> bad.toml:4:64
       |
-    4 | pause_rule = { kind = "p-pfc-predict", horizon = "1us", interval = "0ns" }
-      |                                                                    ^^^^^
+    4 | scheme = { kind = "p-pfc-predict", horizon = "1us", interval = "0ns" }
+      |                                                                ^^^^^
       |
       = help: a switch counts nanoseconds: write a time such as "1us"
     "#);
     let weight = wrong("kind = \"p-pfc-predict\", horizon = \"1us\", weight = \"1/3\"");
     assert_snapshot!(weight, @r#"
     error: a weight of 1/3
-     --> bad.toml:4:66
+     --> bad.toml:4:62
       |
-    4 | pause_rule = { kind = "p-pfc-predict", horizon = "1us", weight = "1/3" }
-      |                                                                  ^^^^^
+    4 | scheme = { kind = "p-pfc-predict", horizon = "1us", weight = "1/3" }
+      |                                                              ^^^^^
       |
       = help: a switch shifts instead of multiplying: write "1", "1/2", "1/4" .. "1/64"
     "#);
     let heavy = wrong("kind = \"p-pfc-predict\", horizon = \"1us\", weight = 2");
     assert_snapshot!(heavy, @r#"
     error: a weight of 2
-     --> bad.toml:4:66
+     --> bad.toml:4:62
       |
-    4 | pause_rule = { kind = "p-pfc-predict", horizon = "1us", weight = 2 }
-      |                                                                  ^
+    4 | scheme = { kind = "p-pfc-predict", horizon = "1us", weight = 2 }
+      |                                                              ^
       |
       = help: a switch shifts instead of multiplying: write "1", "1/2", "1/4" .. "1/64"
     "#);
@@ -290,60 +290,38 @@ fn low_priorities_that_nothing_pauses() {
     let lossy = wrong("kind = \"g-pfc\", xlow = \"68kB\", low = [3, 5]");
     assert_snapshot!(lossy, @r#"
     error: priority 5 is not lossless, so nothing pauses it
-     --> bad.toml:4:53
+     --> bad.toml:4:49
       |
-    4 | pause_rule = { kind = "g-pfc", xlow = "68kB", low = [3, 5] }
-      |                                                     ^^^^^^
+    4 | scheme = { kind = "g-pfc", xlow = "68kB", low = [3, 5] }
+      |                                                 ^^^^^^
       |
       = help: name one or more of the lossless priorities
     "#);
     let none = wrong("kind = \"g-pfc\", xlow = \"68kB\", low = []");
     assert_snapshot!(none, @r#"
     error: no low priority
-     --> bad.toml:4:53
+     --> bad.toml:4:49
       |
-    4 | pause_rule = { kind = "g-pfc", xlow = "68kB", low = [] }
-      |                                                     ^^
+    4 | scheme = { kind = "g-pfc", xlow = "68kB", low = [] }
+      |                                                 ^^
       |
       = help: name one or more of the lossless priorities
     "#);
 }
 
 #[test]
-fn a_rule_has_no_scheme_beside_it() {
-    let rule = "pause_rule = { kind = \"p-pfc-predict\", horizon = \"1us\" }";
-    let beside = |keys: &str| report(&format!("[switch]\n{rule}\n{keys}\n{SMALL}"));
-    assert_snapshot!(beside("headroom = { kind = \"dsh\" }"), @r#"
-    error: a rule for pauses beside DSH
-     --> bad.toml:2:14
-      |
-    2 | pause_rule = { kind = "p-pfc-predict", horizon = "1us" }
-      |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: write headroom = { kind = "sih" }
-    "#);
-    for (keys, what) in [
-        ("headroom = { kind = \"oversubscribed\" }", "oversubscribed headroom"),
-        ("threshold = { kind = \"spfc\" }", "SPFC"),
-    ] {
-        assert!(beside(keys).contains(&format!("a rule for pauses beside {what}")), "{keys}");
-    }
-    assert_snapshot!(beside("lossless = []"), @r#"
+fn rules_need_a_lossless_priority() {
+    let rule = "scheme = { kind = \"p-pfc-predict\", horizon = \"1us\" }";
+    let report = report(&format!("[switch]\n{rule}\nlossless = []\n{SMALL}"));
+    assert_snapshot!(report, @r#"
     error: a rule for pauses, and no lossless priority
-     --> bad.toml:2:14
+     --> bad.toml:2:10
       |
-    2 | pause_rule = { kind = "p-pfc-predict", horizon = "1us" }
-      |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    2 | scheme = { kind = "p-pfc-predict", horizon = "1us" }
+      |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: only lossless priorities pause: name some in `switch.lossless`, or leave this key out
+      = help: only lossless priorities pause: name some in `switch.lossless`, or write another scheme
     "#);
-    let bfc = "host.ack_priority = 0\n[switch]\nlossless = [3]\nbackpressure = { kind = \"bfc\" }";
-    let text = format!("{bfc}\n{rule}\n{SMALL}");
-    assert!(
-        report(&text).contains("a rule for pauses beside `switch.backpressure`"),
-        "{}",
-        report(&text)
-    );
 }
 
 #[test]
@@ -358,7 +336,7 @@ fn a_rule_that_dynamic_thresholds_never_reach_is_told() {
     for (rule, key) in rules.into_iter().zip(["xlow", "b1"]) {
         // 15.9 MB of shared pool: at most 0.93 MB with 1/16, and 7.9 MB with 1.
         let idle = format!(
-            "`switch.pause_rule.{key}` (1MB) is above the highest X_off that DT gives (934961B)"
+            "`switch.scheme.{key}` (1MB) is above the highest X_off that DT gives (934961B)"
         );
         assert!(warnings(rule, "1/16").contains(&idle), "{}", warnings(rule, "1/16"));
         assert!(!warnings(rule, "1").contains("above the highest"), "{}", warnings(rule, "1"));

@@ -40,8 +40,8 @@ fn a_fifo_that_nothing_can_pause_needs_lossy_priorities() {
         |what| Some(format!("error: a FIFO that nothing can pause, and {what} --> bad.toml:2:16"));
     assert_eq!(of(""), fault("lossless priorities"));
     assert_eq!(of("lossless = []\nwatchdog = {}"), fault("a `watchdog`"));
-    let bfc = "lossless = []\nbackpressure = { kind = \"bfc\", priorities = [3] }";
-    assert_eq!(of(bfc), fault("`backpressure`"));
+    let bfc = "lossless = []\nscheme = { kind = \"bfc\", priorities = [3] }";
+    assert_eq!(of(bfc), fault("a `scheme` that pauses queues or flows"));
     for packets in ["0", "10001"] {
         let text = with(&format!("[switch]\nlossless = []\ndevice_queue = {packets}"));
         let error = parse(&text).expect_err("no such FIFO").to_string();
@@ -61,7 +61,7 @@ fn queues_that_do_nothing_are_told() {
         assert!(warnings.len() == 1 && warnings[0].starts_with(start), "{keys}: {warnings:?}");
     };
     expect("[switch]\nscheduler = { kind = \"srf\" }", "flows of priority 3 share one queue");
-    let bfc = |more: &str| format!("[switch]\nbackpressure = {{ kind = \"bfc\"{more} }}");
+    let bfc = |more: &str| format!("[switch]\nscheme = {{ kind = \"bfc\"{more} }}");
     expect(&bfc(", priorities = [2, 3]"), "no flow has priority 2, whose");
     expect(&bfc(", prevent_deadlocks = true"), "`prevent_deadlocks` prevents circles");
     let lossy = format!("{}\nlossless = []", bfc(", prevent_deadlocks = true"));

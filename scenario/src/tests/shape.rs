@@ -42,7 +42,7 @@ fn unknown_key() {
     13 | bufer = "2MB"
        | ^^^^^
        |
-       = help: did you mean `buffer`? the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `threshold`, `pause_rule`, `headroom`, `backpressure`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `device_queue`, `telemetry_steps` and `wire_overhead`
+       = help: did you mean `buffer`? the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `scheme`, `threshold`, `headroom`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `device_queue`, `telemetry_steps` and `wire_overhead`
     "#);
 }
 
@@ -83,7 +83,7 @@ fn unknown_kind() {
     13 | threshold = { kind = "td" }
        |                      ^^^^
        |
-       = help: did you mean `dt`? it is one of `dt`, `static`, `equal-shares` and `spfc`
+       = help: did you mean `dt`? it is one of `dt`, `static` and `equal-shares`
     "#);
 }
 

@@ -29,7 +29,7 @@ fn settings(scenario: &Scenario) -> spfc::Settings {
 
 #[test]
 fn spfc_has_the_papers_defaults_and_four_round_trips_of_the_longest_path() {
-    let plain = good("threshold = { kind = \"spfc\" }");
+    let plain = good("scheme = { kind = \"spfc\" }");
     let of = settings(&plain);
     // Both ways over two links, 1 us each, with 1098 B on the wire at 80 ps per byte: 4 x 4 x 1.08784 us.
     assert_eq!(of.period, Nanos(17_406));
@@ -45,23 +45,23 @@ fn spfc_has_the_papers_defaults_and_four_round_trips_of_the_longest_path() {
 #[test]
 fn every_key_of_spfc_is_heard() {
     let scenario = good(
-        "threshold = { kind = \"spfc\", alpha = 1, xon_offset = \"3kB\", k_spfc = \"9/2\", period = \"80us\", \
-         state_of = \"queue\" }",
+        "threshold = { kind = \"dt\", alpha = 1, xon_offset = \"3kB\" }\n\
+         scheme = { kind = \"spfc\", k_spfc = \"9/2\", period = \"80us\", state_of = \"queue\" }",
     );
     let of = settings(&scenario);
     assert_eq!((of.period, of.options.per), (Nanos(80_000), spfc::Per::Queue));
     assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 9, denominator: 2 });
     assert_eq!(scenario.switch.threshold.xon_offset(), Bytes(3000));
-    let scenario = good("threshold = { kind = \"spfc\", counting_number = \"200kB\" }");
+    let scenario = good("scheme = { kind = \"spfc\", counting_number = \"200kB\" }");
     assert_eq!(settings(&scenario).threshold, spfc::Threshold::Bytes(Bytes(200_000)));
-    let adaptive = good("headroom = { kind = \"adaptive\" }\nthreshold = { kind = \"spfc\" }");
+    let adaptive = good("headroom = { kind = \"adaptive\" }\nscheme = { kind = \"spfc\" }");
     assert_eq!(settings(&adaptive).period, Nanos(17_406));
 }
 
 /// A detour over six links, by the route of a flow or of a pair of hosts.
 #[test]
 fn the_longest_path_may_be_that_of_one_flow() {
-    const FABRIC: &str = "[switch]\nthreshold = { kind = \"spfc\" }\n[topology]\nkind = \"leaf-spine\"\n\
+    const FABRIC: &str = "[switch]\nscheme = { kind = \"spfc\" }\n[topology]\nkind = \"leaf-spine\"\n\
         leaves = 3\nspines = 2\nhosts_per_leaf = 2\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
         fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
         [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h2\"\nbytes = \"1kB\"\n";
@@ -83,12 +83,12 @@ fn the_longest_path_may_be_that_of_one_flow() {
 /// Ports also have states under DSH.
 #[test]
 fn spfc_goes_with_the_headroom_of_dsh() {
-    let headroom = "headroom = { kind = \"dsh\", shared_headroom = false }";
-    let scenario = good(&format!("{headroom}\nthreshold = {{ kind = \"spfc\", k_spfc = 4 }}"));
+    let dsh_keys = "kind = \"dsh\", shared_headroom = false";
+    let scenario = good(&format!("scheme = {{ {dsh_keys}, victims = {{ k_spfc = 4 }} }}"));
     let SchemeSettings::Dsh(dsh) = scenario.scheme(SwitchId(0)) else { panic!("DSH") };
     assert!(dsh.options.victims && !dsh.options.shared_headroom);
     assert_eq!(dsh.spfc.threshold, spfc::Threshold::Part { numerator: 4, denominator: 1 });
-    let plain = good(headroom);
+    let plain = good(&format!("scheme = {{ {dsh_keys} }}"));
     let SchemeSettings::Dsh(dsh) = plain.scheme(SwitchId(0)) else { panic!("DSH") };
     assert!(!dsh.options.victims);
 }
@@ -114,22 +114,22 @@ fn equal_shares_divide_the_shared_pool_among_ports_and_lossless_priorities() {
 #[test]
 fn a_period_or_a_counting_number_that_makes_little_sense_is_told() {
     let told =
-        |keys: &str| good(&format!("threshold = {{ kind = \"spfc\", {keys} }}")).warnings_of_spfc();
+        |keys: &str| good(&format!("scheme = {{ kind = \"spfc\", {keys} }}")).warnings_of_spfc();
     assert_snapshot!(told("period = \"10us\"").join("\n"), @r#"
-    SPFC counts departures for 10us, which is less than 4 round trips of the longest path (17405ns): the count then varies with the bursts of senders; write a longer `switch.threshold.period`, or leave it out
+    SPFC counts departures for 10us, which is less than 4 round trips of the longest path (17405ns): the count then varies with the bursts of senders; write a longer `switch.scheme.period`, or leave it out
     "#);
     assert_snapshot!(told("counting_number = \"300kB\"").join("\n"), @r#"
-    ports of 100Gbps never send 300kB in 17406ns, so none of them is ever a victim: write a smaller `switch.threshold.counting_number`, or `k_spfc` instead
+    ports of 100Gbps never send 300kB in 17406ns, so none of them is ever a victim: write a smaller `switch.scheme.counting_number`, or `k_spfc` instead
     "#);
     assert_eq!(told("period = \"18us\", k_spfc = 1"), [""; 0]);
     assert_snapshot!(told("counting_number = \"1B\"").join("\n"), @r#"
-    a port of 100Gbps is a victim with 1B in 17406ns, which is less than one packet (1098B): each port that packets depart from is one; write a larger `switch.threshold.counting_number`, or a smaller `k_spfc`
+    a port of 100Gbps is a victim with 1B in 17406ns, which is less than one packet (1098B): each port that packets depart from is one; write a larger `switch.scheme.counting_number`, or a smaller `k_spfc`
     "#);
     assert_eq!(told("k_spfc = 4000000000").len(), 1);
     assert_snapshot!(told("period = \"86400s\"").join("\n"), @r#"
-    ports of 100Gbps cannot send 216TB before the run ends at 1s, so none of them is ever a victim: write a shorter `switch.threshold.period`
+    ports of 100Gbps cannot send 216TB before the run ends at 1s, so none of them is ever a victim: write a shorter `switch.scheme.period`
     "#);
-    let text = with("threshold = { kind = \"spfc\", counting_number = \"1B\" }");
+    let text = with("scheme = { kind = \"spfc\", counting_number = \"1B\" }");
     let all = parse(&text).unwrap_or_else(|error| panic!("{error}")).warnings();
     assert_eq!(all.iter().filter(|warning| warning.contains("1B")).count(), 1, "{all:?}");
 }
@@ -149,7 +149,7 @@ fn a_default_period_of_more_than_a_day_is_refused() {
         let text = |period: &str| {
             format!(
                 "[switch]\nheadroom = {{ kind = \"sih\", bytes = \"9kB\" }}\n\
-                 threshold = {{ kind = \"spfc\"{period} }}\n[topology]\nkind = \"custom\"\n\
+                 scheme = {{ kind = \"spfc\"{period} }}\n[topology]\nkind = \"custom\"\n\
                  hosts = [\"h0\", \"h1\"]\nswitches = {nodes:?}\nlinks = [{}]\n\
                  [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"9kB\"\n",
                 links.join(", ")
@@ -182,83 +182,82 @@ fn shares_of_no_byte_are_refused_where_the_buffer_is() {
 
 #[test]
 fn what_spfc_cannot_be_is_an_error() {
-    let wrong = |keys: &str| report(&with(&format!("threshold = {{ kind = \"spfc\", {keys} }}")));
+    let wrong = |keys: &str| report(&with(&format!("scheme = {{ kind = \"spfc\", {keys} }}")));
     assert_snapshot!(wrong("k_spfc = \"1/2\""), @r#"
     error: a k_spfc of 1/2
-     --> bad.toml:2:39
+     --> bad.toml:2:36
       |
-    2 | threshold = { kind = "spfc", k_spfc = "1/2" }
-      |                                       ^^^^^
+    2 | scheme = { kind = "spfc", k_spfc = "1/2" }
+      |                                    ^^^^^
       |
       = help: no port could send as much, so none would be a victim: write 1 or more
     "#);
     assert_snapshot!(wrong("k_spfc = 5, counting_number = \"9kB\""), @r#"
     error: two ways to a counting number
-     --> bad.toml:2:60
+     --> bad.toml:2:57
       |
-    2 | threshold = { kind = "spfc", k_spfc = 5, counting_number = "9kB" }
-      |                                                            ^^^^^
+    2 | scheme = { kind = "spfc", k_spfc = 5, counting_number = "9kB" }
+      |                                                         ^^^^^
       |
       = help: write this or `k_spfc`, which makes one for each rate
     "#);
     assert_snapshot!(wrong("counting_number = \"0B\""), @r#"
     error: a counting number of no bytes
-     --> bad.toml:2:48
+     --> bad.toml:2:45
       |
-    2 | threshold = { kind = "spfc", counting_number = "0B" }
-      |                                                ^^^^
+    2 | scheme = { kind = "spfc", counting_number = "0B" }
+      |                                             ^^^^
       |
       = help: every port would be a victim: write a size such as "200kB"
     "#);
     assert_snapshot!(wrong("period = \"0us\""), @r#"
     error: a period of less than a nanosecond
-     --> bad.toml:2:39
+     --> bad.toml:2:36
       |
-    2 | threshold = { kind = "spfc", period = "0us" }
-      |                                       ^^^^^
+    2 | scheme = { kind = "spfc", period = "0us" }
+      |                                    ^^^^^
       |
       = help: a switch counts nanoseconds: write a time such as "80us"
     "#);
     assert_snapshot!(wrong("xoff = \"9kB\""), @r#"
-    error: unknown key `xoff` in `switch.threshold`
-     --> bad.toml:2:30
+    error: unknown key `xoff` in `switch.scheme`
+     --> bad.toml:2:27
       |
-    2 | threshold = { kind = "spfc", xoff = "9kB" }
-      |                              ^^^^
+    2 | scheme = { kind = "spfc", xoff = "9kB" }
+      |                           ^^^^
       |
-      = help: the keys here are `alpha`, `xon_offset`, `by_rate`, `k_spfc`, `counting_number`, `period` and `state_of`
+      = help: the keys here are `k_spfc`, `counting_number`, `period` and `state_of`
     "#);
-    let spfc = "threshold = { kind = \"spfc\" }";
-    let less = "headroom = { kind = \"oversubscribed\", ratio = 2 }";
-    assert_snapshot!(report(&with(&format!("{less}\n{spfc}"))), @r#"
-    error: SPFC with oversubscribed headroom
-     --> bad.toml:2:12
+    let spfc = "scheme = { kind = \"spfc\" }";
+    let fixed = "threshold = { kind = \"equal-shares\" }";
+    assert_snapshot!(report(&with(&format!("{spfc}\n{fixed}"))), @r#"
+    error: SPFC with fixed thresholds
+     --> bad.toml:3:13
       |
-    2 | headroom = { kind = "oversubscribed", ratio = 2 }
-      |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    3 | threshold = { kind = "equal-shares" }
+      |             ^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write headroom = { kind = "sih" }, { kind = "adaptive" } or { kind = "dsh" }
+      = help: normal ports have dynamic thresholds: write threshold = { kind = "dt" }
     "#);
-    let dsh = "headroom = { kind = \"dsh\" }";
-    let queues = "threshold = { kind = \"spfc\", state_of = \"queue\" }";
-    assert_snapshot!(report(&with(&format!("{dsh}\n{queues}"))), @r#"
-    error: queues with states of their own beside DSH
-     --> bad.toml:3:41
+    let queues = "scheme = { kind = \"dsh\", victims = { state_of = \"queue\" } }";
+    assert_snapshot!(report(&with(queues)), @r#"
+    error: unknown key `state_of` in `switch.scheme.victims`
+     --> bad.toml:2:38
       |
-    3 | threshold = { kind = "spfc", state_of = "queue" }
-      |                                         ^^^^^^^
+    2 | scheme = { kind = "dsh", victims = { state_of = "queue" } }
+      |                                      ^^^^^^^^
       |
-      = help: DSH bounds what a port holds in sum, and pauses it whole: write state_of = "port"
+      = help: the keys here are `k_spfc`, `counting_number` and `period`
     "#);
-    let bfc = "backpressure = { kind = \"bfc\" }";
-    assert_snapshot!(report(&with(&format!("{bfc}\n{spfc}"))), @r#"
-    error: SPFC beside BFC
-     --> bad.toml:2:16
+    let none = "scheme = { kind = \"dsh\", victims = { k_spfc = \"1/2\" } }";
+    assert_snapshot!(report(&with(none)), @r#"
+    error: a k_spfc of 1/2
+     --> bad.toml:2:47
       |
-    2 | backpressure = { kind = "bfc" }
-      |                ^^^^^^^^^^^^^^^^
+    2 | scheme = { kind = "dsh", victims = { k_spfc = "1/2" } }
+      |                                               ^^^^^
       |
-      = help: a switch runs one scheme: leave this key out, or write threshold = { kind = "dt" }
+      = help: no port could send as much, so none would be a victim: write 1 or more
     "#);
     let shares = "threshold = { kind = \"equal-shares\", xon_offset = \"16MB\" }";
     assert_snapshot!(report(&with(shares)), @r#"

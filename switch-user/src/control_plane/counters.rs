@@ -5,7 +5,7 @@ use fabric_core::map_abi::{AuditCounters, IngressQueue, SwitchConfig, SwitchStat
 use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
-use fabric_core::scheme::{PortUse, Scheme, Selected};
+use fabric_core::scheme::{PortUse, Selected, Watched};
 use fabric_core::tables::Tables;
 use units::Nanos;
 

@@ -17,7 +17,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.tables.update_lossy(self.config.policy, now.to_nanos());
     }
 
-    /// Queues the hop control frames that the scheme periodically [announces](Scheme::announce) to the neighbour of a
+    /// Queues the hop control frames that the scheme periodically [announces](fabric_core::scheme::Announces::announce) to the neighbour of a
     /// port.
     pub fn announce(&mut self, port: u16) {
         let Self { tables, config, ports, discarded, .. } = self;

@@ -23,7 +23,7 @@ bottleneck = {{ rate = "100Gbps", delay = "1us" }}
 [switch]
 buffer = "4MB"
 lossless = []
-backpressure = {{ kind = "bfc", queues = 16 }}
+scheme = {{ kind = "bfc", queues = 16 }}
 [host]
 transport = {{ kind = "roce-rc", congestion_control = "none" }}
 [results]
@@ -57,7 +57,7 @@ pub fn no_head_of_line_blocking(run: Runner) {
         + &flow("h2", "h7", 1000, 3);
     let text = dumbbell(&flows);
     let alone = run(&text, &[]);
-    let one_queue = run(&text, &["switch.backpressure.queues=1"]);
+    let one_queue = run(&text, &["switch.scheme.queues=1"]);
     for run in [&alone, &one_queue] {
         run.assert_lossless();
         assert_paired(run);
@@ -85,7 +85,7 @@ pub fn pauses_tell_what_they_hold(run: Runner) {
     for (queues, held_by_s0, busiest) in
         [(16, vec![0, 1], ("s1", 4)), (1, vec![0, 1, 4], ("s0", 3))]
     {
-        let queues = format!("switch.backpressure.queues={queues}");
+        let queues = format!("switch.scheme.queues={queues}");
         let run = run(&text, &["results.held_flows=true", &queues]);
         let pauses = run.table("queue_pauses.csv");
         let begins: BTreeSet<_> = pauses
@@ -135,11 +135,7 @@ pub fn over_pfc_and_over_a_small_buffer(run: Runner) {
     assert_paired(&lossless);
     let small = run(
         &text,
-        &[
-            "switch.buffer=60kB",
-            "switch.backpressure.queues=4",
-            "host.retransmission_timeout=200us",
-        ],
+        &["switch.buffer=60kB", "switch.scheme.queues=4", "host.retransmission_timeout=200us"],
     );
     assert!(!small.summary.lossless && small.summary.flows_completed == 48);
     assert_paired(&small);
@@ -153,13 +149,12 @@ pub fn two_priorities_and_collisions(run: Runner) {
             flow(&format!("h{source}"), &format!("h{sink}"), 30, [3, 5][number % 2])
         })
         .collect();
-    let settings =
-        ["switch.backpressure.priorities=[3, 5]", "switch.backpressure.queues=3", CAPTURE_ALL];
+    let settings = ["switch.scheme.priorities=[3, 5]", "switch.scheme.queues=3", CAPTURE_ALL];
     let dynamic = run(&dumbbell(&flows), &settings);
     dynamic.assert_lossless();
     assert_paired(&dynamic);
     assert!(dynamic.summary.queue_pauses.is_some_and(|totals| totals.pauses > 0));
-    let stochastic = "switch.backpressure.assignment=stochastic";
+    let stochastic = "switch.scheme.assignment=stochastic";
     let stochastic = run(&dumbbell(&flows), &[&settings[..], &[stochastic]].concat());
     stochastic.assert_lossless();
     assert_paired(&stochastic);
@@ -184,7 +179,7 @@ pub fn any_lost_frame_is_made_up_for(run: Runner) {
                 "faults=[{{ kind = \"loss\", wire = \"{wire}\", match = \"hop-control\", nth = [{number}] }}]"
             );
             assert_goes_on(&run(&text, &[duration, &lost]), &whole, &format!("{wire} {number}"));
-            let rare = "switch.backpressure.bitmap_period=1ms";
+            let rare = "switch.scheme.bitmap_period=1ms";
             stuck +=
                 u32::from(run(&text, &[duration, &lost, rare]).summary.emulated_ns > 1_000_000);
         }
@@ -242,10 +237,10 @@ const RING: &str = include_str!("../../../scenarios/deadlock-ring.toml");
 const ONE_LOSSY_QUEUE: [&str; 4] = [
     "stop=done",
     "switch.lossless=[]",
-    "switch.backpressure={ kind = \"bfc\", queues = 1 }",
+    "switch.scheme={ kind = \"bfc\", queues = 1 }",
     "host.retransmission_timeout=200us",
 ];
-const PREVENTED: &str = "switch.backpressure.prevent_deadlocks=true";
+const PREVENTED: &str = "switch.scheme.prevent_deadlocks=true";
 
 /// Each switch's pause waits for the next switch's pause, for ever. If one switch of the ring does not pause for
 /// packets that go on round it, all flows complete.

@@ -62,8 +62,8 @@ pub fn strict_classes(run: Runner) {
     let flows = high("h0") + &high("h1") + &high("h5") + &labelled("low", "h2", "h4", 300, 3);
     let text = dumbbell(&flows);
     let settings = [
-        "switch.backpressure.priorities=[3, 5]",
-        "switch.backpressure.queues=4",
+        "switch.scheme.priorities=[3, 5]",
+        "switch.scheme.queues=4",
         "switch.scheduler.kind=strict",
     ];
     let run = run(&text, &settings);
@@ -84,9 +84,9 @@ pub fn labelled_incasts(run: Runner) {
     let incast = "[[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\", \"h5\", \"h6\", \"h7\"]\n\
                   receiver = \"h4\"\nbytes = \"200kB\"\n";
     let text = dumbbell(&(incast.to_owned() + &labelled("beside", "h3", "h4", 200, 3)));
-    let settings = ["switch.backpressure.queues=4", CAPTURE_ALL];
+    let settings = ["switch.scheme.queues=4", CAPTURE_ALL];
     let mixed = run(&text, &settings);
-    let labels = "switch.backpressure.incast_labels=true";
+    let labels = "switch.scheme.incast_labels=true";
     let apart = run(&text, &[&settings[..], &[labels]].concat());
     for run in [&mixed, &apart] {
         run.assert_lossless();
@@ -122,7 +122,7 @@ pub fn sampled_departures(run: Runner) {
         .collect();
     let text = dumbbell(&flows);
     let all = run(&text, &[]);
-    let half = run(&text, &["switch.backpressure.sampling=0.5", CAPTURE_ALL]);
+    let half = run(&text, &["switch.scheme.sampling=0.5", CAPTURE_ALL]);
     for run in [&all, &half] {
         run.assert_complete();
         assert!(run.summary.lossless && run.summary.books.is_empty());
@@ -139,7 +139,7 @@ pub fn end_to_end_control(run: Runner) {
         .flat_map(|source| (0..10).map(move |_| flow(&format!("h{source}"), "h4", 400, 3)))
         .collect();
     let text = dumbbell(&flows);
-    let queues = "switch.backpressure.queues=4";
+    let queues = "switch.scheme.queues=4";
     let alone = run(&text, &[queues]);
     let beside = run(&text, &[queues, "host.transport.congestion_control=rtt-target", CAPTURE_ALL]);
     for run in [&alone, &beside] {

@@ -9,7 +9,7 @@ use super::{Run, Runner};
 /// The fabric and the incasts of DSH, Fig. 16(a), with a buffer that is too small for them.
 const DEADLOCK: &str = include_str!("../../../scenarios/deadlock.toml");
 
-const DSH: &str = "switch.headroom={ kind = \"dsh\" }";
+const DSH: &str = "switch.scheme={ kind = \"dsh\" }";
 
 /// One way round the fabric.
 const FORWARD: &str = "spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0";

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use scenario::Headroom;
-
 use super::one_switch::{flow, funnel, star};
 use super::{Run, Runner};
 
@@ -121,7 +119,7 @@ buffer = "400kB"
 lossless = [3, 4]
 private_per_queue = "0B"
 threshold = { kind = "dt", alpha = "2", xon_offset = "3kB" }
-pause_rule = { kind = "g-pfc", xlow = "10kB", low = [3] }
+scheme = { kind = "g-pfc", xlow = "10kB", low = [3] }
 [host]
 transport = { kind = "roce-rc", congestion_control = "none" }
 [[flows]]
@@ -149,7 +147,7 @@ pub fn a_queue_that_others_resume(run: Runner) {
 /// Asserts that the pauses of queues in `distributions.csv` agree with `pauses.csv`, and returns their number. Under
 /// DSH a queue that turns OFF while its port is OFF has no row.
 pub fn assert_pause_durations(run: &Run) -> usize {
-    if matches!(run.scenario.switch.headroom, Headroom::Dsh(_)) {
+    if run.scenario.switch.scheme.has_port_headroom() {
         let rows = run.pauses();
         let pauses = rows.with("level", "queue").filter(|row| row.text("event") == "xoff").count();
         let told = pause_durations(run).len();

@@ -209,7 +209,7 @@ bottleneck = { rate = "400Gbps", delay = "1us" }
 buffer = "4MB"
 lossless = [3]
 
-backpressure = { kind = "bfc" }
+scheme = { kind = "bfc" }
 [host]
 transport = { kind = "roce-rc", congestion_control = "none" }
 "#;
@@ -308,7 +308,7 @@ pub fn short_headroom(run: Runner) {
     let flows: String = (1..6)
         .map(|host| flow(&format!("f{host}"), &format!("h{host}"), "h0", "400kB", "0us"))
         .collect();
-    let short = "switch.headroom={ kind = \"oversubscribed\", ratio = \"16\" }";
+    let short = "switch.scheme={ kind = \"oversubscribed\", ratio = \"16\" }";
     let run = run(&format!("{STAR}{flows}"), &[LOGGED, short]);
     run.assert_complete();
     let overview = explainer(&run).overview();

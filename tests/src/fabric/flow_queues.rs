@@ -132,7 +132,7 @@ pub fn two_priorities(run: Runner) {
     let settings = [
         "switch.flow_queues=[{ priority = 1, queues = 100 }, { priority = 3, queues = 28 }]",
         "switch.threshold={ kind = \"dt\", alpha = \"1/8\" }",
-        "switch.headroom={ kind = \"dsh\" }",
+        "switch.scheme={ kind = \"dsh\" }",
         "switch.ecn={ kmin = \"5kB\", kmax = \"20kB\", pmax = 0.5 }",
         "switch.buffer=400kB",
         "host.transport.congestion_control=\"dcqcn\"",

@@ -24,7 +24,7 @@ failed_links = [["spine0", "leaf3"], ["spine1", "leaf0"]]
 [switch]
 buffer = "86308B"
 threshold = { kind = "dt", alpha = "1" }
-backpressure = { kind = "bfc", queues = 1, prevent_deadlocks = true }
+scheme = { kind = "bfc", queues = 1, prevent_deadlocks = true }
 [host]
 payload = "1500B"
 transport = { kind = "roce-rc", congestion_control = "none" }

@@ -157,7 +157,7 @@ pub fn first_round_trips(run: Runner) {
 pub fn beneath_bfc(run: Runner) {
     for kind in ["dt", "bshare", "abm"] {
         let lossy = format!("switch.lossy={{ kind = \"{kind}\" }}");
-        let bfc = "switch.backpressure={ kind = \"bfc\", queues = 8, priorities = [1] }";
+        let bfc = "switch.scheme={ kind = \"bfc\", queues = 8, priorities = [1] }";
         let run = run(TEXT, &[&lossy, bfc]);
         assert_eq!(run.summary.flows_completed, 5, "{kind}");
         assert!(run.summary.queue_pauses.is_some_and(|totals| totals.pauses > 0), "{kind}");

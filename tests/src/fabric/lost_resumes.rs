@@ -9,7 +9,7 @@ const SETTINGS: &str = r#"
 [switch]
 buffer = "2MB"
 threshold = { kind = "static", xoff = "75kB", xon = "45kB" }
-backpressure = { kind = "ofc", congested = "60kB" }
+scheme = { kind = "ofc", congested = "60kB" }
 [host]
 transport = { kind = "roce-rc", congestion_control = "none" }
 retransmission_timeout = "500us"
@@ -71,7 +71,7 @@ pub fn a_lost_resume_is_named(run: Runner) {
         );
         assert!(said.contains(&first), "{said}");
 
-        let repeated = run(&text, &["switch.backpressure.repeat=20us"]);
+        let repeated = run(&text, &["switch.scheme.repeat=20us"]);
         assert_eq!(repeated.summary.flows_completed, 2, "{wire}");
         assert!(repeated.summary.flow_pauses.expect("OFC has them").unresumed.is_empty());
     }

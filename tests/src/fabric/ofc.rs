@@ -62,7 +62,7 @@ bottleneck = {{ rate = "40Gbps", delay = "100ns" }}
 [switch]
 buffer = "2MB"
 threshold = {{ kind = "static", xoff = "40kB", xon = "20kB" }}
-backpressure = {{ kind = "ofc", alpha = "4/5", flow_table = {entries} }}
+scheme = {{ kind = "ofc", alpha = "4/5", flow_table = {entries} }}
 [host]
 transport = {{ kind = "roce-rc", congestion_control = "none" }}
 {flows}"#
@@ -99,7 +99,7 @@ bottleneck = {{ rate = "40Gbps", delay = "100ns" }}
 buffer = "2MB"
 lossless = [3, 4]
 threshold = {{ kind = "static", xoff = "40kB", xon = "20kB" }}
-backpressure = {{ kind = "ofc", alpha = "4/5", priorities = [3, 4] }}
+scheme = {{ kind = "ofc", alpha = "4/5", priorities = [3, 4] }}
 [host]
 transport = {{ kind = "roce-rc", congestion_control = "none" }}
 {flows}"#

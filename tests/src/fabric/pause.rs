@@ -222,8 +222,8 @@ pub fn beyond_the_pool(run: Runner) {
     for settings in [
         &["switch.threshold={ kind = \"static\", xoff = \"60kB\", xon = \"50kB\" }"][..],
         &[large],
-        &[large, "switch.headroom={ kind = \"dsh\" }"],
-        &[large, "switch.headroom={ kind = \"dsh\", shared_headroom = false }"],
+        &[large, "switch.scheme={ kind = \"dsh\" }"],
+        &[large, "switch.scheme={ kind = \"dsh\", shared_headroom = false }"],
     ] {
         let run = run(&star(4, &senders), &[settings, &["switch.buffer=180kB"]].concat());
         run.assert_sound();

@@ -94,23 +94,20 @@ pub fn rows_of_pauses_add_up(run: Runner) {
     let fixed = "switch.threshold={ kind = \"static\", xoff = \"40kB\", xon = \"30kB\" }";
     for (about, settings) in [
         ("sih", vec!["switch.headroom={ kind = \"sih\" }"]),
-        ("oversubscribed", vec!["switch.headroom={ kind = \"oversubscribed\", ratio = \"2\" }"]),
-        ("dsh", vec!["switch.headroom={ kind = \"dsh\" }"]),
+        ("oversubscribed", vec!["switch.scheme={ kind = \"oversubscribed\", ratio = \"2\" }"]),
+        ("dsh", vec!["switch.scheme={ kind = \"dsh\" }"]),
         (
             "dsh, departure",
-            vec!["switch.headroom={ kind = \"dsh\" }", "switch.resume_test=departure"],
+            vec!["switch.scheme={ kind = \"dsh\" }", "switch.resume_test=departure"],
         ),
         ("spfc", vec!["switch.threshold={ kind = \"spfc\", alpha = 2 }"]),
         (
             "capfc",
-            vec![
-                fixed,
-                "switch.pause_rule={ kind = \"capfc\", xlow = \"35kB\", xegress = \"20kB\" }",
-            ],
+            vec![fixed, "switch.scheme={ kind = \"capfc\", xlow = \"35kB\", xegress = \"20kB\" }"],
         ),
-        ("gfc", vec![fixed, "switch.pause_rule={ kind = \"gfc\", b1 = \"20kB\", bm = \"38kB\" }"]),
-        ("bfc", vec!["switch.backpressure={ kind = \"bfc\" }"]),
-        ("ofc", vec![fixed, "switch.backpressure={ kind = \"ofc\" }"]),
+        ("gfc", vec![fixed, "switch.scheme={ kind = \"gfc\", b1 = \"20kB\", bm = \"38kB\" }"]),
+        ("bfc", vec!["switch.scheme={ kind = \"bfc\" }"]),
+        ("ofc", vec![fixed, "switch.scheme={ kind = \"ofc\" }"]),
     ] {
         for watched in [false, true] {
             let mut all = settings.clone();

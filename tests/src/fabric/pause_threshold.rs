@@ -53,7 +53,7 @@ links = [
 buffer = "4MB"
 lossless = []
 wire_overhead = "0B"
-backpressure = {{ kind = "bfc", threshold = "{threshold}ns", bitmap_period = "1ms" }}
+scheme = {{ kind = "bfc", threshold = "{threshold}ns", bitmap_period = "1ms" }}
 [host]
 payload = "1000B"
 pause_response = "0ns"

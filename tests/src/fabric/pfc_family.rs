@@ -24,7 +24,7 @@ const LOW: u64 = 68_000;
 const PFC: &str = "\"capfc\", xlow = \"75kB\", xegress = \"2MB\"";
 
 fn run_of(run: Runner, rule: &str) -> Run {
-    let run = run(&scenario(), &[&format!("switch.pause_rule={{ kind = {rule} }}")]);
+    let run = run(&scenario(), &[&format!("switch.scheme={{ kind = {rule} }}")]);
     run.assert_lossless();
     run
 }
@@ -91,7 +91,7 @@ pub fn old_slopes_hold_nobody_back(run: Runner) {
          hosts = [\"h0\", \"h1\", \"h2\", \"r\"]\nlinks = [{}]\n[switch]\nbuffer = \"2MB\"\n\
          private_per_queue = \"0B\"\nlossless = [3]\n\
          threshold = {{ kind = \"static\", xoff = \"75kB\", xon = \"45kB\" }}\n\
-         pause_rule = {{ kind = \"p-pfc-predict\", horizon = \"100us\", interval = \"10us\" }}\n[host]\n\
+         scheme = {{ kind = \"p-pfc-predict\", horizon = \"100us\", interval = \"10us\" }}\n[host]\n\
          payload = \"1442B\"\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}\n\
          [[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\"]\nreceiver = \"r\"\nbytes = \"1MB\"\n",
         [link("h0", "s", 40), link("h1", "s", 40), link("h2", "s", 40), link("s", "r", 100)]
@@ -99,7 +99,7 @@ pub fn old_slopes_hold_nobody_back(run: Runner) {
     );
     for resume_test in ["departure", "refresh"] {
         for weight in ["1", "1/64"] {
-            let rule = format!("switch.pause_rule.weight=\"{weight}\"");
+            let rule = format!("switch.scheme.weight=\"{weight}\"");
             let run = run(&text, &[&format!("switch.resume_test=\"{resume_test}\""), &rule]);
             run.assert_lossless();
             assert!(pauses(&run, |row| row.number("threshold_bytes") < XOFF) > 0);
@@ -130,7 +130,7 @@ pub fn low_priorities_pause_first(run: Runner) {
 
 /// X_off far above the end of GFC's stages, 75 kB.
 const FAR: &str = "switch.threshold={ kind = \"static\", xoff = \"150kB\", xon = \"100kB\" }";
-const GFC: &str = "switch.pause_rule={ kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\" }";
+const GFC: &str = "switch.scheme={ kind = \"gfc\", b1 = \"60kB\", bm = \"75kB\" }";
 
 /// GFC sends no pauses where PFC does, and its queues stay below `B_m`, at which PFC pauses.
 pub fn rates_instead_of_pauses(run: Runner) {
@@ -159,7 +159,7 @@ pub fn rates_instead_of_pauses(run: Runner) {
     // The ports of h0 to h4, h1's with two priorities, and a frame that may jump over the end.
     assert!(most <= 6 * (75_000 + 1500), "{most}");
     // PFC alone, with equal X_off: it pauses, and holds more.
-    let alone = "switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"2MB\" }";
+    let alone = "switch.scheme={ kind = \"capfc\", xlow = \"150kB\", xegress = \"2MB\" }";
     let far = run(&scenario(), &[alone, FAR]);
     assert!(pauses(&far, |_| true) > 0);
     assert!(*far.summary.buffer_max_bytes.values().max().expect("a switch") > most);
@@ -172,7 +172,7 @@ pub fn the_fastest_links_are_not_slowed_for_good(run: Runner) {
     let text = "name = \"fast\"\n[topology]\nkind = \"star\"\nhosts = 4\n\
                 host_link = { rate = \"8Tbps\", delay = \"20ns\" }\n[switch]\nbuffer = \"20MB\"\n\
                 private_per_queue = \"0B\"\nthreshold = { kind = \"static\", xoff = \"750kB\", xon = \"450kB\" }\n\
-                pause_rule = { kind = \"gfc\", b1 = \"300kB\", bm = \"750kB\" }\n[host]\n\
+                scheme = { kind = \"gfc\", b1 = \"300kB\", bm = \"750kB\" }\n[host]\n\
                 transport = { kind = \"roce-rc\", congestion_control = \"none\" }\n\
                 [[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\"]\nreceiver = \"h3\"\nbytes = \"1MB\"\n\
                 [[flows]]\nkind = \"one\"\nlabel = \"later\"\nsrc = \"h0\"\ndst = \"h3\"\nbytes = \"1MB\"\nstart = \"100us\"\n";
@@ -202,10 +202,8 @@ pub fn switches_obey_rates(run: Runner) {
     gfc.assert_lossless();
     assert_eq!(pauses(&gfc, |_| true), 0);
     assert!(gfc.scenario.warnings().is_empty(), "{:?}", gfc.scenario.warnings());
-    let pfc = run(
-        &text,
-        &["switch.pause_rule={ kind = \"capfc\", xlow = \"150kB\", xegress = \"16MB\" }"],
-    );
+    let pfc =
+        run(&text, &["switch.scheme={ kind = \"capfc\", xlow = \"150kB\", xegress = \"16MB\" }"]);
     let of_switch = |run: &Run| pauses(run, |row| !row.text("peer").starts_with('h'));
     assert!(of_switch(&pfc) > 0, "{}", pfc.text("pauses.csv"));
 }
@@ -225,7 +223,7 @@ buffer = "1MB"
 lossless = [6]
 control_priority = "none"
 threshold = { kind = "static", xoff = "40kB", xon = "10kB" }
-pause_rule = { kind = "gfc", b1 = "20kB", bm = "40kB" }
+scheme = { kind = "gfc", b1 = "20kB", bm = "40kB" }
 [host]
 ack_interval = 1
 ack_priority = "data"

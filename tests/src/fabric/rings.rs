@@ -13,7 +13,7 @@ use super::one_switch::loss;
 use super::{Run, Runner};
 use crate::generated;
 
-const OFC: &str = "backpressure = { kind = \"ofc\" }";
+const OFC: &str = "scheme = { kind = \"ofc\" }";
 const CASES: u32 = 30;
 
 /// A ring in which each host sends 1 MB clockwise to the one `hops` switches further on.
@@ -133,7 +133,7 @@ pub fn a_lost_resume(run: Runner) {
 /// Repeated pauses repair the loss of a RESUME or a PAUSE, at a switch and at a NIC. Nothing is reordered. Each frame
 /// of `lost`, by index on a wire, is lost in its own run; some are RESUMEs.
 pub fn lost_frames_and_repeated_pauses(run: Runner, lost: Range<u64>) {
-    const REPEAT: &str = "backpressure = { kind = \"ofc\", repeat = \"50us\" }";
+    const REPEAT: &str = "scheme = { kind = \"ofc\", repeat = \"50us\" }";
     for wire in ["s1->s0", "s1->h1"] {
         let mut stuck = 0;
         for nth in lost.clone() {
@@ -182,9 +182,8 @@ pub fn rings_at_random(run: Runner) {
         &(rings, late),
         |((switches, hops, xon, alpha, table), late)| {
             let hops = hops.min(switches - 1);
-            let rule = format!(
-                "backpressure = {{ kind = \"ofc\", alpha = \"{alpha}\", flow_table = {table} }}"
-            );
+            let rule =
+                format!("scheme = {{ kind = \"ofc\", alpha = \"{alpha}\", flow_table = {table} }}");
             let text = ring(switches, hops, &format!("{}kB", 10 * xon), &rule);
             let late: String = late
                 .iter()

@@ -166,7 +166,7 @@ pub fn stale(run: Runner) {
 pub fn without_shared_headroom(run: Runner) {
     let text = funnel(&(flow("h1", "h0", 60, 1) + &flow("h1", "h2", 60, 2)));
     let victim = |shared: bool| {
-        let headroom = format!("switch.headroom={{ kind = \"dsh\", shared_headroom = {shared} }}");
+        let headroom = format!("switch.scheme={{ kind = \"dsh\", shared_headroom = {shared} }}");
         let settings = ["switch.lossless=[1, 2]", "switch.buffer=100kB", &headroom, DT];
         let run = run(&text, &settings);
         run.assert_lossless();

@@ -13,7 +13,7 @@ pub fn scenario() -> String {
     shipped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/spfc.toml"))
 }
 
-const DT: &str = "switch.threshold={ kind = \"dt\", alpha = 2 }";
+const PFC: &str = "switch.scheme={ kind = \"pfc\" }";
 
 /// A switch, its port, and the priority of a queue with its own state.
 type Of = (String, u64, String);
@@ -119,7 +119,7 @@ fn completion(run: &Run, label: &str) -> u64 {
 
 /// With DT the switch pauses h0, because of the burst; with SPFC it does not, and the victim flow is faster.
 pub fn victims_are_spared(run: Runner) {
-    let (spfc, dt) = (run(&scenario(), &[]), run(&scenario(), &[DT]));
+    let (spfc, dt) = (run(&scenario(), &[]), run(&scenario(), &[PFC]));
     spfc.assert_lossless();
     dt.assert_lossless();
     assert_states(&spfc);
@@ -132,7 +132,7 @@ pub fn victims_are_spared(run: Runner) {
 
 /// Without SPFC neither the table nor the column of states is written.
 pub fn others_have_no_states(run: Runner) {
-    let run = run(&scenario(), &[DT, "duration=500us"]);
+    let run = run(&scenario(), &[PFC, "duration=500us"]);
     assert!(!run.has("port_states.csv") && run.summary.port_states.is_none());
     assert!(run.text("pauses.csv").lines().next().is_some_and(|line| line.ends_with(",level")));
 }
@@ -201,7 +201,7 @@ pub fn a_storm_at_a_victims_receiver(run: Runner) {
     let settings = [
         "host.retransmission_timeout=50ms",
         "switch.buffer=150kB",
-        "switch.threshold={ kind = \"spfc\", period = \"400us\", counting_number = \"20kB\" }",
+        "switch.scheme={ kind = \"spfc\", period = \"400us\", counting_number = \"20kB\" }",
         "switch.watchdog={ action = \"drop\", detection_time = \"200us\", poll_interval = \"10us\" }",
         "duration=1ms",
         "storms=[{ host = \"h2\", priorities = [3], at = \"50us\" }]",
@@ -226,7 +226,7 @@ pub fn a_storm_at_a_victims_receiver(run: Runner) {
 /// the millisecond in which these have left.
 pub fn ports_of_unequal_rate(run: Runner) {
     let text = funnel(&(flow("h0", "h1", 8, 3) + &flow("h2", "h1", 400, 3)));
-    let run = run(&text, &["switch.threshold={ kind = \"spfc\", period = \"1ms\" }"]);
+    let run = run(&text, &["switch.scheme={ kind = \"spfc\", period = \"1ms\" }"]);
     run.assert_lossless();
     assert_states(&run);
     let states = run.table("port_states.csv");

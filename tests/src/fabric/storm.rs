@@ -188,10 +188,10 @@ pub fn drops_what_comes_from_the_storm(run: Runner) {
 /// Storms and watchdogs under every scheme, and with several queues per priority.
 pub fn books_close_under_every_scheme(run: Runner) {
     let flow_queues = "switch.flow_queues=[{ priority = 3, queues = 8 }]";
-    let bfc = "switch.backpressure={ kind = \"bfc\" }";
+    let bfc = "switch.scheme={ kind = \"bfc\" }";
     for settings in [
-        &["switch.headroom={ kind = \"dsh\" }"][..],
-        &["switch.headroom={ kind = \"oversubscribed\", ratio = 2 }"],
+        &["switch.scheme={ kind = \"dsh\" }"][..],
+        &["switch.scheme={ kind = \"oversubscribed\", ratio = 2 }"],
         &["switch.headroom={ kind = \"adaptive\" }"],
         &[flow_queues],
         &[bfc],

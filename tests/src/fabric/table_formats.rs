@@ -44,8 +44,8 @@ link_priorities = true
 /// Overrides with tables that exclude each other.
 const VARIANTS: [&[&str]; 3] = [
     &[],
-    &["switch.backpressure.kind=bfc", "results.held_flows=true", "results.thresholds=false"],
-    &["switch.threshold={kind=\"spfc\"}", "switch.headroom={kind=\"adaptive\"}"],
+    &["switch.scheme.kind=bfc", "results.held_flows=true", "results.thresholds=false"],
+    &["switch.scheme={kind=\"spfc\"}", "switch.headroom={kind=\"adaptive\"}"],
 ];
 
 /// Asserts that Parquet has the rows that CSV has, numbers with decimal places to the precision of floats.

@@ -103,7 +103,7 @@ fn manual_pages_and_completions() {
 #[test]
 fn an_inspection_is_one_document_too() {
     let ring = shipped("deadlock-ring");
-    let prevented = "switch.backpressure={ kind = \"bfc\", prevent_deadlocks = true }";
+    let prevented = "switch.scheme={ kind = \"bfc\", prevent_deadlocks = true }";
     let inspected = finish(&mut xoff(["inspect", &ring, "--json", "--set", prevented]));
     let inspected = inspected.assert_code(0);
     let warnings: Vec<Value> = inspected.stderr.lines().map(json).collect();

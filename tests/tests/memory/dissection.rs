@@ -40,7 +40,8 @@ fn tshark_and_the_dissector_take_selective_naks_for_what_they_are() {
 
 #[test]
 fn tshark_and_the_dissector_take_what_packets_say_of_their_flow_for_what_it_is() {
-    let backpressure = "switch.backpressure={ kind = \"bfc\", priorities = [3, 4], queues = 4, incast_labels = true }";
+    let backpressure =
+        "switch.scheme={ kind = \"bfc\", priorities = [3, 4], queues = 4, incast_labels = true }";
     let sizes = ["switch.scheduler.kind=srf", "flows.1.bytes=100MB", "duration=40ms"];
     let run = in_memory(EVERY_KIND, &[&[backpressure][..], &sizes].concat());
     assert_tshark_agrees(&run);

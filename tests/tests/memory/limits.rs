@@ -111,7 +111,7 @@ const ACCEPTED: [&[&str]; 7] = [
         r#"switch.buffer="1GB""#,
         r#"switch.threshold={kind="dt",alpha=4294967295}"#,
         r#"switch.lossy={kind="dt",alpha=65536}"#,
-        r#"switch.headroom={kind="dsh"}"#,
+        r#"switch.scheme={kind="dsh"}"#,
     ],
     &[r#"switch.scheduler={kind="dwrr",quantum="4294967295B"}"#],
     &[

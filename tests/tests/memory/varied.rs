@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::sample::select;
 use results::RunEnd;
-use scenario::{Headroom, Scenario};
+use scenario::Scenario;
 use tests::fabric::drawn::variation::{SETTINGS, Varied, varied};
 use tests::fabric::drawn::{PLAIN, scenarios};
 use tests::fabric::{
@@ -116,7 +116,7 @@ fn assert_losses(run: &Run, settings: &[&str]) {
     let lossless = run.scenario.switch.lossless;
     // Less headroom than queues may need, or PFC that does not arrive in time.
     let is_short = ["insurance_headroom = false", "bandwidth_delays"];
-    let shares_headroom = matches!(run.scenario.switch.headroom, Headroom::Oversubscribed { .. });
+    let shares_headroom = run.scenario.switch.scheme.pools_headroom();
     let may_overflow = shares_headroom || is_short.into_iter().any(set) || set("faults");
     for row in run.drops().rows() {
         let priority = row.text("priority").parse::<u8>().ok();

@@ -12,7 +12,7 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected, bfc, gfc, ofc, pfc_family, spfc};
+use fabric_core::scheme::{SchemeSettings, Selected, Watched, bfc, gfc, ofc, pfc_family, spfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;

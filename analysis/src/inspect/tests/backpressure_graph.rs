@@ -15,7 +15,7 @@ fn graph_of(scenario: &Scenario) -> String {
 fn the_backpressure_graph_of_a_ring_has_a_cycle_unless_it_is_prevented() {
     let text = include_str!("../../../../scenarios/deadlock-ring.toml");
     let ring = |keys: &str| {
-        let bfc = format!("switch.backpressure={{ kind = \"bfc\"{keys} }}");
+        let bfc = format!("switch.scheme={{ kind = \"bfc\"{keys} }}");
         Scenario::parse(text, "deadlock-ring.toml".as_ref(), &[bfc]).unwrap()
     };
     insta::assert_snapshot!(graph_of(&ring("")), @"

@@ -15,8 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
-use fabric_core::scheme::Stays;
-use fabric_core::scheme::bfc::note::Note;
+use fabric_core::scheme::{Selected, Stays, Watched};
 use fabric_core::tables::Tables;
 use results::{DeadlockMember, WaitCause};
 use scenario::ResumeTest;
@@ -259,7 +258,7 @@ impl<W: Wires> Engine<'_, W> {
                 });
                 held.packets.push(HeldPacket {
                     came_by,
-                    counted: Note::of_bits(packet.note.load()).counted(),
+                    counted: Selected::queue_behind(switch.policy(), packet.note.load()),
                     bytes: packet.length.load().into(),
                     behind,
                 });

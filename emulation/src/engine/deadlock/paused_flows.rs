@@ -1,4 +1,4 @@
-//! Cycles of pauses of flows (OFC).
+//! Cycles of pauses of flows.
 //!
 //! A [`Lane`] waits, as a whole or in part, when its packets are held back: packets of paused flows in any queue,
 //! and all packets if the class is paused. They may leave when the ingress queue at the lane's end resumes them,
@@ -18,9 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::Priority;
-use fabric_core::scheme::ofc::state::{self, FlowTable, NORMAL, PAUSED, RESUMES_NEXT};
-use fabric_core::scheme::ofc::{Ofc, Options};
-use fabric_core::scheme::{Ingress, Scheme};
+use fabric_core::scheme::{Ingress, Scheme, Selected, Watched};
 use fabric_core::tables::Tables;
 use results::{DeadlockMember, WaitCause};
 use topology::{SwitchId, shortest_cycle};
@@ -166,10 +164,12 @@ impl<W: Wires> Engine<'_, W> {
     /// All packets held back on watched wires.
     fn held_flows(&self) -> HeldFlows {
         let mut held = HeldFlows::default();
-        let Some(ofc) = self.scenario.switch.ofc() else { return held };
+        if !self.scenario.switch.pauses_flows() {
+            return held;
+        }
         for &wire in &self.deadlocks.between_switches {
             if self.deadlocks.follows(wire) {
-                for class in ofc.priorities.iter() {
+                for class in self.scenario.switch.paused_parts().iter() {
                     self.add_held(&mut held, Lane { wire, class });
                 }
             }
@@ -182,32 +182,30 @@ impl<W: Wires> Engine<'_, W> {
         let (port, to_port) = (u32::from(wire.from_port), u32::from(wire.to_port));
         let (switch, next) = (self.sending_switch(lane.wire), self.receiving_switch(lane.wire));
         let tables = switch.tables();
-        let ports = tables.config()?.ports;
-        let own = state::class(tables, ports, port, priority)?;
+        let own = Selected::held_flows(tables, switch.policy(), port, priority);
         let at = Ingress::of(next.tables(), next.policy(), to_port, priority)?;
         let by_class = self.is_stopped(lane) && at.queue.off.load() != 0;
-        if !by_class && own.paused_flows.load() == 0 || next.has_control(wire.to_port) {
+        if !by_class && own.flows == 0 || next.has_control(wire.to_port) {
             return None;
         }
-        let told = told(&at);
-        let stops_all = by_class || own.unnamed_flows.load() != 0 && !told.is_empty();
-        let xon = Ofc::threshold(&at).saturating_sub(at.config.xon_offset_bytes);
+        let mut told = BTreeSet::new();
+        Selected::paused_flows(&at, &mut |name| {
+            told.insert(name);
+        });
+        let stopped = own.stopped.filter(|_| !told.is_empty());
+        let xon = Selected::threshold(&at).saturating_sub(at.config.xon_offset_bytes);
         let resumes_at = Bytes(xon + at.config.private_bytes);
         held.lanes.insert(lane, HoldingLane { by_class, resumes_at });
 
         let number = self.sender(lane.wire);
         let arrives_at = &self.scenario.fabric().switch(SwitchId(number)).ports;
-        let table = FlowTable { options: Options::of(switch.policy()), ports, port };
-        let queues = tables.settings().queues_of(priority);
-        for queue in queues.iter() {
+        for queue in tables.settings().queues_of(priority).iter() {
             for slot in switch.queues().slots(port as usize, queue) {
                 let packet = tables.descriptor(slot)?;
-                let flow = table.of_note(tables, priority, packet.note.load());
-                let flow = flow.and_then(|flow| state::flow(tables, ports, flow));
-                let is_paused = flow.is_some_and(|flow| {
-                    flow.has(PAUSED) && !flow.has(RESUMES_NEXT) && told.contains(&flow.hash.load())
-                });
-                if is_paused || by_class || stops_all && queue == queues.member(NORMAL) {
+                let note = packet.note.load();
+                let flow = Selected::held_flow(tables, switch.policy(), port, priority, note);
+                let is_paused = flow.is_some_and(|name| told.contains(&name));
+                if is_paused || by_class || stopped == Some(queue) {
                     let came_by = arrives_at[packet.ingress_port.load() as usize].reverse().0;
                     let came_by = Lane { wire: came_by, class: lane.class };
                     let bytes = packet.length.load().into();
@@ -225,7 +223,7 @@ impl<W: Wires> Engine<'_, W> {
         &mut self,
         of_classes: &[Lane],
     ) -> Result<Option<(Nanos, String)>, RunError> {
-        if self.scenario.switch.ofc().is_none() {
+        if !self.scenario.switch.pauses_flows() {
             return Ok(None);
         }
         self.look_at_paused_flows();
@@ -260,24 +258,6 @@ impl<W: Wires> Engine<'_, W> {
         }
         Ok(first)
     }
-}
-
-/// Hashes of the flows that an ingress queue has paused at its neighbour.
-fn told<T: Tables>(at: &Ingress<'_, T>) -> BTreeSet<u32> {
-    let ports = at.config.ports;
-    let first = state::class(at.tables, ports, at.port_number, at.priority);
-    let mut next = first.map_or(0, |class| class.told.load());
-    let mut told = BTreeSet::new();
-    // There are at most as many flows as entries.
-    for _ in 0..ports * u32::from(Options::of(at.policy).flow_lines) * state::ENTRIES_IN_A_LINE {
-        let Some(flow) = next.checked_sub(1).and_then(|flow| state::flow(at.tables, ports, flow))
-        else {
-            break;
-        };
-        told.insert(flow.hash.load());
-        next = flow.link.load();
-    }
-    told
 }
 
 #[cfg(test)]

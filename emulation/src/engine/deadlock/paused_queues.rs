@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use fabric_core::priority;
 use fabric_core::queue::QueueId;
-use fabric_core::scheme::bfc::note::Note;
+use fabric_core::scheme::{Selected, Watched};
 use fabric_core::tables::Tables;
 use results::{DeadlockMember, WaitCause};
 use topology::{SwitchId, WireId, shortest_cycle};
@@ -134,7 +134,7 @@ impl<W: Wires> Engine<'_, W> {
         let slots = switch.queues().slots(self.fabric_wire(wire).from_port.into(), queue);
         let waiting = slots.filter_map(|slot| {
             let packet = switch.tables().descriptor(slot)?;
-            let queue = Note::of_bits(packet.note.load()).counted()?;
+            let queue = Selected::queue_behind(switch.policy(), packet.note.load())?;
             let wire = ports[packet.ingress_port.load() as usize].reverse().0;
             Some(PausedQueue { wire, queue })
         });
@@ -178,7 +178,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// The priority that has a queue.
     pub(super) fn priority_of(&self, queue: QueueId) -> u8 {
-        let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
+        let paused = self.scenario.switch.paused_parts().0;
         let queues = crate::switch_settings::queues(self.scenario);
         let own = |class: &priority::Priority| queues[class.index()].queues().contains(queue);
         priority::of_mask(paused).find(own).map_or(0, priority::Priority::number)

@@ -17,7 +17,7 @@ use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueRange};
 use crate::routing::flow_name;
-use crate::scheme::Scheme;
+use crate::scheme::{Announces, Scheme};
 use crate::tables::Tables;
 use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::roce::Ecn;

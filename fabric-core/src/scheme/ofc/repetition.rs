@@ -1,19 +1,17 @@
 //! Periodic repetition of the pauses of flows, so that lost control frames do no lasting harm. Not part of the paper.
 //!
 //! At each period a switch repeats the names of all flows that it has reported to a neighbour, and forgets flows that
-//! its neighbours have not named for [`PERIODS`]. So a lost PAUSE is made up for after one period, a lost RESUME after
+//! its neighbours have not named for [`FLOW_PAUSE_PERIODS`]. So a lost PAUSE is made up for after one period, a lost RESUME after
 //! three to four. Flows without an entry are forgotten at each period, and counted again when they are named again.
 
 use super::notification;
 use super::settings::Options;
 use super::state::{self, AGE, AGE_AT, ENTRIES_IN_A_LINE, PAUSED, RESUMES_NEXT};
-use crate::hop_control::{FlowList, HopControl, MAX_FLOWS};
+use crate::hop_control::{FLOW_PAUSE_PERIODS, FlowList, HopControl, MAX_FLOWS};
 use crate::priority::{self, Priority};
 use crate::tables::Tables;
 
-/// Number of periods without repetition after which a flow is forgotten.
-pub const PERIODS: u32 = 3;
-const _: () = assert!(PERIODS == AGE >> AGE_AT);
+const _: () = assert!(FLOW_PAUSE_PERIODS == AGE >> AGE_AT);
 
 /// Ends a period at a port: forgets flows that were not repeated, and repeats the switch's pauses to the neighbour.
 pub fn announce<T: Tables>(

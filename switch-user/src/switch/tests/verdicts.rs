@@ -3,7 +3,7 @@
 use fabric_core::map_abi::{Pool, SchemeLine};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::pfc::Pfc;
-use fabric_core::scheme::{Arriving, Changes, Ingress, Leaving, Verdict};
+use fabric_core::scheme::{Announces, Arriving, Changes, Ingress, Leaving, Verdict, Watched};
 use fabric_core::tables::Tables;
 
 use super::*;
@@ -24,6 +24,15 @@ struct Test;
 fn held<T: Tables>(tables: &T) -> Option<&SchemeLine> {
     tables.scheme_line(0)
 }
+
+impl Announces for Test {
+    fn paused<T: Tables>(tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<QueueSet> {
+        let mask = held(tables)?.0[0].load();
+        Some(QueueSet::of_flow_queues(mask.into()))
+    }
+}
+
+impl Watched for Test {}
 
 impl Scheme for Test {
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
@@ -57,11 +66,6 @@ impl Scheme for Test {
 
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
         Pfc::resume(at)
-    }
-
-    fn paused<T: Tables>(tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<QueueSet> {
-        let mask = held(tables)?.0[0].load();
-        Some(QueueSet::of_flow_queues(mask.into()))
     }
 }
 

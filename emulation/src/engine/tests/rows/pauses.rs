@@ -313,7 +313,7 @@ fn ports_wait_for_each_other() {
         "switch.lossless=[3, 5]",
         "switch.buffer=300kB",
         "switch.threshold.alpha=\"1/128\"",
-        "switch.headroom={ kind = \"dsh\" }",
+        "switch.scheme={ kind = \"dsh\" }",
         "duration=60us",
         "stop=done",
     ];

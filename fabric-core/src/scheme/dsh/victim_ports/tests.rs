@@ -13,7 +13,7 @@ use crate::priority::Priority;
 use crate::scheme::held::Held;
 use crate::scheme::spfc::state::StateLine;
 use crate::scheme::spfc::{self, Threshold};
-use crate::scheme::{Ingress, Room, Scheme};
+use crate::scheme::{Ingress, Room, Scheme, Watched};
 use crate::tables::owned::{MOST_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;

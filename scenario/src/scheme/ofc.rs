@@ -1,7 +1,9 @@
-//! Kind "ofc" of `switch.backpressure`: pauses of flows.
+//! Kind "ofc" of `switch.scheme`: pauses of flows.
 
+pub(super) use fabric_core::scheme::ofc::state::QUEUES;
 use fabric_core::scheme::{SchemeSettings, ofc};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Picos};
 
 use crate::document::Document;
@@ -33,24 +35,43 @@ pub struct Ofc {
 /// The paper's middle value (Section IV-C2).
 const DEFAULT_ALPHA: Ratio = Ratio::new(9, 10);
 
-pub(super) const fn default_flow_table() -> u32 {
+const fn default_flow_table() -> u32 {
     256
 }
 
 /// Shortest time after which pauses are repeated.
 const LEAST_REPEAT: Picos = Picos(10_000_000);
 
-impl Ofc {
-    /// Resolves the keys; `congested` is `X_off^c` if the file gives it as a size.
-    pub(super) fn resolve(
-        self,
-        congested: Option<Bytes>,
-        document: &Document<'_>,
-    ) -> Result<Self, ScenarioError> {
+/// Parameters of OFC.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(in super::super) struct OfcKeys {
+    /// Priorities whose flows are paused: lossless, not `control_priority`. Each has three queues at a port.
+    /// Default `[3]`.
+    #[serde(default = "super::bfc::default_priorities")]
+    priorities: Priorities,
+    /// Fraction of `threshold.xoff` at which flows are paused, if both their ingress queue and their egress queue
+    /// hold this much. Above `xon` / `xoff`, below 1. Default "9/10".
+    alpha: Option<Ratio>,
+    /// Size at which flows are paused, instead of `alpha`. Above `threshold.xon`, below `threshold.xoff`.
+    congested: Option<Bytes>,
+    /// Flow table entries of an egress port, 1 to 4096. If all are in use, the switch pauses the class. Default
+    /// 256.
+    #[serde(default = "default_flow_table")]
+    #[schemars(range(min = 1, max = 4096))]
+    flow_table: u32,
+    /// Time after which a switch names its paused flows again, "10us" or more. Neighbours forget flows that were
+    /// not named for three such times, so that lost frames do no lasting harm. Default: never, as in the paper.
+    repeat: Option<Picos>,
+}
+
+impl OfcKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Ofc, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
-            Err(document.error(&format!("switch.backpressure.{key}"), title, help))
+            Err(document.error(&format!("switch.scheme.{key}"), title, help))
         };
-        let Self { priorities, alpha, flow_table, repeat, .. } = self;
+        let Self { priorities, alpha, congested, flow_table, repeat } = self;
         if priorities.count() == 0 {
             return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
         }
@@ -72,9 +93,11 @@ impl Ofc {
             (None, None) => Some(DEFAULT_ALPHA),
             (alpha, _) => alpha,
         };
-        Ok(Self { alpha, congested, flow_table: options.entries(), ..self })
+        Ok(Ofc { priorities, alpha, congested, flow_table: options.entries(), repeat })
     }
+}
 
+impl Ofc {
     /// `X_off^c` for this `X_off`. A neighbour must pause a flow whose ingress queue and egress queue have reached it.
     pub fn congested(&self, xoff: Bytes) -> Bytes {
         match (self.congested, self.alpha) {
@@ -82,6 +105,11 @@ impl Ofc {
             (None, Some(alpha)) => Bytes(alpha.of(xoff.0)),
             (None, None) => xoff,
         }
+    }
+
+    /// Size of a port's flow table.
+    pub fn table_size(&self) -> Bytes {
+        Bytes(u64::from(self.flow_table) * size_of::<ofc::state::FlowEntry>() as u64)
     }
 
     /// Settings of a switch with this `X_off`.
@@ -100,7 +128,7 @@ impl Ofc {
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
-        let key = "switch.backpressure.priorities";
+        let key = "switch.scheme.priorities";
         if let Some(lossy) = self.priorities.iter().find(|&it| !switch.lossless.contains(it)) {
             let title = format!("flows of priority {lossy} are paused, and it is lossy");
             return wrong(key, &title, "name it in switch.lossless, or leave it out");
@@ -123,10 +151,10 @@ impl Ofc {
                 quantity::display(xoff)
             );
             let (key, help) = if self.congested.is_some() {
-                ("switch.backpressure.congested", "write a size between them, without these")
+                ("switch.scheme.congested", "write a size between them, without these")
             } else {
                 (
-                    "switch.backpressure.alpha",
+                    "switch.scheme.alpha",
                     "write an `alpha` above xon / xoff and below 1 (Section III-C of the paper), or `congested`",
                 )
             };

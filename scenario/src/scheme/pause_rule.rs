@@ -1,4 +1,4 @@
-//! `switch.pause_rule`: rules by which a lossless ingress queue pauses, or slows its neighbour down, before it exceeds
+//! Kinds "capfc" to "gfc-ofc" of `switch.scheme`: rules by which a lossless ingress queue pauses, or slows its neighbour down, before it exceeds
 //! `X_off` (the PFC family with which OFC is compared).
 
 use fabric_core::scheme::gfc::state::MOST_STAGES;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-use super::document::Document;
-use super::headroom::PowerOfTwo;
-use super::priority::Priorities;
-use super::quantity::display;
-use super::ratio::Ratio;
-use super::report::ScenarioError;
-use super::switch::Switch;
-use super::{Headroom, Scenario, Threshold};
+use super::{PowerOfTwo, SchemeKeys};
+use crate::document::Document;
+use crate::priority::Priorities;
+use crate::quantity::display;
+use crate::ratio::Ratio;
+use crate::report::ScenarioError;
+use crate::switch::Switch;
+use crate::{Scenario, Threshold};
 
 /// Maximum horizon, limited by the switch's arithmetic: the change of a queue of 1 GiB times the horizon has 60 bits.
 const LONGEST_HORIZON: Picos = Picos(100_000_000_000);
@@ -89,97 +89,33 @@ pub enum MeanOf {
     NonEmpty,
 }
 
-/// Rule by which a lossless ingress queue pauses before it exceeds `X_off`.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(tag = "kind")]
-pub(super) enum PauseRuleKeys {
-    /// caPFC, as OFC describes it: a fixed threshold of egress queues on top of PFC.
-    #[serde(rename = "capfc")]
-    CaPfc {
-        /// Bytes from which on an ingress queue pauses for a packet whose egress queue is congested. Above zero; with
-        /// fixed thresholds above `xon` and at most `xoff`. OFC's comparable threshold is "68kB", with an `xoff` of
-        /// "75kB".
-        xlow: Bytes,
-        /// Bytes from which on an egress queue is congested. Above zero, at most the buffer of each switch.
-        xegress: Bytes,
-    },
-    /// P-PFC, as OFC describes it: the threshold of egress queues is their mean length.
-    #[serde(rename = "p-pfc-ofc")]
-    PPfcOfc {
-        /// Bytes from which on an ingress queue pauses for a packet whose egress queue is at least as long as the mean.
-        /// Limits as for "capfc".
-        xlow: Bytes,
-        /// Egress queues of the mean. "all": queues of the packet's priority at all ports of the switch. "non-empty":
-        /// queues among these that hold packets. Default "all".
-        #[serde(default)]
-        mean_of: MeanOf,
-    },
-    /// P-PFC, after the abstract of its paper. An ingress queue pauses if its growth will take it to `X_off` at the
-    /// horizon, and resumes if it will have fallen to `X_on`.
-    #[serde(rename = "p-pfc-predict")]
-    PPfcPredict {
-        /// Time of the prediction; above zero, at most "100ms". Use at least the time until a PAUSE takes effect.
-        horizon: Picos,
-        /// Minimum time between measurements of a slope, at least a nanosecond. Queues are measured when packets arrive
-        /// or depart. Default "1us".
-        #[serde(default = "default_interval")]
-        interval: Picos,
-        /// Weight of the latest slope in its average: "1", "1/2", "1/4" .. "1/64". Default "1".
-        #[serde(default = "default_weight")]
-        weight: Ratio,
-    },
-    /// G-PFC, as OFC describes it: low priorities pause first. All its thresholds, including X_off and X_on, apply to
-    /// the sum of an ingress port's lossless priorities.
-    #[serde(rename = "g-pfc")]
-    GPfc {
-        /// Bytes from which on a port pauses each low priority when one of its packets arrives. Limits as for "capfc".
-        xlow: Bytes,
-        /// Low priorities: one or more of the lossless ones.
-        low: Priorities,
-    },
-    /// GFC, in the buffer-based form of its paper. A queue that fills sets its neighbour's rate in stages. Each stage
-    /// is half as wide as the one before and has half its rate, which is never zero.
-    #[serde(rename = "gfc")]
-    Gfc {
-        /// Start of the first stage (`B_1`), with half of the link's rate. Above zero, below `bm`. If the neighbour
-        /// obeys after tau, the queue never reaches `bm` if this is at most `bm` - 2 x rate x tau.
-        b1: Bytes,
-        /// Length that the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
-        bm: Bytes,
-        /// Stages below line rate: 1 to 14. Default 8.
-        #[serde(default = "default_stages")]
-        stages: u8,
-    },
-    /// GFC, as OFC describes it: several thresholds below X_off. At each of them the rate falls by one step, to zero at
-    /// X_off, which is PFC's PAUSE. Needs fixed thresholds.
-    #[serde(rename = "gfc-ofc")]
-    GfcOfc {
-        /// First of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
-        b1: Bytes,
-        /// Number of thresholds: 1 to 14. Default 4.
-        #[serde(default = "default_steps")]
-        stages: u8,
-    },
-}
-
-const fn default_stages() -> u8 {
+pub(super) const fn default_stages() -> u8 {
     8
 }
 
-const fn default_steps() -> u8 {
+pub(super) const fn default_steps() -> u8 {
     4
 }
 
-const fn default_interval() -> Picos {
+pub(super) const fn default_interval() -> Picos {
     Picos(1_000_000)
 }
 
-const fn default_weight() -> Ratio {
+pub(super) const fn default_weight() -> Ratio {
     Ratio::new(1, 1)
 }
 
 impl PauseRule {
+    /// Returns the name of the rule's family in papers.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::CaPfc { .. } => "caPFC",
+            Self::PPfcOfc { .. } | Self::PPfcPredict { .. } => "P-PFC",
+            Self::GPfc { .. } => "G-PFC",
+            Self::Gfc { .. } | Self::GfcOfc { .. } => "GFC",
+        }
+    }
+
     /// Returns `X_low`, if the rule has it.
     const fn xlow(&self) -> Option<Bytes> {
         match *self {
@@ -231,18 +167,19 @@ impl PauseRule {
 impl Switch {
     /// Returns true if the switch sets rates of its neighbours (GFC).
     pub const fn tells_rates(&self) -> bool {
-        matches!(self.pause_rule, Some(PauseRule::Gfc { .. } | PauseRule::GfcOfc { .. }))
+        matches!(self.pause_rule(), Some(PauseRule::Gfc { .. } | PauseRule::GfcOfc { .. }))
     }
 }
 
-impl PauseRuleKeys {
-    pub(super) fn resolve(
+impl SchemeKeys {
+    /// Resolves the keys of a relative of PFC.
+    pub(super) fn resolve_rule(
         self,
         lossless: Priorities,
         document: &Document<'_>,
     ) -> Result<PauseRule, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
-            document.error(&format!("switch.pause_rule.{key}"), title, help)
+            document.error(&format!("switch.scheme.{key}"), title, help)
         };
         let some = |key: &str, size: Bytes, help: &str| match size {
             Bytes(0) => Err(wrong(key, "a threshold of no bytes", help)),
@@ -253,9 +190,9 @@ impl PauseRuleKeys {
             some("xlow", size, help)
         };
         if lossless.count() == 0 {
-            let help = "only lossless priorities pause: name some in `switch.lossless`, or leave this key out";
+            let help = "only lossless priorities pause: name some in `switch.lossless`, or write another scheme";
             let title = "a rule for pauses, and no lossless priority";
-            return Err(document.error("switch.pause_rule", title, help));
+            return Err(document.error("switch.scheme", title, help));
         }
         match self {
             Self::CaPfc { xlow, xegress } => {
@@ -266,8 +203,7 @@ impl PauseRuleKeys {
             Self::PPfcPredict { horizon, interval, weight } => {
                 if horizon < Picos::from_nanos(Nanos(1)) || horizon > LONGEST_HORIZON {
                     let title = format!("a horizon of {}", display(horizon));
-                    let help =
-                        "write a nanosecond to \"100ms\"; without one, leave `pause_rule` out";
+                    let help = "write a nanosecond to \"100ms\"; without one, write kind = \"pfc\"";
                     return Err(wrong("horizon", &title, help));
                 }
                 if interval < Picos::from_nanos(Nanos(1)) {
@@ -320,6 +256,12 @@ impl PauseRuleKeys {
                     "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
                 Ok(PauseRule::GfcOfc { b1: some("b1", b1, help)?, stages })
             }
+            Self::Pfc {}
+            | Self::Oversubscribed { .. }
+            | Self::Dsh(_)
+            | Self::Bfc(_)
+            | Self::Spfc(_)
+            | Self::Ofc(_) => unreachable!("they are no rules"),
         }
     }
 }
@@ -327,25 +269,7 @@ impl PauseRuleKeys {
 impl Scenario {
     /// Checks the rule against other keys.
     pub(crate) fn check_pause_rule(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let Some(rule) = self.switch.pause_rule else { return Ok(()) };
-        let beside = |what: &str, help: &str| {
-            let title = format!("a rule for pauses beside {what}");
-            Err(document.error("switch.pause_rule", &title, help))
-        };
-        if matches!(self.switch.threshold, Threshold::Spfc(_)) {
-            return beside("SPFC", "leave this key out, or write a `threshold` of another kind");
-        }
-        if self.switch.backpressure.is_some() {
-            let help = "a switch runs one scheme: leave out one of the two keys";
-            return beside("`switch.backpressure`", help);
-        }
-        match self.switch.headroom {
-            Headroom::Sih { .. } | Headroom::Adaptive { .. } => {}
-            Headroom::Oversubscribed { .. } => {
-                return beside("oversubscribed headroom", "write headroom = { kind = \"sih\" }");
-            }
-            Headroom::Dsh(_) => return beside("DSH", "write headroom = { kind = \"sih\" }"),
-        }
+        let Some(&rule) = self.switch.pause_rule() else { return Ok(()) };
         for switch in (0..self.fabric().switch_count()).map(SwitchId) {
             self.check_rule_at(rule, switch, document)?;
         }
@@ -360,7 +284,7 @@ impl Scenario {
     ) -> Result<(), ScenarioError> {
         let name = &self.fabric().switch(switch).name;
         let wrong = |key: &str, title: &str, help: &str| {
-            Err(document.error(&format!("switch.pause_rule.{key}"), title, help))
+            Err(document.error(&format!("switch.scheme.{key}"), title, help))
         };
         let buffer = self.switch_at(switch).buffer;
         if let PauseRule::CaPfc { xegress, .. } = rule
@@ -374,7 +298,7 @@ impl Scenario {
             Threshold::Static { .. } | Threshold::EqualShares { .. } => {
                 (Some(self.static_xoff(switch)), self.static_xoff(switch))
             }
-            Threshold::Dt(_) | Threshold::Spfc(_) => (None, self.buffer_pools(switch).shared),
+            Threshold::Dt(_) => (None, self.buffer_pools(switch).shared),
         };
         let what = if xoff.is_some() { "X_off" } else { "the shared pool" };
         match rule {
@@ -386,7 +310,7 @@ impl Scenario {
             PauseRule::GfcOfc { .. } if xoff.is_none() => {
                 let help = "its rate is zero at a fixed X_off: write threshold = { kind = \"static\", .. }";
                 let title = "GFC as OFC describes it, and thresholds that move";
-                return Err(document.error("switch.pause_rule", title, help));
+                return Err(document.error("switch.scheme", title, help));
             }
             PauseRule::GfcOfc { b1, stages } if highest.0 < b1.0 + u64::from(stages) => {
                 let (b1, highest) = (display(b1), display(highest));
@@ -440,7 +364,7 @@ impl Scenario {
 
     /// Returns a warning if the rule's threshold is above every DT threshold, so that the rule has no effect.
     fn warning_of_an_idle_rule(&self) -> Option<String> {
-        let rule = self.switch.pause_rule?;
+        let rule = *self.switch.pause_rule()?;
         if !matches!(self.switch.threshold, Threshold::Dt(_)) {
             return None;
         }
@@ -452,7 +376,7 @@ impl Scenario {
         let highest = switches.map(|switch| self.highest_threshold(switch)).max()?;
         (bytes > highest).then(|| {
             format!(
-                "`switch.pause_rule.{key}` ({}) is above the highest X_off that DT gives ({}), so that PFC alone pauses: write \
+                "`switch.scheme.{key}` ({}) is above the highest X_off that DT gives ({}), so that PFC alone pauses: write \
                  less, or a larger alpha",
                 display(bytes),
                 display(highest)
@@ -461,7 +385,7 @@ impl Scenario {
     }
 
     fn warning_of_gfc(&self) -> Option<String> {
-        let Some(PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule else { return None };
+        let Some(&PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule() else { return None };
         let frame = self.longest_frame().0 + self.frame_time().overhead;
         // Bytes in flight during tau: a frame that blocks the message, a frame that has just begun at the neighbour,
         // and the wire.
@@ -475,7 +399,7 @@ impl Scenario {
         }
         Some(format!(
             "a queue may pass GFC's bm ({}), because its neighbour sends up to {} until its stages have slowed it down: \
-             write a `switch.pause_rule.b1` of {} or less, if there is room for it",
+             write a `switch.scheme.b1` of {} or less, if there is room for it",
             display(bm),
             display(Bytes(most)),
             display(Bytes(bm.0.saturating_sub(most)))

@@ -1,25 +1,32 @@
-//! `switch.threshold.kind = "spfc"`: Selective-PFC (Huang et al., IEEE/ACM Transactions on Networking, 2024).
-
-use std::collections::BTreeSet;
+//! Kind "spfc" of `switch.scheme`: Selective-PFC (Huang et al., IEEE/ACM Transactions on Networking, 2024).
 
 use fabric_core::scheme::spfc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::{AlphaOfRateKeys, Dt, Threshold, resolve_dt};
+use crate::Scenario;
 use crate::document::Document;
 use crate::quantity::{LONGEST_TIME, display};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
-use crate::{Backpressure, Headroom, Scenario};
 
 /// Round trips of the longest path in the default period (Section V-B: "TC >= 4RTT is good enough for most cases").
 const ROUND_TRIPS: u64 = 4;
 
 /// Parameters of SPFC.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Spfc {
+    /// Rule by which a port or queue is a victim.
+    #[serde(flatten)]
+    pub victims: Victims,
+    /// Ports or queues, which are victims or normal.
+    pub state_of: StateOf,
+}
+
+/// Rule by which a port or queue is a victim of congestion elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Victims {
     /// `K_spfc`, at least 1; `None` if `counting_number` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_spfc: Option<Ratio>,
@@ -29,11 +36,6 @@ pub struct Spfc {
     /// Counting period TC, at least a nanosecond; `None`: four round trips of the fabric's longest path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Picos>,
-    /// Ports or queues, which are victims or normal.
-    pub state_of: StateOf,
-    /// Thresholds of normal ports or queues.
-    #[serde(flatten)]
-    pub dt: Dt,
 }
 
 /// Ports or queues, which have a state.
@@ -48,17 +50,10 @@ pub enum StateOf {
 }
 
 /// Parameters of SPFC.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(in super::super) struct SpfcKeys {
-    /// alpha: limit of an ingress queue of a normal port as a ratio of the free shared buffer (DT), above zero. Default
-    /// "2".
-    alpha: Ratio,
-    /// Difference of the PAUSE threshold and the RESUME threshold. Default "0B".
-    xon_offset: Bytes,
-    /// Other alpha for ports by the rate of their link. Default: none.
-    by_rate: Vec<AlphaOfRateKeys>,
     /// Divisor of a port's rate that gives the departure rate of victims. The counting number of a period is rate x
     /// period / `k_spfc`, rounded up to a byte. At least 1. Default 5.
     k_spfc: Option<Ratio>,
@@ -75,37 +70,43 @@ pub(in super::super) struct SpfcKeys {
     state_of: StateOf,
 }
 
-impl Default for SpfcKeys {
-    /// Defaults of the paper, Section III (footnote 2) and IV-C.
-    fn default() -> Self {
-        Self {
-            alpha: Ratio::new(2, 1),
-            xon_offset: Bytes::default(),
-            by_rate: Vec::new(),
-            k_spfc: None,
-            counting_number: None,
-            period: None,
-            state_of: StateOf::default(),
-        }
-    }
+/// Rule by which a port is a victim of congestion elsewhere.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct VictimsKeys {
+    /// As in kind "spfc". Default 5.
+    k_spfc: Option<Ratio>,
+    /// As in kind "spfc".
+    counting_number: Option<Bytes>,
+    /// As in kind "spfc". Default: four times the round trip of the fabric's longest path.
+    period: Option<Picos>,
 }
 
 impl SpfcKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Spfc, ScenarioError> {
+        let Self { k_spfc, counting_number, period, state_of } = self;
+        let victims = VictimsKeys { k_spfc, counting_number, period };
+        Ok(Spfc { victims: victims.resolve("switch.scheme", document)?, state_of })
+    }
+}
+
+impl VictimsKeys {
+    /// Resolves the keys of the table at `path`.
     pub(super) fn resolve(
         self,
-        rates: &BTreeSet<BitsPerSecond>,
+        path: &str,
         document: &Document<'_>,
-    ) -> Result<Spfc, ScenarioError> {
+    ) -> Result<Victims, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
-            Err(document.error(&format!("switch.threshold.{key}"), title, help))
+            Err(document.error(&format!("{path}.{key}"), title, help))
         };
-        let Self { alpha, xon_offset, by_rate, k_spfc, counting_number, period, state_of } = self;
+        let Self { k_spfc, counting_number, period } = self;
         let k_spfc = match (k_spfc, counting_number) {
             (Some(_), Some(_)) => {
                 let help = "write this or `k_spfc`, which makes one for each rate";
                 return wrong("counting_number", "two ways to a counting number", help);
             }
-            (None, Some(number)) if number == Bytes(0) => {
+            (None, Some(Bytes(0))) => {
                 let help = "every port would be a victim: write a size such as \"200kB\"";
                 return wrong("counting_number", "a counting number of no bytes", help);
             }
@@ -120,55 +121,22 @@ impl SpfcKeys {
             let help = "a switch counts nanoseconds: write a time such as \"80us\"";
             return wrong("period", "a period of less than a nanosecond", help);
         }
-        Ok(Spfc {
-            k_spfc,
-            counting_number,
-            period,
-            state_of,
-            dt: resolve_dt(alpha, xon_offset, by_rate, rates, document)?,
-        })
+        Ok(Victims { k_spfc, counting_number, period })
     }
 }
 
 impl Scenario {
-    /// Returns the parameters of SPFC if switches run it.
-    pub const fn spfc(&self) -> Option<&Spfc> {
-        match &self.switch.threshold {
-            Threshold::Spfc(spfc) => Some(spfc),
-            _ => None,
-        }
-    }
-
     /// Checks SPFC against other keys.
-    pub(crate) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let Some(spfc) = self.spfc() else { return Ok(()) };
-        let switch = &self.switch;
-        if matches!(switch.headroom, Headroom::Oversubscribed { .. }) {
-            let help = "a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write \
-                        headroom = { kind = \"sih\" }, { kind = \"adaptive\" } or { kind = \"dsh\" }";
-            return Err(document.error(
-                "switch.headroom",
-                "SPFC with oversubscribed headroom",
-                help,
-            ));
+    pub(super) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Some(spfc) = self.switch.spfc() else { return Ok(()) };
+        if self.switch.threshold.dt().is_none() {
+            let help = "normal ports have dynamic thresholds: write threshold = { kind = \"dt\" }";
+            return Err(document.error("switch.threshold", "SPFC with fixed thresholds", help));
         }
-        if matches!(switch.headroom, Headroom::Dsh(_)) && spfc.state_of == StateOf::Queue {
-            let help = "DSH bounds what a port holds in sum, and pauses it whole: write state_of = \"port\"";
-            let title = "queues with states of their own beside DSH";
-            return Err(document.error("switch.threshold.state_of", title, help));
-        }
-        if let Some(backpressure) = switch.backpressure {
-            let title = match backpressure {
-                Backpressure::Bfc(_) => "SPFC beside BFC",
-                Backpressure::Ofc(_) => "SPFC beside OFC",
-            };
-            let help = "a switch runs one scheme: leave this key out, or write threshold = { kind = \"dt\" }";
-            return Err(document.error("switch.backpressure", title, help));
-        }
-        if spfc.period.is_none() && self.round_trips() > Picos(LONGEST_TIME) {
+        if spfc.victims.period.is_none() && self.round_trips() > Picos(LONGEST_TIME) {
             let help = "that is the default, four round trips of the fabric's longest path: write a `period`";
             let title = "SPFC's period is longer than a day";
-            return Err(document.error("switch.threshold", title, help));
+            return Err(document.error("switch.scheme", title, help));
         }
         Ok(())
     }
@@ -179,8 +147,8 @@ impl Scenario {
     }
 
     /// Returns the SPFC settings of a switch.
-    pub(crate) fn spfc_settings(&self, of: &Spfc) -> spfc::Settings {
-        let threshold = match (of.counting_number, of.k_spfc) {
+    pub(super) fn spfc_settings(&self, of: &Spfc) -> spfc::Settings {
+        let threshold = match (of.victims.counting_number, of.victims.k_spfc) {
             (Some(bytes), _) => spfc::Threshold::Bytes(bytes),
             (None, k) => {
                 let Ratio { numerator, denominator } = k.unwrap_or(Ratio::new(5, 1));
@@ -191,7 +159,7 @@ impl Scenario {
             StateOf::Port => spfc::Per::Port,
             StateOf::Queue => spfc::Per::Queue,
         };
-        let period = of.period.unwrap_or_else(|| self.round_trips());
+        let period = of.victims.period.unwrap_or_else(|| self.round_trips());
         spfc::Settings {
             options: spfc::Options { per },
             period: period.to_nanos_ceil(),
@@ -202,15 +170,15 @@ impl Scenario {
 
     /// Returns warnings about settings of SPFC that are probably mistakes.
     pub(crate) fn warnings_of_spfc(&self) -> Vec<String> {
-        let Some(spfc) = self.spfc() else { return Vec::new() };
+        let Some(spfc) = self.switch.spfc() else { return Vec::new() };
         let mut warnings = Vec::new();
-        let settings = self.spfc_settings(spfc);
+        let settings = self.spfc_settings(&spfc);
         let least = self.round_trips().to_nanos();
         let period = Picos::from_nanos(settings.period);
         if settings.period < least {
             warnings.push(format!(
                 "SPFC counts departures for {}, which is less than 4 round trips of the longest path ({}): the count then \
-                 varies with the bursts of senders; write a longer `switch.threshold.period`, or leave it out",
+                 varies with the bursts of senders; write a longer `switch.scheme.period`, or leave it out",
                 display(period),
                 display(Picos::from_nanos(least))
             ));
@@ -224,7 +192,7 @@ impl Scenario {
         if let Some(rate) = slow {
             warnings.push(format!(
                 "ports of {} never send {} in {}, so none of them is ever a victim: write a smaller \
-                 `switch.threshold.counting_number`, or `k_spfc` instead",
+                 `switch.scheme.counting_number`, or `k_spfc` instead",
                 display(rate),
                 display(settings.counting_number(rate)),
                 display(period)
@@ -239,7 +207,7 @@ impl Scenario {
         {
             warnings.push(format!(
                 "ports of {} cannot send {} before the run ends at {}, so none of them is ever a victim: write a shorter \
-                 `switch.threshold.period`",
+                 `switch.scheme.period`",
                 display(rate),
                 display(settings.counting_number(rate)),
                 display(self.duration)
@@ -249,7 +217,7 @@ impl Scenario {
         if let Some(rate) = rates().find(|&rate| settings.counting_number(rate) < frame) {
             warnings.push(format!(
                 "a port of {2} is a victim with {0} in {1}, which is less than one packet ({3}): each port that packets \
-                 depart from is one; write a larger `switch.threshold.counting_number`, or a smaller `k_spfc`",
+                 depart from is one; write a larger `switch.scheme.counting_number`, or a smaller `k_spfc`",
                 display(settings.counting_number(rate)),
                 display(period),
                 display(rate),

@@ -1,0 +1,365 @@
+//! Kind "bfc" of `switch.scheme`: pauses of single queues.
+
+use fabric_core::headroom::LinkFrames;
+use fabric_core::scheme::bfc;
+use fabric_core::scheme::bfc::state::FlowEntry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::{SwitchId, UpDown, WireId};
+use units::{Bytes, Nanos, Picos};
+use workload::Flow;
+
+use crate::Scenario;
+use crate::document::Document;
+use crate::flow_queues::MAX_FLOW_QUEUES;
+use crate::flows::Workload;
+use crate::priority::{AckPriority, Priorities};
+use crate::quantity;
+use crate::ratio::Probability;
+use crate::report::ScenarioError;
+use crate::transport::{CongestionControl, Transport, WindowSize};
+
+/// Parameters of BFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bfc {
+    /// Priorities whose queues are paused.
+    pub priorities: Priorities,
+    /// Queues per priority at each port and NIC.
+    pub queues: u8,
+    /// Rule that assigns a queue to a flow.
+    pub assignment: Assignment,
+    /// Flow table entries per queue of an egress port (Section 3.3.1).
+    pub flow_table: u32,
+    /// Fraction of packets that are counted, above zero (Appendix A.8).
+    pub sampling: Probability,
+    /// True if hosts label packets of incasts, which switches keep in one queue (Appendix A.7).
+    pub incast_labels: bool,
+    /// HRTT in the pause threshold. `None`: HRTT of the switch's longest link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Picos>,
+    /// Time for which a flow without packets in a switch keeps its queue. `None`: two round trips of the longest link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sticky: Option<Picos>,
+    /// Time between bitmaps of the paused queues. `None`: 10 us, or longer so that bitmaps take at most a hundredth of
+    /// the slowest port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bitmap_period: Option<Picos>,
+    /// True if packets that go down and then up again pause nothing, so that pauses never wait in a cycle (Appendix B).
+    pub prevent_deadlocks: bool,
+}
+
+/// Parameters of a switch's queue pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuePauses {
+    /// Entries of a port's flow table.
+    pub flow_entries: u32,
+    /// Size of a port's flow table.
+    pub flow_table: Bytes,
+    /// Drain time above which a queue pauses.
+    pub threshold: Nanos,
+    /// Time for which a flow without packets keeps its queue.
+    pub sticky: Nanos,
+}
+
+/// Rule that assigns one of a priority's queues to a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignment {
+    /// An empty queue if one exists, kept while the flow has packets in the switch.
+    #[default]
+    Dynamic,
+    /// The queue selected by the flow's hash.
+    Stochastic,
+}
+
+/// Parameters of BFC.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(in super::super) struct BfcKeys {
+    /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default `[3]`.
+    #[serde(default = "default_priorities")]
+    priorities: Priorities,
+    /// Egress queues per priority at each port and NIC; each flow gets one. At most 128 over all priorities.
+    /// Default 32.
+    #[serde(default = "default_queues")]
+    #[schemars(range(min = 1, max = 128))]
+    queues: u32,
+    /// Rule that assigns a queue to a flow. "dynamic": an empty queue if one exists, kept while the flow has
+    /// packets in the switch. "stochastic": the queue selected by the flow's hash. No effect with `queues = 1`.
+    /// Default "dynamic".
+    #[serde(default)]
+    assignment: Assignment,
+    /// Flow table entries per queue of a port, from 1 up. Flows that share an entry share a queue. Default 100.
+    #[serde(default = "default_flow_table")]
+    #[schemars(range(min = 1))]
+    flow_table: u32,
+    /// Fraction of packets that a switch counts in its flow table and pause counters, above 0, up to 1. Packets
+    /// that are not counted cannot pause, and below 1 packets of one flow may overtake each other. Default 1.
+    #[serde(default = "all_packets")]
+    sampling: Probability,
+    /// True if hosts label packets of incasts with several senders (kinds "incast", "periodic-incast" and
+    /// "poisson-incast" of `[[flows]]`). The label is a DSCP 1 above the priority's. At each port all labelled
+    /// packets share the last of the `queues`, which no other flow gets. Default false.
+    #[serde(default)]
+    incast_labels: bool,
+    /// Drain time above which a queue pauses the queues that feed it, at an equal share of the port's rate for each
+    /// active queue. Below the time of one packet, each packet pauses. Default: the longest round trip over a link
+    /// of the switch, for a packet and the pause that answers it.
+    threshold: Option<Picos>,
+    /// Time for which a flow without packets in a switch keeps its queue there. Default: two round trips as in
+    /// `threshold`.
+    sticky: Option<Picos>,
+    /// Time between bitmaps of paused queues. Every port sends them to its neighbour, so that lost pauses and
+    /// resumes do no lasting harm. Bitmaps may take at most a tenth of any port. Default "10us", or longer so that
+    /// they take at most a hundredth.
+    bitmap_period: Option<Picos>,
+    /// True if pauses must never wait for each other in a cycle, whatever the routes. Packets that arrive from a
+    /// higher switch and leave to a higher switch then pause nothing (Appendix B), and may be dropped if their
+    /// priority is lossy. The switch further from hosts is higher; if equal, the switch nearer to the first of the
+    /// highest switches; then the first. `xoff inspect` shows the affected turns. PFC beneath BFC does not change.
+    /// Default false: the shortest paths of a Clos network without failures never go down and up again.
+    #[serde(default)]
+    prevent_deadlocks: bool,
+}
+
+pub(super) const fn default_priorities() -> Priorities {
+    Priorities(1 << 3)
+}
+
+const fn all_packets() -> Probability {
+    Probability { millionths: 1_000_000 }
+}
+
+const fn default_queues() -> u32 {
+    32
+}
+
+const fn default_flow_table() -> u32 {
+    100
+}
+
+/// Default period of bitmaps if ports are fast enough.
+const BITMAP_PERIOD: Picos = Picos(10_000_000);
+
+impl BfcKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Bfc, ScenarioError> {
+        let Self {
+            priorities,
+            queues,
+            assignment,
+            flow_table,
+            sampling,
+            incast_labels,
+            threshold,
+            sticky,
+            bitmap_period,
+            prevent_deadlocks,
+        } = self;
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.scheme.{key}"), title, help))
+        };
+        if priorities.count() == 0 {
+            return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
+        }
+        let most = MAX_FLOW_QUEUES / priorities.count();
+        if queues == 0 || queues > most {
+            let title = match priorities.count() {
+                1 => format!("{queues} queues for a priority"),
+                count => format!("{queues} queues for each of {count} priorities"),
+            };
+            let help = format!(
+                "write 1 to {most}: a port has {MAX_FLOW_QUEUES} queues beside those of priorities with one queue"
+            );
+            return wrong("queues", &title, &help);
+        }
+        let entries = flow_table.checked_mul(queues * priorities.count());
+        if entries
+            .and_then(|entries| bfc::Options::new(bfc::Assignment::Dynamic, 1, entries))
+            .is_none()
+        {
+            let title = format!("a flow table of {flow_table} entries for each queue");
+            let most = bfc::Options::MOST_ENTRIES / (queues * priorities.count());
+            let help = format!("write 1 to {most}; the paper has 100");
+            return wrong("flow_table", &title, &help);
+        }
+        if sampling.millionths == 0 {
+            let help =
+                "write a part above 0, such as 0.5: a switch that counts no packet pauses nobody";
+            return wrong("sampling", "no packet is counted", help);
+        }
+        if incast_labels && queues == 1 {
+            let help = "the last queue is for labelled incasts: write queues = 2 or more";
+            return wrong("incast_labels", "labelled incasts, and one queue for all", help);
+        }
+        if threshold == Some(Picos::ZERO) {
+            let help = "write a time such as \"2us\": a queue that may hold nothing pauses for each packet";
+            return wrong("threshold", "a threshold of no time", help);
+        }
+        Ok(Bfc {
+            priorities,
+            queues: queues.try_into().expect("at most 128"),
+            assignment,
+            flow_table,
+            sampling,
+            incast_labels,
+            threshold,
+            sticky,
+            bitmap_period,
+            prevent_deadlocks,
+        })
+    }
+}
+
+impl Scenario {
+    /// Checks BFC against other keys.
+    pub(super) fn check_bfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let (switch, host) = (&self.switch, &self.host);
+        let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+        let Some(bfc) = switch.bfc() else {
+            if self.results.held_flows {
+                let help = "write switch.scheme = { kind = \"bfc\", .. }, or leave the key out";
+                return wrong("results.held_flows", "no queue is paused by itself", help);
+            }
+            return Ok(());
+        };
+        let paused = |priority: u8| bfc.priorities.contains(priority);
+        let bitmap = self.bitmap_time();
+        if bfc.bitmap_period.is_some_and(|period| period < Picos(10 * bitmap.0)) {
+            let title = "bitmaps take more than a tenth of a port";
+            let help = format!(
+                "a bitmap takes {} at the slowest port: write \"{}\" or more, or leave the key out",
+                quantity::display(bitmap),
+                quantity::display(Picos(10 * bitmap.0))
+            );
+            return wrong("switch.scheme.bitmap_period", title, &help);
+        }
+        if switch.control_priority.is_some_and(paused) {
+            let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
+            return wrong("switch.scheme.priorities", "the control priority is not paused", help);
+        }
+        let acks = match host.ack_priority {
+            AckPriority::Data => true,
+            AckPriority::Fixed(priority) => paused(priority),
+        };
+        if acks || paused(host.cnp_priority) {
+            let help = "ACKs and CNPs wait in no queue of a flow: give them a priority that BFC does not pause, \
+                        by host.ack_priority and host.cnp_priority";
+            return wrong("switch.scheme.priorities", "ACKs or CNPs of a paused priority", help);
+        }
+        if !host.queue_pauses && self.transports().iter().any(is_unlimited) {
+            let help = "nothing would keep a flow from filling the first switch (Section 5 of the paper): cap it by the \
+                        transport's window, such as window = \"bdp\", or let NICs obey pauses of queues";
+            return wrong(
+                "host.queue_pauses",
+                "NICs that obey no pause of a queue, and flows without a window",
+                help,
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns the BFC settings of a switch.
+    pub(super) fn bfc_settings(&self, bfc: &Bfc, switch: SwitchId) -> bfc::Settings {
+        let assignment = match bfc.assignment {
+            Assignment::Dynamic => bfc::Assignment::Dynamic,
+            Assignment::Stochastic => bfc::Assignment::Stochastic,
+        };
+        let entries = bfc.flow_table * u32::from(bfc.queues) * bfc.priorities.count();
+        let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
+        let options = options.expect("it was checked");
+        let round_trip = self.hop_round_trip(switch);
+        let sampled = u64::from(bfc.sampling.millionths) * bfc::sampling::ALL / 1_000_000;
+        bfc::Settings {
+            options: bfc::Options {
+                samples: sampled < bfc::sampling::ALL,
+                incast_queue: bfc.incast_labels,
+                elides: bfc.prevent_deadlocks,
+                ..options
+            },
+            sampled: u32::try_from(sampled).unwrap_or(u32::MAX),
+            threshold: bfc.threshold.unwrap_or(round_trip).to_nanos_ceil(),
+            sticky: bfc.sticky.unwrap_or(round_trip + round_trip).to_nanos_ceil(),
+        }
+    }
+
+    /// Returns the parameters of a switch's queue pauses, if it pauses single queues.
+    pub fn queue_pauses(&self, switch: SwitchId) -> Option<QueuePauses> {
+        let bfc = self.switch.bfc()?;
+        let bfc::Settings { options, threshold, sticky, .. } = self.bfc_settings(bfc, switch);
+        let flow_table = Bytes(u64::from(options.entries()) * size_of::<FlowEntry>() as u64);
+        Some(QueuePauses { flow_entries: options.entries(), flow_table, threshold, sticky })
+    }
+
+    /// Returns the order of the switches that decides which turns trigger no backpressure; `None` if all turns do.
+    pub fn deadlock_prevention(&self) -> Option<UpDown> {
+        let bfc = self.switch.bfc()?;
+        bfc.prevent_deadlocks.then(|| UpDown::of(&self.fabric))
+    }
+
+    /// Longest HRTT of BFC over the switch's links: the longest frame there, and a pause back.
+    fn hop_round_trip(&self, switch: SwitchId) -> Picos {
+        let LinkFrames { time, longest, hop_control, .. } = self.link_frames();
+        let of_link = |&wire: &WireId| {
+            let (back, there) = (self.fabric.wire(wire), self.fabric.wire(wire.reverse()));
+            let frames = time.serialise(there.rate, longest.0)
+                + time.serialise(back.rate, hop_control.into());
+            there.delay + back.delay + frames
+        };
+        self.fabric.switch(switch).ports.iter().map(of_link).max().unwrap_or(Picos::ZERO)
+    }
+
+    /// Time between bitmaps of paused queues; `None` if switches send no bitmaps.
+    pub fn bitmap_period(&self) -> Option<Picos> {
+        let bfc = self.switch.bfc()?;
+        Some(
+            bfc.bitmap_period
+                .unwrap_or_else(|| BITMAP_PERIOD.max(Picos(100 * self.bitmap_time().0))),
+        )
+    }
+
+    /// Returns true if hosts label incasts, which then have a separate queue (Appendix A.7).
+    pub fn labels_incasts(&self) -> bool {
+        self.switch.bfc().is_some_and(|bfc| bfc.incast_labels)
+    }
+
+    /// Returns true if packets of the flow carry the incast label.
+    pub fn labels_as_incast(&self, flow: &Flow) -> bool {
+        self.labels_incasts() && is_incast(&self.workloads[flow.workload as usize].workload)
+    }
+
+    /// Transmission time of a bitmap on the slowest link.
+    fn bitmap_time(&self) -> Picos {
+        let LinkFrames { time, hop_control, .. } = self.link_frames();
+        let slowest = self.fabric.wires().iter().map(|wire| wire.rate).min();
+        slowest.map_or(Picos::ZERO, |rate| time.serialise(rate, hop_control.into()))
+    }
+}
+
+/// Returns true if an entry of `[[flows]]` consists of incasts with more than one sender.
+fn is_incast(workload: &Workload) -> bool {
+    match workload {
+        Workload::Incast { senders, .. } => senders.len() > 1,
+        Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
+            incasts.degree.most > 1
+        }
+        Workload::One { .. }
+        | Workload::List { .. }
+        | Workload::LongLived { .. }
+        | Workload::Poisson(_)
+        | Workload::Lognormal { .. }
+        | Workload::Permutation(_)
+        | Workload::AllToAll(_)
+        | Workload::Split(_) => false,
+    }
+}
+
+/// Returns true if a flow can send without ACKs until the retransmission timeout.
+fn is_unlimited(transport: &Transport) -> bool {
+    let paced = matches!(
+        transport.congestion_control(),
+        CongestionControl::None | CongestionControl::Dcqcn(_) | CongestionControl::Timely(_)
+    );
+    let roce = matches!(transport, Transport::RoceRc(_));
+    roce && paced && transport.window().size == WindowSize::Unlimited
+}
